@@ -1,4 +1,4 @@
-"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss | files | large] [NAME]``.
+"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss | files | large | changes] [NAME]``.
 
 ``loss`` compares on the tables of the other benchmarks with their hierarchies, ``files`` on a dozen files with the quasi columns and hierarchies that ``rt.inspect`` proposes.
 """
@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 import reticent as rt
-from benchmarks import bang_large, first_hour
+from benchmarks import bang_changes, bang_large, first_hour
 from benchmarks.adult import SHARED
 from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, cps, ihis, ten_million
@@ -86,6 +86,9 @@ def losses_as_proposed(name: str) -> list[str]:
 
 
 def main(*names: str) -> None:
+    if "changes" in names:
+        bang_changes.main()
+        return
     if "large" in names:
         bang_large.main([each for each in names if each != "large"])
         return

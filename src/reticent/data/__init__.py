@@ -129,8 +129,19 @@ from reticent.data.rows import (
     stand_in_order,
 )
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
-from reticent.data.sensitive import SensitiveColumn, SensitiveKind
-from reticent.data.shape import Ball, LabelBox, Nested, Patched, Shape, balls_around, inside, read_shapes, shapes_json
+from reticent.data.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
+from reticent.data.shape import (
+    Ball,
+    Compacted,
+    LabelBox,
+    Nested,
+    Patched,
+    Shape,
+    balls_around,
+    inside,
+    read_shapes,
+    shapes_json,
+)
 from reticent.data.table import PSEUDONYM, EngineName, Table, check_engine
 from reticent.data.table_files import TableFile, table_file, write_frame
 from reticent.data.types import ValueType, to_plain
@@ -199,6 +210,7 @@ __all__ = [
     "Codes",
     "ColumnDistance",
     "Columns",
+    "Compacted",
     "Comparison",
     "Context",
     "Counted",
@@ -284,6 +296,7 @@ __all__ = [
     "at_places",
     "balls_around",
     "beyond_limits",
+    "bind_sensitive",
     "check_engine",
     "chosen_columns",
     "clock_text",

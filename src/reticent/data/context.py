@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import Cancelled
+from reticent.giving import SeriesState
 from reticent.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Context:
 
     ``listen`` is called with every :class:`Event`. ``stop`` is asked often; once it returns true the run ends with
     :class:`reticent.errors.Cancelled`. ``deadline`` (of ``time.monotonic``) makes an anytime search return its best answer so far. Large tables
-    are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get.
+    are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get. ``series`` tells the true state of a series of
+    the data set by its name, as the ledger has it (None before the first release); there is none where nothing will be recorded.
 
     ``memo`` holds the counts of this run, so that a table is counted once however many parts of the run need it. It must not outlive the run:
     create a new context instead of sharing one between calls.
@@ -57,6 +59,7 @@ class Context:
     stop: Callable[[], bool] = never
     scratch: Path | None = None
     engine: Engine | None = None
+    series: Callable[[str], SeriesState | None] | None = None
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def step(self, stage: str, done: float | None = None, total: float | None = None, note: str = "") -> None:

@@ -123,6 +123,18 @@ class FrequencySet:
         """These rows without those of ``other``, which must all be here."""
         return self._combine(other, -1)
 
+    def beside(self, other: FrequencySet) -> FrequencySet:
+        """The points of both, which have none in common, at the same levels and of the same domains: these first."""
+        if not np.array_equal(self.domain.joint, other.domain.joint):
+            return self._aligned(other).beside(other._aligned(self))
+        return replace(
+            self,
+            codes=tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True)),
+            sizes=np.concatenate([self.sizes, other.sizes]),
+            histograms=self.histograms.append(other.histograms, 1),
+            extras={name: np.concatenate([counts, other.extras[name]]) for name, counts in self.extras.items()},
+        )
+
     def _combine(self, other: FrequencySet, sign: int) -> FrequencySet:
         if self.levels != other.levels or self.domain != other.domain:
             raise PolicyError("Frequency sets of different levels or sensitive domains cannot be combined.")

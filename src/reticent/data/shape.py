@@ -25,7 +25,7 @@ _Array = NDArray[np.int64]
 PairTest = Callable[[_Array, _Array], NDArray[np.bool_]]
 """Which of some pairs pass, given the number of a point and the number of a shape for each."""
 PairDepth = Callable[[_Array, _Array], _Array]
-"""How deep each of some pairs lies inside, -1 where it lies outside."""
+"""How deep each of some pairs lies inside, -1 where it lies outside. Below that: -2 - depth where the shape has the place, and nobody is there."""
 # Distances are compared with this share added: whoever is on the rim is inside, however numbers are rounded.
 _RIM = 1e-9
 _SLACK = 1e-12
@@ -65,6 +65,8 @@ class Shape(ABC):
             return Nested(given["nested"])
         if isinstance(given, Mapping) and set(given) == {"patches"}:
             return Patched.read_patches(given["patches"], where)
+        if isinstance(given, Mapping) and set(given) == {"compacted"}:
+            return Compacted.read_compacted(given["compacted"], where)
         if isinstance(given, Mapping) and {"centre", "radius", "scales"} <= set(given) <= _BALL:
             centre, scales = given["centre"], given["scales"]
             numbers = [
@@ -179,6 +181,59 @@ class Patched(Shape):
             return cls(tuple(map(str, given["columns"])), kinds, boxes)
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{where}: the patches of a shape cannot be understood.") from None
+
+
+@dataclass(frozen=True)
+class Compacted(Shape):
+    """Boxes with holes, as those of :class:`Patched`, and for each the ``extents`` between which its people truly lie: who is inside a box and outside its extents is nobody, also where another box lies around."""
+
+    patches: Patched
+    extents: tuple[tuple[Meaning, ...], ...]
+
+    @classmethod
+    def test(cls, shapes: Sequence[Compacted], points: pl.DataFrame) -> PairDepth:
+        """The deepest box that holds the point, if its extents do too."""
+        around = Patched.test([shape.patches for shape in shapes], points)
+        filled = [
+            Patched(
+                shape.patches.columns,
+                shape.patches.kinds,
+                tuple((level, sides) for (level, _), sides in zip(shape.patches.boxes, shape.extents, strict=True)),
+            )
+            for shape in shapes
+        ]
+        within = Patched.test(filled, points)
+
+        def depth(point: _Array, shape: _Array) -> _Array:
+            deep = around(point, shape)
+            # Boxes of one shape that hold a point lie in each other, and the innermost one's extents decide.
+            return np.where((deep < 0) | (within(point, shape) == deep), deep, -2 - deep)
+
+        return depth
+
+    def known(self, columns: Sequence[str]) -> Shape:
+        """The extents in fewer columns, where neither holes nor boxes around show."""
+        boxes = tuple((0, sides) for sides in self.extents)
+        return Patched(self.patches.columns, self.patches.kinds, boxes).known(columns)
+
+    def as_json(self) -> dict[str, Any]:
+        extents = [[side.as_json() for side in sides] for sides in self.extents]
+        return {"compacted": {**self.patches.as_json()["patches"], "extents": extents}}
+
+    @classmethod
+    def read_compacted(cls, given: Any, where: str) -> Compacted:
+        """The boxes and extents that :meth:`as_json` wrote; anything else is a :class:`DataError`."""
+        patches = Patched.read_patches(given, where)
+        try:
+            extents = tuple(
+                tuple(Meaning.read(side, kind, where) for side, kind in zip(sides, patches.kinds, strict=True))
+                for sides in given["extents"]
+            )
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{where}: the extents of a shape cannot be understood.") from None
+        if len(extents) != len(patches.boxes):
+            raise DataError(f"{where}: every box of a shape has its extents.")
+        return cls(patches, extents)
 
 
 def _covered(meanings: Sequence[Meaning], values: pl.Series, column: str) -> tuple[NDArray[np.bool_], _Array]:
@@ -307,7 +362,7 @@ def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
                 mine = np.flatnonzero(kind[place] == each)
                 deep[mine] = test(point[mine], number[place[mine]])
         deepest = np.full(points.height, -1, dtype=np.int64)
-        np.maximum.at(deepest, point, deep)
+        np.maximum.at(deepest, point, np.where(deep < -1, -2 - deep, deep))
         found: NDArray[np.bool_] = (deep >= 0) & (deep == deepest[point])
         return found
 

@@ -219,6 +219,14 @@ class Table(ShownAsCard):
         together.quasi_sets = None
         return together
 
+    def only(self, rows: pl.Series) -> Table:
+        """The table of some of its rows (true where they stay), with hierarchies and domains of their own."""
+        some = copy(self)
+        for found in ("hierarchies", "sensitive_columns", "weights"):
+            some.__dict__.pop(found, None)
+        some.held = FrameRows(self.frame.filter(rows))
+        return some
+
     def without_other(self) -> Table:
         """The same table, with no column published as it is beside the recoded ones."""
         narrow = copy(self)

@@ -152,6 +152,10 @@ class Format(ABC):
         """True rows in the values by which the release would show them, so that both can be compared; None where the public side does not say which."""
         return frame
 
+    def place_in_series(self, public: PublicSide) -> int | None:
+        """The number of a release among those of a table that is published again and again, where its files say it; releases that say it need no numbers of the ledger to be put into order."""
+        return None
+
     def attested(self, public: PublicSide) -> str:
         """What the publisher says about how the release was made and no file can show; empty where files show all that is claimed. Verify repeats it."""
         return ""

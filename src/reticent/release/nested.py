@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,6 +79,13 @@ class SteppedColumn:
         """Whether every step is one value, so that a condition is met by all of it or by nothing."""
         return not any(isinstance(step, Interval) for step in self.steps)
 
+    def holds(self, step: Ids) -> StepSet:
+        """Which regions hold a step, if there is one (the first is taken)."""
+        if not len(step):
+            return np.zeros(len(self.lows), dtype=bool)
+        found: StepSet = (self.lows <= step[0]) & (step[0] < self.highs)
+        return found
+
     def held(self, steps: StepSet) -> Ids:
         """How many of some steps every region has."""
         before = np.concatenate([[0], np.cumsum(steps)])
@@ -102,7 +109,8 @@ def _places(ends: pl.Series, cuts: pl.Series, otherwise: int) -> Ids:
 class NestedRegions:
     """The regions of a release: the ``level`` of each and the ``group`` (the number of its class), column by column in steps.
 
-    ``rows`` says how many rows every class has. ``domains`` are what is publicly known of the columns' values.
+    ``rows`` says how many rows every class has. ``domains`` are what is publicly known of the columns' values. Where regions show between which values their people lie, ``filled`` has these
+    extents, column by column in steps; elsewhere it is empty.
     """
 
     columns: tuple[SteppedColumn, ...]
@@ -110,20 +118,26 @@ class NestedRegions:
     group: pl.Series
     rows: Mapping[int, int]
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    filled: tuple[SteppedColumn, ...] = ()
 
     def at(self, **values: Any) -> int | None:
-        """The class of a point, given its value in every column: that of the innermost region that holds it; None where none does."""
+        """The class of a point, given its value in every column: that of the innermost region that holds it. None where none does, or where nobody is in that region by its extents."""
         point = pl.DataFrame({name: [value] for name, value in values.items()})
         held = np.ones(len(self.level), dtype=bool)
-        for column in self.columns:
+        filled = np.ones(len(self.level), dtype=bool)
+        for at, column in enumerate(self.columns):
             if column.name not in values:
                 raise PolicyError(f"A point needs a value in every column, and {column.name!r} is missing.")
             step = cover(point[column.name], column.steps, column.name).labels
-            held &= (column.lows <= step[0]) & (step[0] < column.highs) if len(step) else False
+            held &= column.holds(step)
+            filled &= not self.filled or self.filled[at].holds(step)
         for name in values:
             self.column(name)
         inside = np.flatnonzero(held)
-        return int(self.group[int(inside[np.argmax(self.level[inside])])]) if len(inside) else None
+        if not len(inside):
+            return None
+        innermost = int(inside[np.argmax(self.level[inside])])
+        return int(self.group[innermost]) if filled[innermost] else None
 
     def within(self, condition: str | Condition) -> list[int]:
         """The classes that own a part of what a condition on quasi columns describes, in rising order; each part of the condition is about one column."""
@@ -157,18 +171,24 @@ class NestedRegions:
         return [may for may, _ in found], [sure for _, sure in found]
 
     def blocks(self, steps: Sequence[StepSet]) -> NDArray[Any]:
-        """How many cells of some steps (in all columns together) every block has, as whole numbers of any size: those of its region without those of the regions directly inside."""
-        own = np.ones(len(self.level), dtype=object)
-        for column, mine in zip(self.columns, steps, strict=True):
-            own *= column.held(mine).astype(object)
-        found = own.copy()
+        """How many cells of some steps (in all columns together) every block has, as whole numbers of any size: those of its region, or of its extents, without those in the regions directly inside."""
         inner = np.flatnonzero(self.encloser >= 0)
-        np.subtract.at(found, self.encloser[inner], own[inner])
-        return found
+        around = self.encloser[inner]
+        own, nested = np.ones(len(self.level), dtype=object), np.ones(len(inner), dtype=object)
+        for column, filled, mine in zip(self.columns, self.filled or self.columns, steps, strict=True):
+            own *= filled.held(mine).astype(object)
+            lows = np.maximum(column.lows[inner], filled.lows[around])
+            highs = np.maximum(np.minimum(column.highs[inner], filled.highs[around]), lows)
+            nested *= replace(column, lows=lows, highs=highs).held(mine).astype(object)
+        np.subtract.at(own, around, nested)
+        return own
 
     def volumes(self, share: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """The volume of every block, or of what a condition covers of it, given its ``share`` of each region; a halving halves it."""
         own = np.ldexp(1.0 if share is None else share, -self.level)
+        if self.filled:
+            # People are spread over the extents, of which nobody knows how much lies in holes.
+            return own
         inner = np.flatnonzero(self.encloser >= 0)
         found = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(own))
         return np.maximum(found, 0.0)
@@ -222,7 +242,8 @@ class NestedRegions:
                 "Regions of the table 'regions' overlap. Of two regions that meet, one must lie inside the other and have the greater level."
             )
         every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
-        blocks = self.blocks(every)
+        # Regions cover everything, and extents only what people fill.
+        blocks = (replace(self, filled=()) if self.filled else self).blocks(every)
         if sum(blocks) != math.prod(len(each) for each in every):
             raise DataError("The regions of the table 'regions' do not cover everything: some points lie in no region.")
         if (blocks <= 0).any():

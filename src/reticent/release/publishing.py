@@ -7,6 +7,7 @@ ledger, certificate.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,6 +70,8 @@ def publish(
     key = private_key(signing_key) if signing_key is not None else None
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
+    if book is not None and table.dataset is not None:
+        context = replace(context, series=partial(book.state, table.dataset))
     try:
         made = judged_draft(table, definition, chosen, files, context)
         with made.spool.closed_on_error():

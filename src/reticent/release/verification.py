@@ -108,7 +108,8 @@ def _series(folders: Sequence[Path], population: Any, known: Any, context: Conte
     earlier: list[PublicSide] = []
     signed = True
     for number, folder in enumerate(folders, start=1):
-        chained = bool(earlier) and all(side.form.chained for side in earlier)
+        places = [side.form.place_in_series(side) for side in earlier]
+        chained = bool(earlier) and (all(side.form.chained for side in earlier) or places == list(range(1, number)))
         whole = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
         found = _verified(folder, population, known, context, tuple(earlier) if whole else None)
         signed = signed and found.signed

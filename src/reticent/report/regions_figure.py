@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reticent.charts import ChartAxis, ChartBox, box_chart
-from reticent.data import Interval, Meaning, Missing, Nested, OrMissing, Patched, Seen, Value, Values
+from reticent.data import Compacted, Interval, Meaning, Missing, Nested, OrMissing, Patched, Seen, Value, Values
 from reticent.report.figures import Figure
 
 _MOST_DRAWN = 600
@@ -81,6 +81,8 @@ def _regions(seen: Seen) -> Iterator[_DrawnRegion]:
         if isinstance(shape, Nested):
             sides = tuple(column.meanings[column.codes[cell]] for column in seen.columns)
             yield _DrawnRegion(shape.level, sides, people)
+        elif isinstance(shape, Compacted):
+            yield from (_DrawnRegion(level, sides, people) for level, sides in shape.patches.boxes)
         elif isinstance(shape, Patched):
             yield from (_DrawnRegion(level, sides, people) for level, sides in shape.boxes)
 

@@ -5,6 +5,7 @@
 ``space``       columns as lines of cells, points as keys of interleaved bits, ranges of cells as labels
 ``directory``   regions and blocks; ``dendrogram`` the order in which blocks merge, and cuts through it
 ``storage``     the folder of a saved index; ``digest`` what the rows of a table are known by
+``changing``    rows that come to an index and rows that leave it; ``partial`` the trie of some keys, ``thinning`` blocks that have become too small
 ``cutting``     what is published of a cut
 ``loops``       the loops behind, which ``_kernels`` compiles for large tables
 """

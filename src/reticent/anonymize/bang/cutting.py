@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -47,19 +47,20 @@ if TYPE_CHECKING:
     from reticent.anonymize.bang.index import BangIndex
 
 FORMAT = "regions"
-LEVEL, FROM, BELOW, MISSING = "level", "{} from", "{} below", "{} missing"
+LEVEL, FROM, BELOW, MISSING, EXTENT = "level", "{} from", "{} below", "{} missing", "{} extent"
 _LARGEST_TABLE = 1 << 22
 COLUMN, VALUE, PLACE = "quasi column", "quasi value", "place"
 
 
 @dataclass(frozen=True)
 class PublishedRegions:
-    """The regions of a release: the class and the level of each, and the cells from ``lows`` up to ``highs`` on every axis (rows)."""
+    """The regions of a release: the class and the level of each, and the cells from ``lows`` up to ``highs`` on every axis (rows). ``of_block`` is the region that each block is shown in."""
 
     group: Ids
     level: Ids
     lows: Ids
     highs: Ids
+    of_block: Ids
 
     def __len__(self) -> int:
         return len(self.group)
@@ -96,7 +97,8 @@ class RegionLabels(AxisLabels):
 class BangCut:
     """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
 
-    ``lows`` and ``highs`` are the boxes around the classes: the first cell on each axis (row), and the first behind. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on.
+    ``lows`` and ``highs`` are the boxes around the classes: the first cell on each axis (row), and the first behind. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive values asked for
+    a larger ``k`` than counts did.
     """
 
     index: BangIndex
@@ -106,9 +108,10 @@ class BangCut:
     highs: NDArray[Any]
     k: int
     guarded: bool = False
+    raised: bool = False
 
     @classmethod
-    def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False) -> BangCut:
+    def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False, raised: bool = False) -> BangCut:
         """Clusters as classes, in the order of their first blocks, so that numbers tell nothing but where they lie."""
         tree = index.dendrogram
         group, count = tree.classes(clusters), len(clusters)
@@ -118,7 +121,7 @@ class BangCut:
         leading[firsts] = True
         place, boxes = (np.cumsum(leading) - 1)[firsts], clusters[group[leading]]
         boxed = tree.lows.take(boxes, axis=1), tree.highs.take(boxes, axis=1)
-        return cls(index, place.take(group), count, *boxed, k, guarded)
+        return cls(index, place.take(group), count, *boxed, k, guarded, raised)
 
     @classmethod
     def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
@@ -146,7 +149,22 @@ class BangCut:
         loops.shown(self.group, directory.encloser, level, directory.lows, *halving_arrays(directory.space), became)
         kept = np.flatnonzero(became == np.arange(len(became)))
         lows, highs = directory.space.boxes(directory.lows[:, kept], level[kept])
-        return PublishedRegions(self.group[kept], level[kept], lows, highs)
+        place = np.zeros(len(became), dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        return PublishedRegions(self.group[kept], level[kept], lows, highs, place[became])
+
+    @cached_property
+    def extents(self) -> tuple[Ids, Ids]:
+        """The cells between which the rows of every published region truly lie: the first on each axis (row), and the first behind (R-BA-15)."""
+        shown, index = self.published, self.index
+        cells = index.space.cells(index.units.codes)
+        owner = shown.of_block[index.region_of]
+        lows = np.full((len(cells), len(shown)), np.iinfo(np.int64).max)
+        highs = np.full((len(cells), len(shown)), -1, dtype=np.int64)
+        for axis, mine in enumerate(cells):
+            np.minimum.at(lows[axis], owner, mine)
+            np.maximum.at(highs[axis], owner, mine)
+        return lows, highs + 1
 
     @cached_property
     def axes(self) -> tuple[AxisLabels, ...]:
@@ -235,7 +253,23 @@ class BangCut:
             if getattr(axis, "missing", False):
                 told = [_missing_word(each) for each in labels.meanings]
                 columns.append(pl.Series(MISSING.format(name), told, dtype=pl.String).gather(labels.of_region))
+        if self.index.method.compact:
+            columns += self._extent_columns([each.name for each in columns])
         return pl.DataFrame(columns)
+
+    def _extent_columns(self, taken: list[str]) -> Iterator[pl.Series]:
+        """The plain bounds of extents, as those of regions."""
+        for axis, lows, highs in zip(self.index.space.axes, *self.extents, strict=True):
+            side = axis.cells + 1
+            codes, which = np.unique(lows * side + highs, return_inverse=True)
+            ranges = [(code // side, code % side) for code in codes.tolist()]
+            found = [*axis.bounds(ranges)]
+            if getattr(axis, "missing", False):
+                found.append(pl.Series([_missing_word(each) for each in axis.described(ranges)[1]], dtype=pl.String))
+            for kind, each in zip((FROM, BELOW, MISSING), found, strict=False):
+                name = unused(kind.format(EXTENT.format(axis.hierarchy.column)), taken)
+                taken.append(name)
+                yield each.gather(which.ravel()).alias(name)
 
     def places(self) -> pl.DataFrame:
         """The public table of values in their order, for the columns that are not numbers or dates."""
@@ -299,7 +333,11 @@ class BangCut:
             evidence=evidence,
             tables=tables,
             meanings=self.meanings,
-            details={"guard": "sensitive" if self.guarded else "quasi", "k": self.k},
+            details={
+                "guard": "sensitive" if self.guarded else "raised" if self.raised else "quasi",
+                "k": self.k,
+                **({"compact": True} if self.index.method.compact else {}),
+            },
             method=method,
             utility=Measured(RegionsDrawing(self.index.units, recoding, self.combinations())),
             search={

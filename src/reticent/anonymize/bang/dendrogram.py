@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.directory import BangDirectory
 from reticent.anonymize.bang.space import Ids
+from reticent.data import Groups
 
 MergeOrder = Literal["balanced", "gridclus", "closest"]
 ORDERS: tuple[MergeOrder, ...] = ("balanced", "gridclus", "closest")
@@ -118,3 +119,13 @@ class Dendrogram:
         group = np.empty(len(self), dtype=np.int64)
         group[self.order] = np.repeat(along, (self.stops - self.starts)[clusters][along])
         return group
+
+    def merged(self, blocks: Groups, clusters: Ids) -> Groups:
+        """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
+        many = (self.stops - self.starts)[clusters]
+        places = np.repeat(self.starts[clusters], many)
+        places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
+        ids = np.full(len(self), len(clusters), dtype=np.int32)
+        ids[self.order[places]] = np.repeat(np.arange(len(clusters)), many)
+        merged = blocks.merged(ids, len(clusters) + 1)
+        return merged.select(np.arange(len(clusters) + 1) < len(clusters))

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.bang._kernels import loops_for
-from reticent.anonymize.bang.space import GridSpace, Ids, Words, common_bits, order_of_keys
+from reticent.anonymize.bang.partial import PartialTrie
+from reticent.anonymize.bang.space import GridSpace, Ids, Words, common_bits, order_of_keys, sortable
 from reticent.data import Codes
 
 
@@ -97,6 +98,7 @@ class BangDirectory:
 
     Region ``r`` holds the cells from ``lows[:, r]`` up to, but without, ``highs[:, r]``, and is the innermost for its *block*: those of them that are in no region inside it.
     ``level`` is the number of its halvings, ``encloser`` the region around it (-1: none), ``rows`` the rows of its block. ``trie`` is what the regions were found in.
+    ``tried`` are the rows that each block had when it was last found that it cannot be split (None: those that it has).
     """
 
     space: GridSpace
@@ -106,6 +108,7 @@ class BangDirectory:
     encloser: Ids
     rows: Ids
     trie: KeyTrie | None = None
+    tried: Ids | None = None
 
     @classmethod
     def built(cls, space: GridSpace, codes: Sequence[Codes], sizes: Ids, minimum: int) -> tuple[BangDirectory, Ids]:
@@ -138,6 +141,39 @@ class BangDirectory:
         lows, highs = space.boxes(space.cells_of(keys[:, _key_under(tops, many)]), levels)
         found = KeyTrie(root, shared, left, right, region, level)
         return cls(space, lows, highs, levels, encloser, held[tops], found), owner
+
+    @classmethod
+    def recorded(cls, space: GridSpace, lows: Ids, level: Ids, rows: Ids, tried: Ids) -> tuple[BangDirectory, Ids]:
+        """The directory of regions that are given by a first cell and a level each, in any order; and the number that each has in it.
+
+        The corners of the regions are enough to tell where they lie in each other: no region inside another one has both corners of it.
+        """
+        lows, highs = space.boxes(lows, level)
+        trie = PartialTrie.of(space.keys_at(np.concatenate([lows, highs - 1], axis=1)), space.depth)
+        top = trie.tops(np.arange(len(level)), level)
+        levels = trie.levels(top, level)
+        tops, encloser, region, _ = trie.nested(levels)
+        found = KeyTrie(trie.root, trie.shared, trie.left, trie.right, region.astype(np.int32), levels)
+        given = np.empty(len(trie.walk), dtype=np.int64)
+        given[top] = np.arange(len(level))
+        order = given[tops]
+        made = cls(space, lows[:, order], highs[:, order], level[order], encloser, rows[order], found, tried[order])
+        return made, region[top]
+
+    def holding(self, keys: Words) -> Ids:
+        """The innermost region of every key: the last that begins at or before it, or one around that (R-BA-4)."""
+        (starts, ends), asked = self._ends, sortable(keys)
+        found: Ids = np.searchsorted(starts, asked, side="right") - 1
+        while True:
+            outside = np.flatnonzero(ends[found] < asked)
+            if not len(outside):
+                return found
+            found[outside] = self.encloser[found[outside]]
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The keys of the first and of the last cell of every region."""
+        return sortable(self.space.keys_at(self.lows)), sortable(self.space.keys_at(self.highs - 1))
 
     @cached_property
     def neighbours(self) -> NDArray[np.int32]:

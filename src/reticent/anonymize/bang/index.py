@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.anonymize.bang.changing import with_rows, without_rows
 from reticent.anonymize.bang.cutting import BangCut
 from reticent.anonymize.bang.dendrogram import Dendrogram
 from reticent.anonymize.bang.digest import RowDigest
@@ -20,7 +21,7 @@ from reticent.anonymize.bang.directory import BangDirectory
 from reticent.anonymize.bang.space import GridSpace, Ids
 from reticent.anonymize.leaving import together_of
 from reticent.anonymize.typical import persons_of
-from reticent.data import Context, FrequencySet, Groups
+from reticent.data import Context, FrequencySet, Groups, Table
 from reticent.definitions import GroupDefinition, require_feasible
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import whole
@@ -68,6 +69,17 @@ class BangIndex:
         """Whether the index knows the points of its table, and not only its blocks."""
         return len(self.region_of) > 0
 
+    def insert(self, table: Table, context: Context | None = None) -> BangIndex:
+        """Another index with the rows of a table more, which has the same roles: each goes to the region that holds it, and blocks that become too large are split.
+
+        Only the blocks that the rows go to are looked at. For an index of which nothing was published: a table that grows while it is published needs ``Bang(grow=...)``.
+        """
+        return with_rows(self, table, context or Context())
+
+    def delete(self, table: Table, context: Context | None = None) -> BangIndex:
+        """Another index without the rows of a table, which are all in this one; blocks that become too small are merged."""
+        return without_rows(self, table, context or Context())
+
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, with their sensitive values."""
@@ -94,6 +106,9 @@ class BangIndex:
         for name, values in (*_quasi_values(self.units), *_sensitive_values(self.units)):
             found.update(repr((name, values.dtype, values.to_list())).encode())
         found.update(str(self.digest).encode())
+        # Rows that came one after the other may have made other regions than all at once.
+        for each in (self.directory.lows, self.directory.level):
+            found.update(np.ascontiguousarray(each, dtype=np.int64).data)
         return found.hexdigest()
 
     def check_table(self, counted: Iterable[FrequencySet]) -> None:
@@ -144,8 +159,8 @@ class BangIndex:
     def passing(self, definition: GroupDefinition, context: Context) -> BangCut:
         """The finest cut that satisfies a definition.
 
-        Without a guard on sensitive values, classes are cut by counts alone, and all of them for one larger k if any fails: whoever knows the algorithm learns of nobody's class
-        more than that number. With ``guard="sensitive"`` a class is parted wherever both parts pass.
+        Without a guard on sensitive values, classes are cut by counts alone, and all of them for one larger k if any fails. That no class failed shows in the classes themselves, so
+        that the making tells nothing; a larger k tells whoever knows the algorithm that some class failed, and the cut says so (``raised``). With ``guard="sensitive"`` a class is parted wherever both parts pass.
         """
         k = max(self.minimum, definition.least_rows())
         if k == self.minimum and self.directory.rows.min() >= k and definition.holds(self.blocks):
@@ -172,7 +187,7 @@ class BangIndex:
                 high = middle
             else:
                 low = middle + 1
-        return self.at(int(sizes[low]))
+        return replace(self.at(int(sizes[low])), raised=low > 0 or self.method.guard == "sensitive")
 
     def at(self, k: int) -> BangCut:
         """The cut by counts alone."""
@@ -187,7 +202,7 @@ class BangIndex:
             enough: NDArray[np.bool_] = dendrogram.rows[clusters] >= k
             if local is None or not len(clusters):
                 return enough
-            groups = _clusters_of(self.blocks, dendrogram, clusters)
+            groups = dendrogram.merged(self.blocks, clusters)
             return enough & ~local.failing(groups)
 
         return BangCut.of(self, dendrogram.standing(passes), k, guarded=True)
@@ -210,14 +225,3 @@ def _another(reason: str) -> PolicyError:
         f"Bang: the saved index was built of another table: {reason}. Build an index of this table, or name the table of the index.",
         setting=("index",),
     )
-
-
-def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids) -> Groups:
-    """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
-    many = (dendrogram.stops - dendrogram.starts)[clusters]
-    places = np.repeat(dendrogram.starts[clusters], many)
-    places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
-    ids = np.full(len(dendrogram), len(clusters), dtype=np.int32)
-    ids[dendrogram.order[places]] = np.repeat(np.arange(len(clusters)), many)
-    merged = blocks.merged(ids, len(clusters) + 1)
-    return merged.select(np.arange(len(clusters) + 1) < len(clusters))

@@ -115,12 +115,18 @@ def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: 
 
     ``held`` starts as the rows under every node; in the end it has the rows of each region at its top, those inside it that are in no region further inside.
     """
-    inner = len(shared)
     level[:] = -1
     level[root] = 0
     waiting = np.empty(len(level), dtype=left.dtype)
     waiting[0] = root
-    count = 1
+    divide_further(waiting, 1, minimum, shared, left, right, parent, held, level)
+
+
+def divide_further(
+    waiting: Any, count: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any
+) -> None:
+    """The same from some regions on, of which the first ``count`` of ``waiting`` are the tops, the next one last: ``held`` has at every node the rows of its innermost region."""
+    inner = len(shared)
     while count > 0:
         count -= 1
         top = waiting[count]
@@ -143,6 +149,18 @@ def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: 
         waiting[count] = top
         waiting[count + 1] = best
         count += 2
+
+
+def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held: Any) -> None:
+    """Fill ``held`` with the rows under every node that are in no region whose top lies below it."""
+    inner = len(left)
+    for place in range(len(order) - 1, -1, -1):
+        node = order[place]
+        if node >= inner:
+            held[node] = sizes[node - inner]
+            continue
+        one, other = left[node], right[node]
+        held[node] = (held[one] if level[one] < 0 else 0) + (held[other] if level[other] < 0 else 0)
 
 
 def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any, level: Any) -> tuple[int, int]:
@@ -450,7 +468,9 @@ def current(now: Any, cluster: int) -> int:
     while now[root] != root:
         root = now[root]
     while now[cluster] != root:
-        cluster, now[cluster] = now[cluster], root
+        after = now[cluster]
+        now[cluster] = root
+        cluster = after
     return int(root)
 
 

@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from reticent.anonymize.bang.dendrogram import ORDERS, MergeOrder
+from reticent.anonymize.bang.growing import grown_draft, refused_growth
+from reticent.anonymize.bang.growth import FEW, Few
 from reticent.anonymize.bang.index import BangIndex
 from reticent.anonymize.bang.large import index_of_stream
 from reticent.anonymize.bang.storage import open_index
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.data import Context, Draft, Kind, Table
-from reticent.definitions import Definition
+from reticent.definitions import Definition, of_groups
 from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
 from reticent.exact import whole
@@ -23,7 +25,14 @@ from reticent.exact import whole
 _SMALLEST = 5
 Guard = Literal["quasi", "sensitive"]
 GUARDS: tuple[Guard, ...] = ("quasi", "sensitive")
-_USUAL: Mapping[str, Any] = {"minimum": None, "order": "balanced", "guard": "quasi", "scales": {}}
+_USUAL: Mapping[str, Any] = {
+    "minimum": None,
+    "order": "balanced",
+    "guard": "quasi",
+    "scales": {},
+    "few": "wait",
+    "compact": False,
+}
 
 
 @dataclass(frozen=True)
@@ -35,10 +44,13 @@ class Bang:
     ``scales`` says where the cells of a column of numbers or dates begin: ``"equal"`` widths, ``"quantile"``, or a list of values.
     ``index`` is the folder of a saved index (:meth:`BangIndex.save`) of the same table, which has a minimum, an order and scales of its own: nothing is built again.
 
+    ``grow`` is the private folder of a table to which people are only added: the first release fixes regions, and in later ones new people enter classes in which those who are new satisfy the definition
+    on their own. ``few`` others ``wait`` for a later release, or classes ``merge`` until nobody has to.
+    ``compact`` also shows, for every region, between which values its people truly lie.
+
     Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
-    Adversary: who knows quasi values. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are cut for a larger k, so that
-    somebody who knows the algorithm learns one number besides: that some class failed for any smaller one. ``guard="sensitive"`` cuts as far as every class allows, and what was not
-    cut then tells about the values of that very class.
+    Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
+    cut for a larger k, and the certificate claims nothing against somebody who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
     Cost: n log n for the index; a further cut looks at blocks only.
     Source: BangA, spec 004, section 4 with 13.2.
     """
@@ -48,6 +60,9 @@ class Bang:
     guard: Guard = "quasi"
     scales: Mapping[str, Any] = field(default_factory=dict)
     index: str | Path | None = None
+    grow: str | Path | None = None
+    few: Few = "wait"
+    compact: bool = False
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
@@ -55,7 +70,7 @@ class Bang:
     def __post_init__(self) -> None:
         if self.minimum is not None:
             whole(self.minimum, "Bang: minimum", low=1)
-        for name, known in (("order", ORDERS), ("guard", GUARDS)):
+        for name, known in (("order", ORDERS), ("guard", GUARDS), ("few", FEW)):
             if getattr(self, name) not in known:
                 raise PolicyError(
                     f"Bang: {name} must be one of {', '.join(known)}, but it is {getattr(self, name)!r}.",
@@ -68,6 +83,10 @@ class Bang:
                 f"Bang: a saved index has its own {built[0]}. Leave {built[0]} out, or build another index with it.",
                 setting=(built[0],),
                 value=getattr(self, built[0]),
+            )
+        if self.index is not None and self.grow is not None:
+            raise PolicyError(
+                "Bang: a table that grows keeps an index of its own. Leave out index or grow.", setting=("grow",)
             )
         for column, scale in self.scales.items():
             if isinstance(scale, str) and scale not in ("equal", "quantile"):
@@ -102,6 +121,14 @@ class Bang:
                     f"Bang merges classes until all pass, and {part} may hold for two classes and not for both together. Use Mondrian or Lattice, or ask for a definition "
                     "that merging cannot break."
                 )
+        if self.compact:
+            present = next((part for part in definition.parts() if part.needs_population), None)
+            if present is not None:
+                return f"Bang: compact shows where nobody of the table is, and so who of a population is not in it, which {present} is about. Leave out compact."
+        if self.grow is not None:
+            reason = refused_growth(self, table, of_groups(definition, "Bang"))
+            if reason is not None:
+                return reason
         return self._refused(table)
 
     def _refused(self, table: Table) -> str | None:
@@ -122,8 +149,10 @@ class Bang:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
+        minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
+        if self.grow is not None:
+            return grown_draft(self, minimum, table, wanted, context)
         if self.index is None:
-            minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
             index = BangIndex.of(self, minimum, count_table(table, context), context)
         else:
             index = self._opened(table, context)
@@ -136,7 +165,7 @@ class Bang:
         index = open_index(self.index)
         context.step("comparing the index with the table")
         index.check_table(count_chunks(table, context, "comparing the index with the table"))
-        return replace(index, method=replace(index.method, guard=self.guard))
+        return replace(index, method=replace(index.method, guard=self.guard, compact=self.compact))
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, those that differ from the usual ones. Where a saved index lies is nobody's business."""

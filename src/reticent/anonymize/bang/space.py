@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ from reticent.data import (
     places_of,
     unused,
 )
-from reticent.errors import PolicyError
+from reticent.errors import DataError, PolicyError
 from reticent.exact import exact
 
 Ids = NDArray[np.int64]
@@ -63,6 +63,10 @@ class ColumnAxis(ABC):
         """A label and a meaning for each of some distinct ranges of cells, from the first up to but without the second."""
 
     @abstractmethod
+    def on(self, hierarchy: BoundHierarchy) -> ColumnAxis:
+        """The same cells for the leaves of another table; a :class:`DataError` if some value has no cell."""
+
+    @abstractmethod
     def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
         """Where each range begins and before what it ends, as plain queries compare: values of the column, or places of its values. Null: no end."""
 
@@ -82,6 +86,18 @@ class LineAxis(ColumnAxis):
     kind: ValueType
     edges: NDArray[Any]
     missing: bool
+
+    def on(self, hierarchy: BoundHierarchy) -> LineAxis:
+        column, missing = hierarchy.column, hierarchy.leaves.is_null().to_numpy()
+        _check_type(self.hierarchy, hierarchy)
+        if missing.any() and not self.missing:
+            raise DataError(
+                f"Bang: column {column!r} has missing values, and there were none when the index was made, so it has no cell for them. Make another index of all rows.",
+                column=column,
+            )
+        spared = int(self.missing)
+        cells = np.searchsorted(self.edges[spared:], places_of(hierarchy.leaves, self.kind), side="right") + spared
+        return replace(self, hierarchy=hierarchy, cell_of=np.where(missing, 0, cells).astype(np.int64))
 
     def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
         # Cells behind the last edge are nobody's: ranges that differ there only are the same.
@@ -147,6 +163,19 @@ class RankAxis(ColumnAxis):
         bits = max(hierarchy.size - 1, 0).bit_length()
         return cls(hierarchy, bits, place_of * (1 << bits) // max(hierarchy.size, 1), np.argsort(place_of))
 
+    def on(self, hierarchy: BoundHierarchy) -> RankAxis:
+        _check_type(self.hierarchy, hierarchy)
+        known = self.hierarchy.leaves
+        fresh = hierarchy.leaves.filter(~hierarchy.leaves.is_in(known.implode(), nulls_equal=True))
+        if len(fresh):
+            raise DataError(
+                f"Bang: column {hierarchy.column!r} has the value {fresh[0]!r}, which was not known when the index was made, so it has no cell. Make another index of all rows, or declare the "
+                "column's domain in its hierarchy before the first one.",
+                column=hierarchy.column,
+                value=fresh[0],
+            )
+        return self
+
     def _spans(self, ranges: Sequence[tuple[int, int]]) -> Ids:
         """The places of the first leaf of each range and of the first behind it."""
         found: Ids = np.searchsorted(self.cell_of[self.order], np.array(ranges, dtype=np.int64).reshape(-1, 2))
@@ -172,6 +201,14 @@ class RankAxis(ColumnAxis):
         ]
         return pl.DataFrame(
             {"value": pl.Series(labels, dtype=pl.String), "place": pl.Series(np.arange(len(labels)), dtype=pl.Int64)}
+        )
+
+
+def _check_type(known: BoundHierarchy, other: BoundHierarchy) -> None:
+    if known.leaves.dtype != other.leaves.dtype:
+        raise DataError(
+            f"Bang: column {other.column!r} has the type {other.leaves.dtype}, and in the index {known.leaves.dtype}. Cast it.",
+            column=other.column,
         )
 
 
@@ -322,12 +359,7 @@ class GridSpace:
         """The interleaved bits of points, given their leaves, the first halving in the highest bit; one row a word."""
         keys = np.zeros((self.words, len(codes[0])), dtype=np.uint64)
         for axis, (each, leaves) in enumerate(zip(self.axes, codes, strict=True)):
-            cells = each.cell_of.astype(np.uint64)
-            spread = np.zeros((self.words, len(cells)), dtype=np.uint64)
-            for level, (own, bit) in enumerate(self.halvings):
-                if own == axis:
-                    shift = np.uint64(each.bits - 1 - bit)
-                    spread[level // WORD] |= ((cells >> shift) & np.uint64(1)) << np.uint64(WORD - 1 - level % WORD)
+            spread = self._spread(axis, each.cell_of)
             for word in np.flatnonzero(spread.any(axis=1)).tolist():
                 keys[word] |= spread[word].take(leaves)
         return keys
@@ -339,6 +371,23 @@ class GridSpace:
             found = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
             cells[axis] |= found.astype(np.int64) << (self.axes[axis].bits - 1 - bit)
         return cells
+
+    def keys_at(self, cells: Ids) -> Words:
+        """The same of points given by their cells, one row an axis."""
+        keys = np.zeros((self.words, cells.shape[1]), dtype=np.uint64)
+        for axis, mine in enumerate(cells):
+            keys |= self._spread(axis, mine)
+        return keys
+
+    def _spread(self, axis: int, cells: Ids) -> Words:
+        """The bits of cells of one axis, each where the key of a point has it; one row a word."""
+        bits, numbers = self.axes[axis].bits, cells.astype(np.uint64)
+        spread = np.zeros((self.words, len(cells)), dtype=np.uint64)
+        for level, (own, bit) in enumerate(self.halvings):
+            if own == axis:
+                found = (numbers >> np.uint64(bits - 1 - bit)) & np.uint64(1)
+                spread[level // WORD] |= found << np.uint64(WORD - 1 - level % WORD)
+        return spread
 
     def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
         """The first cell of regions on every axis and the first behind them, given a cell inside each and their levels."""
