@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ import reticent as rt
 from reticent.anonymize.bang.index import IndexParts
 from reticent.data import Context, Groups
 from reticent.definitions import of_groups
-from tests.sampling import spread
+from tests.sampling import seeds, spread
 
 DEFINITIONS = [
     rt.KAnonymity(6),
@@ -91,3 +91,23 @@ def test_refused_splits_tell_somebody_who_knows_the_algorithm_and_counts_do_not(
     assert total["quasi"][1] == 0
     assert total["sensitive"][1] > 0.2 * total["sensitive"][0]
     assert total["raised"][1] > 0
+
+
+@pytest.mark.parametrize("seed", seeds(9))
+def test_regions_depend_on_sensitive_values_through_one_number_only(seed):
+    draw = np.random.default_rng(seed)
+    people = pl.DataFrame(draw.integers(0, 8, (6, 2)), schema=["x", "y"])
+    values = draw.choice(["a", "a", "b", "c"], 6).tolist()
+    shown, numbers = defaultdict(set), set()
+    for world in sorted(set(permutations(values)))[:: 1 if len(set(values)) < 3 else 3]:
+        table = rt.Table(people.with_columns(s=pl.Series(world)), quasi=["x", "y"], sensitive="s")
+        try:
+            draft = rt.Bang(minimum=2).draft(table, rt.DistinctLDiversity(2))
+        except rt.Infeasible:
+            continue
+        placed = draft.recoding.place(people, "error")[0]["group"].to_list()  # type: ignore[union-attr]
+        numbers.add(draft.details["k"])
+        shown[draft.details["k"]].add((tuple(placed), tuple(draft.tables["regions"].frame().rows())))
+    assert all(len(each) == 1 for each in shown.values())
+    # The number is that of the finest cut that passes: larger ones only where a finer cut fails.
+    assert len(numbers) <= len(shown) <= 6
