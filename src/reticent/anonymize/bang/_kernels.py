@@ -11,13 +11,13 @@ from typing import Any
 
 from reticent.anonymize.bang import loops
 
-COMPILED_FROM = 1_000_000
-"""From this many keys times columns on, waiting for the compiler once costs less than plain loops."""
+COMPILED_FROM = 300_000
+"""From this many steps on, plain loops take longer than loading compiled ones does."""
 
 
-def loops_for(size: int) -> Any:
-    """The loops for so many keys times columns."""
-    return _compiled() if size >= COMPILED_FROM else loops
+def loops_for(steps: int) -> Any:
+    """The loops for so many steps: keys times columns where regions are found, neighbours times columns where blocks are merged."""
+    return _compiled() if steps >= COMPILED_FROM else loops
 
 
 @cache

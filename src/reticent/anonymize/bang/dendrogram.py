@@ -41,14 +41,14 @@ class Dendrogram:
     def of(cls, directory: BangDirectory, how: MergeOrder) -> Dendrogram:
         """The mergings of the blocks of a directory."""
         count, axes = len(directory), len(directory.space.axes)
-        loops = loops_for(count * axes)
+        near = directory.neighbours
+        loops = loops_for(2 * near.shape[1] * axes)
         sides = (np.int64(1) << directory.space.bits).astype(np.float64)
         rows, volume = np.zeros(2 * count, dtype=np.int64), np.ones(2 * count)
         lows, highs = np.zeros((2, axes, 2 * count), dtype=np.int32)
         rows[:count], volume[:count] = directory.rows, directory.volumes
         lows[:, :count], highs[:, :count] = directory.lows, directory.highs
         pairs = np.zeros((count - 1, 2), dtype=np.int64)
-        near = directory.neighbours
         starts, beside = np.zeros(count + 1, dtype=np.int64), np.zeros(2 * near.shape[1], dtype=np.int64)
         loops.listed(near[0], near[1], starts, beside)
         density = directory.rows / directory.volumes

@@ -16,6 +16,9 @@ from reticent.anonymize.bang.partial import PartialTrie
 from reticent.anonymize.bang.space import GridSpace, Ids, Words, common_bits, order_of_keys, sortable
 from reticent.data import Codes
 
+# A block has 10 to 35 neighbours in tables of people.
+_MOST_BESIDE = 35
+
 
 @dataclass(frozen=True, eq=False)
 class KeyTrie:
@@ -180,7 +183,7 @@ class BangDirectory:
         """Pairs of regions that share a face, or of which one lies directly inside the other: all of them, each once, in no order (R-BA-9)."""
         assert self.trie is not None
         count, trie = len(self), self.trie
-        loops = loops_for(count * len(self.space.axes))
+        loops = loops_for(_MOST_BESIDE * count * len(self.space.axes))
         one, other, held, inside, branch = np.zeros((5, 2 * count), dtype=np.int32)
         nodes = loops.outlined(
             trie.root, trie.left, trie.right, trie.level, trie.region, one, other, held, inside, branch
