@@ -48,8 +48,8 @@ def test_published_regions_give_every_cell_to_the_class_of_its_block(table, how,
     cut = BangCut.of(index, tree.at(k), k)
     for mine in range(cut.count):
         held = cut.group == mine
-        assert cut.lows[:, mine].tolist() == made.lows[:, held].min(axis=1).tolist()
-        assert cut.highs[:, mine].tolist() == made.highs[:, held].max(axis=1).tolist()
+        assert tree.lows[:, cut.clusters[mine]].tolist() == made.lows[:, held].min(axis=1).tolist()
+        assert tree.highs[:, cut.clusters[mine]].tolist() == made.highs[:, held].max(axis=1).tolist()
     shown = cut.published
     public = dict(zip(texts_of(shown.lows, shown.level, bits), shown.group.tolist(), strict=True))
     block = dict(zip(texts, cut.group.tolist(), strict=True))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.directory import halving_arrays
 from reticent.anonymize.bang.series import beside_cuts, noted_of
-from reticent.anonymize.bang.space import ColumnAxis, Ids
+from reticent.anonymize.bang.space import ColumnAxis, GridSpace, Ids
 from reticent.anonymize.leaving import Leaving, LeftOut
 from reticent.anonymize.sets import seen_as
 from reticent.anonymize.typical import group_column
@@ -67,6 +67,23 @@ class PublishedRegions:
 
 
 @dataclass(frozen=True)
+class ClusterRanges:
+    """The range of cells that each of some clusters has on one axis: the distinct ranges as numbers (``codes``: first cell times side plus end), and the place of each cluster's among them."""
+
+    codes: Ids
+    of_cluster: NDArray[Any]
+
+    @classmethod
+    def along(cls, space: GridSpace, lows: NDArray[Any], highs: NDArray[Any]) -> tuple[ClusterRanges, ...]:
+        """The ranges of boxes on every axis."""
+        found = []
+        for axis, low, high in zip(space.axes, lows, highs, strict=True):
+            side = axis.cells + 1
+            found.append(cls(*_numbered(low.astype(np.int64) * side + high, side * side)))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
 class AxisLabels:
     """What classes show on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class shows.
 
@@ -97,15 +114,14 @@ class RegionLabels(AxisLabels):
 class BangCut:
     """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
 
-    ``lows`` and ``highs`` are the boxes around the classes: the first cell on each axis (row), and the first behind. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive values asked for
-    a larger ``k`` than counts did.
+    ``clusters`` has the cluster of the order of merging that every class is; a cluster below the number of blocks is a block. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive
+    values asked for a larger ``k`` than counts did.
     """
 
     index: BangIndex
     group: Ids
     count: int
-    lows: NDArray[Any]
-    highs: NDArray[Any]
+    clusters: Ids
     k: int
     guarded: bool = False
     raised: bool = False
@@ -119,15 +135,14 @@ class BangCut:
         firsts[group[::-1]] = np.arange(len(group))[::-1]
         leading = np.zeros(len(group), dtype=bool)
         leading[firsts] = True
-        place, boxes = (np.cumsum(leading) - 1)[firsts], clusters[group[leading]]
-        boxed = tree.lows.take(boxes, axis=1), tree.highs.take(boxes, axis=1)
-        return cls(index, place.take(group), count, *boxed, k, guarded, raised)
+        place = (np.cumsum(leading) - 1)[firsts]
+        return cls(index, place.take(group), count, clusters.take(group[leading]), k, guarded, raised)
 
     @classmethod
     def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
         """Every block is a class: no order of merging is needed."""
-        directory, count = index.directory, len(index.directory)
-        return cls(index, np.arange(count), count, directory.lows, directory.highs, k)
+        every = np.arange(len(index.directory))
+        return cls(index, every, len(every), every, k)
 
     @cached_property
     def groups(self) -> Groups:
@@ -166,14 +181,23 @@ class BangCut:
             np.maximum.at(highs[axis], owner, mine)
         return lows, highs + 1
 
+    @property
+    def _ranges(self) -> tuple[ClusterRanges, ...]:
+        blocks = len(self.index.directory)
+        return self.index.block_ranges if int(self.clusters.max()) < blocks else self.index.cluster_ranges
+
     @cached_property
     def axes(self) -> tuple[AxisLabels, ...]:
         """What classes show on every axis: the range from the first cell of their regions to the last."""
         found = []
-        for axis, low, high in zip(self.index.space.axes, self.lows, self.highs, strict=True):
-            side = axis.cells + 1
-            codes, which = _numbered(low.astype(np.int64) * side + high, side * side)
-            described = AxisLabels([], [], which, codes, side)
+        for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
+            mine = ranges.of_cluster.take(self.clusters)
+            places: NDArray[Any] = np.zeros(len(ranges.codes), dtype=np.int32)
+            places[mine] = 1
+            shown = np.flatnonzero(places)
+            places[shown] = np.arange(len(shown), dtype=np.int32)
+            which = places.take(mine)
+            described = AxisLabels([], [], which, ranges.codes[shown], axis.cells + 1)
             labels, meanings, place = _told(axis, described.ranges)
             found.append(replace(described, labels=labels, meanings=meanings, of_class=place[which]))
         return tuple(found)
@@ -183,7 +207,8 @@ class BangCut:
         """The loss of every column: the mean over rows of (leaves that the class shows - 1) / (leaves - 1)."""
         rows = self.groups.sizes / max(int(self.groups.sizes.sum()), 1)
         found = {}
-        for axis, low, high in zip(self.index.space.axes, self.lows, self.highs, strict=True):
+        for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
+            low, high = np.divmod(ranges.codes.take(ranges.of_cluster.take(self.clusters)), axis.cells + 1)
             before = np.concatenate([[0], np.cumsum(np.bincount(axis.cell_of, minlength=axis.cells))])
             shares = (before[high] - before[low] - 1) / max(axis.hierarchy.size - 1, 1)
             found[axis.hierarchy.column] = float(shares @ rows)
@@ -380,16 +405,16 @@ def _told(axis: ColumnAxis, ranges: Sequence[tuple[int, int]]) -> tuple[list[str
     return list(numbers), [known[label] for label in numbers], places
 
 
-def _numbered(codes: Ids, space: int) -> tuple[Ids, Ids]:
+def _numbered(codes: Ids, space: int) -> tuple[Ids, NDArray[Any]]:
     """The distinct codes below ``space``, rising, and the place of each code among them: by a table of all that there could be, where it is small."""
     if space > _LARGEST_TABLE:
         distinct, which = np.unique(codes, return_inverse=True)
         return distinct, which.ravel()
     places = np.zeros(space, dtype=np.int32)
     places[codes] = 1
-    distinct = np.flatnonzero(places)
+    distinct = np.flatnonzero(places).astype(np.int64)
     places[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return distinct, places.take(codes).astype(np.int64)
+    return distinct, places.take(codes)
 
 
 def _missing_word(meaning: Meaning) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.bang.changing import with_rows, without_rows
-from reticent.anonymize.bang.cutting import BangCut
+from reticent.anonymize.bang.cutting import BangCut, ClusterRanges
 from reticent.anonymize.bang.dendrogram import Dendrogram
 from reticent.anonymize.bang.digest import RowDigest
 from reticent.anonymize.bang.directory import BangDirectory
@@ -92,6 +92,16 @@ class BangIndex:
         """The order in which blocks merge."""
         known = None if self.knows is None else self.knows.dendrogram
         return known or Dendrogram.of(self.directory, self.method.order)
+
+    @cached_property
+    def block_ranges(self) -> tuple[ClusterRanges, ...]:
+        """What blocks cover on every axis."""
+        return ClusterRanges.along(self.space, self.directory.lows, self.directory.highs)
+
+    @cached_property
+    def cluster_ranges(self) -> tuple[ClusterRanges, ...]:
+        """What clusters of blocks cover on every axis, worked out once for all cuts."""
+        return ClusterRanges.along(self.space, self.dendrogram.lows, self.dendrogram.highs)
 
     @cached_property
     def digest(self) -> RowDigest:
