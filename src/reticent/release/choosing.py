@@ -20,7 +20,7 @@ from reticent.errors import Infeasible, PolicyError
 MOST_ROWS = 100_000
 """Larger tables are compared on a sample of this many rows."""
 
-FEW_ROWS = 20_000
+FEW_ROWS = 10_000
 """Where the method is chosen already, others are shown beside it on a sample of this many rows."""
 
 _MOST_NODES = 50_000
@@ -155,7 +155,7 @@ def compared_with(
 ) -> MethodComparison | None:
     """What other methods would cost beside one that was ``made``, which is the chosen one; None where none of them is possible.
 
-    On more than 20,000 rows all of them are drafted from a sample, ``method`` too. Once the deadline of the context has passed, no other is tried.
+    On more than ``FEW_ROWS`` rows all of them are drafted from a sample, ``method`` too. Once the deadline of the context has passed, no other is tried.
     """
     ways = [method, *(each for each in others if each.describe() != method.describe())]
     whole = table.rows <= FEW_ROWS or definition.needs_population
