@@ -106,7 +106,7 @@ def _told(index: BangIndex) -> dict[str, Any]:
         "minimum": index.minimum,
         "columns": [axis.hierarchy.column for axis in index.space.axes],
         "sensitive": [column.name for column in index.units.domain.columns],
-        "method": index.method.describe(),
+        "settings": {name: value for name, value in index.method.describe().items() if name != "name"},
         "fingerprint": index.fingerprint,
     }
 
@@ -129,7 +129,7 @@ def _cut(found: BangCut) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {_text(each)}" for name, each in value.items()) or "the usual ones"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, float):
