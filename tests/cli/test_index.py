@@ -61,3 +61,18 @@ def test_what_is_wrong_is_said(patients: Path, reticent: Command) -> None:
     broken = reticent("index", "cut", "people.index", "--k", 5, "--json")
     assert (broken.code, broken.json["ok"]) == (2, False)
     assert "is damaged: points-sizes.npy has 0 bytes" in broken.json["error"]["message"]
+
+
+def test_publishing_a_table_that_grows_tells_the_steward_how_many_wait(patients: Path, reticent: Command) -> None:
+    (patients / "policy.toml").write_text(
+        'dataset = "wards"\n[data]\nsource = "wards.csv"\n[roles]\nkey = "id"\nidentifiers = ["id"]\nquasi = ["age"]\nsensitive = "ill"\n'
+        '[[definition]]\nname = "KAnonymity"\nk = 3\n[method]\nname = "Bang"\ngrow = "wards.series"\n'
+    )
+    ages = [20, 21, 22, 23, 60, 61, 62, 63, 24, 64, 65, 66]
+    people = pl.DataFrame({"id": range(12), "age": ages, "ill": ["flu", "cold"] * 6})
+    people[:8].write_csv("wards.csv")
+    assert "nobody left out" in reticent("publish", "policy.toml", "-o", "first").out
+    people.write_csv("wards.csv")
+    second = reticent("publish", "policy.toml", "-o", "second")
+    assert "1 new row waiting for a later release" in second.out
+    assert pl.read_csv("second/public/data.csv").height == 11

@@ -117,6 +117,7 @@ def _payload(found: Published, worth: PoorWorth | None, compared: Mapping[str, A
         "groups": _groups(release),
         "rows": release.public.height,
         "suppressed": private.suppressed,
+        "waiting": private.search.get("waiting", 0),
         "worst_posterior": private.search.get("worst_posterior"),
         "proven": private.search.get("proven"),
         "bound": private.search.get("bound"),
@@ -142,7 +143,8 @@ def _render(
 
     release, private = found.release, found.release.private
     groups = release.groups if private.evidence.groups else None
-    console.print(f"Published {how_many(release.public.height, private.suppressed, groups)}.\n")
+    waiting = private.search.get("waiting", 0)
+    console.print(f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.\n")
     for claim in release.certificate["claims"]:
         console.print(f"{_claim(claim)}: {claim['covers']}")
     losses = release.utility.loss_by_column if isinstance(release.utility, Measured) else {}

@@ -19,8 +19,8 @@ _COLUMNS_SHOWN, _LONGEST_CELL = 6, 24
 ROWS_SHOWN = 5
 
 
-def how_many(rows: int, suppressed: int, groups: Groups | None) -> str:
-    """Rows, groups and those left out, as the end of a sentence. Where there are no groups, how the rows were made is what was judged."""
+def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0) -> str:
+    """Rows, groups, those left out and those who wait for a later release, as the end of a sentence. Where there are no groups, how the rows were made is what was judged."""
     if groups is None:
         return (
             _counted(rows, "row")
@@ -28,6 +28,8 @@ def how_many(rows: int, suppressed: int, groups: Groups | None) -> str:
             else "no row at all: nothing can be shown under this promise. Use coarser cells, or a weaker promise"
         )
     left = f"{suppressed:,} left out" if suppressed else "nobody left out"
+    if waiting:
+        left = f"{_counted(waiting, 'new row')} waiting for a later release (never tell how many)"
     return (
         f"{_counted(rows, 'row')} in {_counted(len(groups), 'group')} of at least {int(groups.people.min()):,}, {left}"
     )
