@@ -87,7 +87,7 @@ def test_it_climbs_as_the_slow_twin_does(case, tmp_path):
     worlds = 8 if campaign() else 4
     while seen["raised"] + seen["made"] < worlds and seen.total() < 100:
         seen[compare(case, rng, tmp_path if seen.total() % 15 == 0 else None)] += 1
-    assert seen["raised"] + seen["made"] >= worlds - 2
+    assert seen["raised"] + seen["made"] >= 3 * worlds // 4
 
 
 def at_levels(case: str, rng: random.Random) -> str:
