@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.anonymize.bang.space import GridSpace, RankAxis
+from reticent.anonymize.mondrian import CuttingOrder, column_cells
 from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
 from reticent.release import open_public
+from tests.sampling import examples
 
 numbers = st.one_of(st.integers(-(10**15), 10**15), st.floats(-1e12, 1e12, allow_nan=False))
 
@@ -31,8 +33,8 @@ def test_every_value_lies_in_the_range_of_its_cell(values, scale):
     assert axis.cell_of.min() >= 0
     assert axis.cell_of.max() < axis.cells
     ranges = sorted({(int(cell), int(cell) + 1) for cell in axis.cell_of})
-    _, meanings = axis.described(ranges)
-    low, high = (each.to_list() for each in axis.bounds(ranges))
+    _, meanings, shown = axis.described(np.array(ranges))
+    low, high = (each.to_list() for each in axis.bounds(np.array(ranges)))
     for value, cell in zip(axis.hierarchy.leaves.to_list(), axis.cell_of.tolist(), strict=True):
         place = ranges.index((cell, cell + 1))
         if value is None:
@@ -40,7 +42,40 @@ def test_every_value_lies_in_the_range_of_its_cell(values, scale):
             continue
         assert low[place] is None or low[place] <= value
         assert high[place] is None or value < high[place]
-        assert rt.data.LeafIndex.of(pl.Series([value]), "x").under(meanings[place]).tolist() == [0]
+        assert rt.data.LeafIndex.of(pl.Series([value]), "x").under(meanings[shown[place]]).tolist() == [0]
+
+
+texts = st.one_of(
+    st.sampled_from(["*", "NULL", "{a, b}", "a", "b", "{a, b, c and 2 more}", "any of them #2", "x" * 50]),
+    st.text("abc ,{}", max_size=20),
+)
+
+
+@given(
+    values=st.lists(st.one_of(st.none(), texts), min_size=1, max_size=14, unique=True),
+    inner=st.lists(st.integers(0, 3), min_size=14, max_size=14),
+    names=st.permutations(["any of them", "a", "{a, b}", "others"]),
+    ends=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, max_size=12),
+)
+@examples(200)
+def test_runs_of_categories_are_described_as_sets_of_their_values(values, inner, names, ends):
+    parts = {
+        name: [each for at, each in enumerate(values) if each is not None and inner[at] == number]
+        for number, name in enumerate(names)
+    }
+    tree = {name: held for name, held in parts.items() if held}
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=pl.String)})
+    hierarchy = rt.Hierarchy.taxonomy({"everything": tree}) if tree else rt.Hierarchy.suppression()
+    bound = rt.Table(frame, quasi={"x": hierarchy}, nulls="category").hierarchies[0]
+    order = CuttingOrder.of(bound)
+    runs = np.array([sorted((one % (bound.size + 1), other % (bound.size + 1))) for one, other in ends])
+    runs = runs[runs[:, 0] < runs[:, 1]]
+    labels, meanings, of_run = order.runs(runs[:, 0], runs[:, 1])
+    leaves = [order.leaf_at[low:high] for low, high in runs.tolist()]
+    owner = np.repeat(np.arange(len(runs)), np.diff(runs, axis=1).ravel())
+    cells = column_cells(bound, np.concatenate([*leaves, np.zeros(0, dtype=np.int64)]), owner, len(runs), "ranges")
+    assert (labels, meanings) == (list(cells.labels), list(cells.meanings))
+    assert of_run.tolist() == cells.of_group.tolist()
 
 
 @pytest.mark.filterwarnings("error")
@@ -69,7 +104,8 @@ def test_categories_lie_in_the_order_of_their_hierarchy():
     tree = rt.Hierarchy.taxonomy({"*": {"Engineer": ["Civil", "Computer"], "Doctor": ["GP", "Specialist"]}})
     frame = pl.DataFrame({"job": ["GP", "Civil", "Specialist", "Computer"] * 3})
     axis = RankAxis.of(rt.Table(frame, quasi={"job": tree}).hierarchies[0])
-    labels, _ = axis.described([(0, 2), (2, 4), (0, 4), (3, 4)])
+    labels, _, shown = axis.described(np.array([(0, 2), (2, 4), (0, 4), (3, 4)]))
+    assert shown.tolist() == [0, 1, 2, 3]
     assert [set(label.strip("{}").split(", ")) for label in labels[:2]] == [{"Civil", "Computer"}, {"GP", "Specialist"}]
     assert labels[2] == "*"
 

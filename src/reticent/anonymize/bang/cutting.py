@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.directory import halving_arrays
 from reticent.anonymize.bang.series import beside_cuts, noted_of
-from reticent.anonymize.bang.space import ColumnAxis, GridSpace, Ids
+from reticent.anonymize.bang.space import GridSpace, Ids
 from reticent.anonymize.leaving import Leaving, LeftOut
 from reticent.anonymize.sets import seen_as
 from reticent.anonymize.typical import group_column
@@ -79,7 +79,8 @@ class ClusterRanges:
         found = []
         for axis, low, high in zip(space.axes, lows, highs, strict=True):
             side = axis.cells + 1
-            found.append(cls(*_numbered(low.astype(np.int64) * side + high, side * side)))
+            codes, which = _numbered(low.astype(np.int64) * side + high, side * side)
+            found.append(cls(codes, which.astype(np.min_scalar_type(len(codes)))))
         return tuple(found)
 
 
@@ -97,9 +98,9 @@ class AxisLabels:
     side: int
 
     @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """The ranges that were described."""
-        return [(code // self.side, code % self.side) for code in self.codes.tolist()]
+    def ranges(self) -> Ids:
+        """The ranges that were described (rows)."""
+        return _ranges_of(self.codes, self.side)
 
 
 @dataclass(frozen=True)
@@ -192,14 +193,13 @@ class BangCut:
         found = []
         for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
             mine = ranges.of_cluster.take(self.clusters)
-            places: NDArray[Any] = np.zeros(len(ranges.codes), dtype=np.int32)
-            places[mine] = 1
-            shown = np.flatnonzero(places)
-            places[shown] = np.arange(len(shown), dtype=np.int32)
-            which = places.take(mine)
-            described = AxisLabels([], [], which, ranges.codes[shown], axis.cells + 1)
-            labels, meanings, place = _told(axis, described.ranges)
-            found.append(replace(described, labels=labels, meanings=meanings, of_class=place[which]))
+            is_shown = np.zeros(len(ranges.codes), dtype=bool)
+            is_shown[mine] = True
+            codes, side = ranges.codes[is_shown], axis.cells + 1
+            labels, meanings, place = axis.described(_ranges_of(codes, side))
+            label_of = np.zeros(len(is_shown), dtype=np.int64)
+            label_of[is_shown] = place
+            found.append(AxisLabels(labels, meanings, label_of.take(mine), codes, side))
         return tuple(found)
 
     @property
@@ -225,7 +225,7 @@ class BangCut:
             codes = np.concatenate([mine.codes, theirs[fresh]])
             number_of = np.argsort(codes)[np.searchsorted(np.sort(codes), theirs)]
             described = RegionLabels([], [], mine.of_class, codes, mine.side, which, number_of[which])
-            labels, meanings, place = _told(axis, described.ranges)
+            labels, meanings, place = axis.described(described.ranges)
             found.append(replace(described, labels=labels, meanings=meanings, of_region=place[described.range_of]))
         return tuple(found)
 
@@ -287,10 +287,11 @@ class BangCut:
         for axis, lows, highs in zip(self.index.space.axes, *self.extents, strict=True):
             side = axis.cells + 1
             codes, which = np.unique(lows * side + highs, return_inverse=True)
-            ranges = [(code // side, code % side) for code in codes.tolist()]
+            ranges = _ranges_of(codes, side)
             found = [*axis.bounds(ranges)]
             if getattr(axis, "missing", False):
-                found.append(pl.Series([_missing_word(each) for each in axis.described(ranges)[1]], dtype=pl.String))
+                _, meanings, place = axis.described(ranges)
+                found.append(pl.Series([_missing_word(each) for each in meanings], dtype=pl.String).gather(place))
             for kind, each in zip((FROM, BELOW, MISSING), found, strict=False):
                 name = unused(kind.format(EXTENT.format(axis.hierarchy.column)), taken)
                 taken.append(name)
@@ -396,13 +397,9 @@ class BangCut:
         return mine, groups
 
 
-def _told(axis: ColumnAxis, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning], Ids]:
-    """The distinct labels of ranges with their meanings, and the label of each range: different cells may hold the same values of the column, and then look alike."""
-    labels, meanings = axis.described(ranges)
-    numbers = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-    known = dict(zip(labels, meanings, strict=True))
-    places = np.array([numbers[label] for label in labels], dtype=np.int64)
-    return list(numbers), [known[label] for label in numbers], places
+def _ranges_of(codes: Ids, side: int) -> Ids:
+    """The first cell and the end (columns) of each of some ranges (rows) that are given as numbers."""
+    return np.stack(np.divmod(codes, side), axis=1)
 
 
 def _numbered(codes: Ids, space: int) -> tuple[Ids, NDArray[Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian import column_cells, order_of
+from reticent.anonymize.mondrian import CuttingOrder, column_cells, order_of
 from reticent.data import (
     NULL_LABEL,
     OR_MISSING,
@@ -59,15 +59,15 @@ class ColumnAxis(ABC):
         return 1 << self.bits
 
     @abstractmethod
-    def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
-        """A label and a meaning for each of some distinct ranges of cells, from the first up to but without the second."""
+    def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        """The labels of distinct ranges of cells (rows: from the first up to, but without, the second) with their meanings, and the label of each range: different cells may hold the same values, and then look alike."""
 
     @abstractmethod
     def on(self, hierarchy: BoundHierarchy) -> ColumnAxis:
         """The same cells for the leaves of another table; a :class:`DataError` if some value has no cell."""
 
     @abstractmethod
-    def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
+    def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
         """Where each range begins and before what it ends, as plain queries compare: values of the column, or places of its values. Null: no end."""
 
     @property
@@ -99,12 +99,14 @@ class LineAxis(ColumnAxis):
         cells = np.searchsorted(self.edges[spared:], places_of(hierarchy.leaves, self.kind), side="right") + spared
         return replace(self, hierarchy=hierarchy, cell_of=np.where(missing, 0, cells).astype(np.int64))
 
-    def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
+    def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
         # Cells behind the last edge are nobody's: ranges that differ there only are the same.
-        distinct = list(dict.fromkeys((first, min(stop, self._real)) for first, stop in ranges))
-        lows, highs = (series.to_list() for series in self.bounds(distinct))
+        real = np.minimum(ranges, (ranges.max(initial=0), self._real))
+        numbers: dict[tuple[int, int], int] = {}
+        places = [numbers.setdefault((first, stop), len(numbers)) for first, stop in real.tolist()]
+        lows, highs = (series.to_list() for series in self.bounds(np.array(list(numbers), dtype=np.int64)))
         meanings: list[Meaning] = []
-        for (first, stop), low, high in zip(distinct, lows, highs, strict=True):
+        for (first, stop), low, high in zip(numbers, lows, highs, strict=True):
             if first == 0 and stop == self._real:
                 meanings.append(Anything())
             elif self.missing and first == 0:
@@ -116,9 +118,7 @@ class LineAxis(ColumnAxis):
         taken: dict[str, None] = {}
         for meaning in meanings:
             taken[unused(self._text(meaning), taken)] = None
-        told = dict(zip(distinct, zip(taken, meanings, strict=True), strict=True))
-        found = [told[first, min(stop, self._real)] for first, stop in ranges]
-        return [label for label, _ in found], [meaning for _, meaning in found]
+        return list(taken), meanings, np.array(places, dtype=np.int64)
 
     @property
     def _real(self) -> int:
@@ -134,15 +134,15 @@ class LineAxis(ColumnAxis):
             return str(meaning.label(self.kind))
         return SUPPRESSED if isinstance(meaning, Anything) else NULL_LABEL
 
-    def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
-        spans = np.array(ranges, dtype=np.int64).reshape(-1, 2)
-        first, last = spans[:, 0] <= int(self.missing), spans[:, 1] >= self._real
+    def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
+        starts, stops = ranges.T
+        first, last = starts <= int(self.missing), stops >= self._real
         if self.missing:
             # Missing values alone lie before no number.
-            last |= spans[:, 1] == 1
+            last |= stops == 1
         places = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
-        low = at_places(places[np.where(first, 0, spans[:, 0] - 1)], first, self.kind)
-        high = at_places(places[np.where(last, 0, spans[:, 1] - 1)], last, self.kind)
+        low = at_places(places[np.where(first, 0, starts - 1)], first, self.kind)
+        high = at_places(places[np.where(last, 0, stops - 1)], last, self.kind)
         return low, high
 
     @property
@@ -176,22 +176,28 @@ class RankAxis(ColumnAxis):
             )
         return self
 
-    def _spans(self, ranges: Sequence[tuple[int, int]]) -> Ids:
-        """The places of the first leaf of each range and of the first behind it."""
-        found: Ids = np.searchsorted(self.cell_of[self.order], np.array(ranges, dtype=np.int64).reshape(-1, 2))
+    @cached_property
+    def _cutting(self) -> CuttingOrder:
+        return CuttingOrder.of(self.hierarchy)
+
+    def _spans(self, ranges: Ids) -> Ids:
+        """The places of the first leaf of each range and of the first behind it (rows)."""
+        found: Ids = np.searchsorted(self.cell_of[self.order], ranges.T)
         return found
 
-    def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
-        spans = self._spans(ranges)
-        lengths = spans[:, 1] - spans[:, 0]
+    def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        starts, stops = self._spans(ranges)
+        if not self.hierarchy.is_limited:
+            return self._cutting.runs(starts, stops)
+        lengths = stops - starts
         within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        leaves = self.order[np.repeat(spans[:, 0], lengths) + within]
+        leaves = self.order[np.repeat(starts, lengths) + within]
         cells = column_cells(self.hierarchy, leaves, np.repeat(np.arange(len(ranges)), lengths), len(ranges), "ranges")
-        return [cells.labels[at] for at in cells.of_group], [cells.meanings[at] for at in cells.of_group]
+        return list(cells.labels), list(cells.meanings), cells.of_group
 
-    def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
-        spans = self._spans(ranges)
-        return pl.Series(spans[:, 0]), pl.Series(spans[:, 1])
+    def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
+        starts, stops = self._spans(ranges)
+        return pl.Series(starts), pl.Series(stops)
 
     @property
     def places(self) -> pl.DataFrame | None:

@@ -10,10 +10,10 @@
 ``drafting``   from groups with their cells to a draft
 """
 
-from reticent.anonymize.mondrian.cells import ColumnCells, column_cells
+from reticent.anonymize.mondrian.cells import ColumnCells, CuttingOrder, column_cells
 from reticent.anonymize.mondrian.drafting import draft_shown, recoding_of
 from reticent.anonymize.mondrian.method import Mondrian
 from reticent.anonymize.mondrian.scales import order_of
 from reticent.anonymize.mondrian.shown import Shown
 
-__all__ = ["ColumnCells", "Mondrian", "Shown", "column_cells", "draft_shown", "order_of", "recoding_of"]
+__all__ = ["ColumnCells", "CuttingOrder", "Mondrian", "Shown", "column_cells", "draft_shown", "order_of", "recoding_of"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -82,12 +83,12 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
         return _values_or_stars(hierarchy, codes, group, count)
     if values == "hierarchy":
         return _nodes(hierarchy, codes, group, count)
-    column = _CuttingOrder.of(hierarchy)
+    column = CuttingOrder.of(hierarchy)
     members, offsets, of_group = _value_sets(column.place_of.take(codes), hierarchy.size, group, count)
     if values == "sets":
         return column.sets(members, offsets, of_group)
     if not hierarchy.is_numeric:
-        return _shortened(column.sets(members, offsets, of_group), hierarchy, column.texts)
+        return column.shortened(column.sets(members, offsets, of_group))
     return column.ranges(members, offsets, of_group)
 
 
@@ -105,38 +106,104 @@ def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Id
 
 
 @dataclass(frozen=True)
-class _CuttingOrder:
+class CuttingOrder:
     """A column's leaves in the order of cutting: the leaf at each place, its text, value and meaning; and the place of each leaf."""
 
+    hierarchy: BoundHierarchy
     place_of: Ids
     leaf_at: Ids
-    texts: pl.Series
-    values: Sequence[Any]
+    texts: Sequence[str]
+    values: tuple[Any, ...]
     meanings: Sequence[Meaning]
     null_place: int
 
     @classmethod
-    def of(cls, hierarchy: BoundHierarchy) -> _CuttingOrder:
+    def of(cls, hierarchy: BoundHierarchy) -> CuttingOrder:
         """The leaves of a hierarchy."""
         order, level, null = order_of(hierarchy, along_tree=not hierarchy.is_numeric), hierarchy.levels[0], -1
         leaf_at = np.argsort(order)
         texts, values = list(level.labels), hierarchy.leaves.to_list()
         if hierarchy.null_leaf is not None:
             texts[hierarchy.null_leaf], null = NULL_LABEL, int(order[hierarchy.null_leaf])
+        leaves = leaf_at.tolist()
         return cls(
+            hierarchy,
             order,
             leaf_at,
-            pl.Series(texts, dtype=pl.String).gather(leaf_at),
-            [values[leaf] for leaf in leaf_at.tolist()],
-            [level.meanings[leaf] for leaf in leaf_at.tolist()],
+            [texts[leaf] for leaf in leaves],
+            tuple(values[leaf] for leaf in leaves),
+            [level.meanings[leaf] for leaf in leaves],
             null,
         )
+
+    @cached_property
+    def named(self) -> dict[tuple[int, int], str]:
+        """The parts of the hierarchy of categories that list their values, by their first place and the first behind; of several levels with the same part the lowest names it."""
+        found: dict[tuple[int, int], str] = {}
+        for number in range(1, self.hierarchy.height + 1):
+            level = self.hierarchy.levels[number]
+            # The leaves of a part lie together.
+            first = np.full(level.size, len(self.leaf_at))
+            np.minimum.at(first, level.parts, self.place_of)
+            runs = zip(first.tolist(), (first + self.hierarchy.cover(number)).tolist(), strict=True)
+            for label, meaning, run in zip(level.labels, level.meanings, runs, strict=True):
+                if isinstance(meaning, Values):
+                    found.setdefault(run, label)
+        return found
+
+    def runs(self, starts: Ids, stops: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        """Runs of categories, each from a place up to, but without, another: the distinct labels with their meanings, and the label of each run. They are those of :func:`column_cells` for ranges."""
+        numbers: dict[tuple[int, int], int] = {}
+        of_run = [numbers.setdefault(run, len(numbers)) for run in zip(starts.tolist(), stops.tolist(), strict=True)]
+        labels: list[str] = []
+        meanings: list[Meaning] = []
+        given = Counter[str]()
+        for low, high in numbers:
+            length = high - low
+            if length == 1:
+                text, meaning = self.texts[low], self.meanings[low]
+            elif length == len(self.leaf_at):
+                text, meaning = SUPPRESSED, Anything()
+            else:
+                text, meaning = "", Values(self.values[low:high])
+                if length <= _MOST_LISTED:
+                    text = f"{{{', '.join(self.texts[low:high])}}}"
+                if not text or len(text) > _LONGEST:
+                    text = _numbered(self._short(low, high, range(low, high)), given)
+            labels.append(text)
+            meanings.append(meaning)
+        return _told_apart(labels), meanings, np.array(of_run, dtype=np.int64)
+
+    def _short(self, low: int, high: int, places: Sequence[int]) -> str:
+        """A short text for a set of places, the first and the first behind the last given: the name of the part that holds exactly these, or the first of them and how many more there are."""
+        if high - low == len(places) and (low, high) in self.named:
+            return self.named[low, high]
+        shown = [self.texts[place] for place in places[:_LISTED]]
+        while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
+            shown.pop()
+        return f"{{{', '.join(shown)} and {len(places) - len(shown)} more}}"
+
+    def shortened(self, cells: ColumnCells) -> ColumnCells:
+        """Long sets under short labels: the name of the part of the hierarchy that holds exactly their values, or the first values and how many more there are.
+
+        Meanings stay as they are: every value of the set is listed there.
+        """
+        lengths = cells.leaves.covered()
+        labels, given = list(cells.labels), Counter[str]()
+        starts, places = _starts(lengths).tolist(), cells.leaves.starts.tolist()
+        # The runs of a set are single places here, one after the other in the order of cutting.
+        for cell in np.flatnonzero(lengths > 1).tolist():
+            mine = places[starts[cell] : starts[cell + 1]]
+            is_long = len(mine) > _MOST_LISTED or len(labels[cell]) > _LONGEST
+            if is_long and isinstance(cells.meanings[cell], Values):
+                labels[cell] = _numbered(self._short(mine[0], mine[-1] + 1, mine), given)
+        return replace(cells, labels=_told_apart(labels))
 
     def sets(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
         """Cells that say exactly which values there are."""
         lengths = np.diff(offsets)
         owners = np.repeat(np.arange(len(lengths)), lengths)
-        listed = pl.DataFrame({"cell": owners, "text": self.texts.gather(places)})
+        listed = pl.DataFrame({"cell": owners, "text": pl.Series(self.texts, dtype=pl.String).gather(places)})
         joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"].to_list()
         labels = [text if length == 1 else f"{{{text}}}" for text, length in zip(joined, lengths.tolist(), strict=True)]
         members = places.tolist()
@@ -164,11 +231,10 @@ class _CuttingOrder:
         missing = (lengths - (last - first + 1))[~exact]
         ends, spans = np.unique(np.stack([lowest, highest, missing], axis=1), axis=0, return_inverse=True)
         apart = self.sets(places[np.repeat(exact, lengths)], _starts(lengths[exact]), of_group)
-        texts = [self.texts.gather(ends[:, side]).to_list() for side in (0, 1)]
         labels, meanings = [], []
-        for low, high, (start, stop, miss) in zip(*texts, ends.tolist(), strict=True):
+        for start, stop, miss in ends.tolist():
             between = Interval(self.values[start], self.values[stop], "both")
-            labels.append(f"[{low}, {high}]{OR_MISSING if miss else ''}")
+            labels.append(f"[{self.texts[start]}, {self.texts[stop]}]{OR_MISSING if miss else ''}")
             meanings.append(OrMissing(between) if miss else between)
         cell = np.empty(len(lengths), dtype=np.int64)
         cell[exact] = np.arange(len(apart.labels))
@@ -238,48 +304,10 @@ def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count:
     return ColumnCells(_told_apart(labels), meanings, held, of_group.ravel())
 
 
-def _shortened(cells: ColumnCells, hierarchy: BoundHierarchy, texts: pl.Series) -> ColumnCells:
-    """Long sets under short labels: the name of the part of the hierarchy that holds exactly their values, or the first values and how many more there are.
-
-    Meanings stay as they are: every value of the set is listed there.
-    """
-    lengths = cells.leaves.covered()
-    labels = list(cells.labels)
-    long = [
-        cell
-        for cell in np.flatnonzero(lengths > 1).tolist()
-        if isinstance(cells.meanings[cell], Values) and (lengths[cell] > _MOST_LISTED or len(labels[cell]) > _LONGEST)
-    ]
-    if not long:
-        return cells
-    nodes, named = _named_sets(hierarchy), texts.to_list()
-    starts = _starts(lengths)
-    leaves = cells.leaves.leaf_at[cells.leaves.starts].tolist()
-    places = cells.leaves.starts.tolist()
-    sizes, given = {len(node) for node in nodes}, Counter[str]()
-    # The runs of a set are single places here, one after the other in the order of cutting.
-    for cell in long:
-        low, high = int(starts[cell]), int(starts[cell + 1])
-        node = nodes.get(frozenset(leaves[low:high])) if high - low in sizes else None
-        shown = [named[place] for place in places[low : min(low + _LISTED, high)]]
-        while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
-            shown.pop()
-        text = node or f"{{{', '.join(shown)} and {high - low - len(shown)} more}}"
-        given[text] += 1
-        labels[cell] = text if given[text] == 1 else f"{text} #{given[text]}"
-    return replace(cells, labels=_told_apart(labels))
-
-
-def _named_sets(hierarchy: BoundHierarchy) -> dict[frozenset[int], str]:
-    """The parts of a hierarchy that list their values, by these; of several levels with the same part the lowest names it."""
-    found: dict[frozenset[int], str] = {}
-    for number in range(1, hierarchy.height + 1):
-        level = hierarchy.levels[number]
-        leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
-        for label, meaning, held in zip(level.labels, level.meanings, leaves, strict=True):
-            if isinstance(meaning, Values):
-                found.setdefault(frozenset(held.tolist()), label)
-    return found
+def _numbered(text: str, given: Counter[str]) -> str:
+    """A text, with a number where it was given to others before."""
+    given[text] += 1
+    return text if given[text] == 1 else f"{text} #{given[text]}"
 
 
 def _starts(lengths: Ids) -> Ids:
