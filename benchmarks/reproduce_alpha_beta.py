@@ -97,7 +97,7 @@ def one_by_one(made: Plan, rows: Keys, seed: int) -> View:
     draws = Draws(seed)
     noise = np.concatenate(list(sample(made.domain, [ListedKeys(distinct(rows), made.beta * 0)], made.beta, draws)))
     kept = rows[draws.coins(made.s, len(rows))]
-    return View(ViewManifest(made, secure=False), in_order(np.concatenate([kept, noise])))
+    return View(ViewManifest(made), in_order(np.concatenate([kept, noise])))
 
 
 def main(seeds: int = 5) -> dict[str, dict[str, Found]]:
