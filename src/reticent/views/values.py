@@ -170,7 +170,7 @@ def coerce(item: Constant, kind: str) -> Constant:
             return _truth(item)
         if kind == "date":
             return Constant("date", date.fromisoformat(text.strip()) if text is not None else _day(item))
-        if kind in ("timestamp", "moment"):
+        if kind in ("timestamp", "moment") and item.kind != "moment":
             moment = _moment_of_text(text) if text is not None else _moment(item)
             if (moment.tzinfo is not None) == (kind == "moment"):
                 return Constant(kind, _in_utc(moment))
@@ -188,6 +188,14 @@ def has_offset(item: Constant) -> bool:
         return item.kind == "text" and datetime.fromisoformat(item.value.strip()).tzinfo is not None
     except ValueError:
         return False
+
+
+def moment_of(item: Constant) -> Constant | None:
+    """The moment that a text with an offset from UTC names; None for anything else, and for a text that databases read in different ways."""
+    try:
+        return coerce(item, "moment") if has_offset(item) else None
+    except ValueError:
+        return None
 
 
 def _moment_of_text(text: str) -> datetime:

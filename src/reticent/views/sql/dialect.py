@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from reticent.errors import PolicyError
 from reticent.views.rendering import table_name
 from reticent.views.schema import Schema
-from reticent.views.values import Constant, constant, has_offset, number
+from reticent.views.values import Constant, constant, has_offset, moment_of, number
 
 if TYPE_CHECKING:
     import duckdb
@@ -101,7 +101,7 @@ def literal(node: exp.Expr) -> Constant | None:
         )
     if isinstance(node, exp.Cast) and node.to.this in ZONED:
         inside = literal(node.this)
-        return inside if inside is not None and has_offset(inside) else None
+        return moment_of(inside) if inside is not None else None
     if isinstance(node, exp.Boolean):
         return constant(bool(node.this))
     if isinstance(node, exp.Null):
