@@ -253,10 +253,11 @@ class ViewDomain:
         shifted = values // weight if weight > 1 else values
         if weight * self[name].size >= self.radices[word]:
             return shifted
-        # The remainder by way of the quotient: numpy divides by one number at a time in a fraction of the time that ``%`` takes.
-        whole = shifted // self[name].size
+        # The remainder by way of the quotient: numpy is fast at dividing many numbers by one, and not at ``%``.
+        whole: Codes = shifted // self[name].size
         whole *= self[name].size
-        return np.subtract(shifted, whole, out=whole)
+        np.subtract(shifted, whole, out=whole)
+        return whole
 
     def unpack(self, keys: Keys, names: Sequence[str] | None = None) -> pl.DataFrame:
         """The rows that keys stand for, in some columns or all."""
