@@ -21,6 +21,7 @@ MODULES = (
     "audit",
     "audit_service",
     "process",
+    "tiny",
     "big",
     "command",
     "first_hour",

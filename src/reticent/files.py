@@ -27,6 +27,8 @@ _SCRATCH = ".reticent-scratch-"
 _BLOCK = 1 << 22
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _LARGEST_COPY = 1 << 30
+# What :func:`tempfile.mkdtemp` adds to a prefix.
+_DRAWN = re.compile(r"[a-z0-9_]{8}")
 
 
 def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0o644) -> None:
@@ -175,7 +177,7 @@ def _write(handle: int, chunks: bytes | Iterable[bytes] | Path, sync: bool = Tru
 
 def _copied(source: Path, handle: int) -> Iterator[bytes]:
     """Copy a file inside the system, without a look at its bytes, as far as that goes; gives what is left to be written."""
-    with source.open("rb") as file:
+    with source.open("rb", buffering=0) as file:
         with suppress(OSError, AttributeError):
             while os.copy_file_range(file.fileno(), handle, _LARGEST_COPY):
                 pass
@@ -292,10 +294,9 @@ def _held(parent: Path, prefix: str) -> Iterator[tuple[Path, int]]:
 
 def _sweep(parent: Path, prefix: str) -> None:
     """Remove what killed processes of ours left behind: unfinished folders that nobody holds."""
-    made = re.compile(rf"{re.escape(prefix)}[a-z0-9_]{{8}}")
     names: list[str] = []
     with suppress(OSError):
-        names = [name for name in os.listdir(parent) if name.startswith(prefix) and made.fullmatch(name)]
+        names = [name for name in os.listdir(parent) if name.startswith(prefix) and _DRAWN.fullmatch(name, len(prefix))]
     for left in (parent / name for name in names):
         with suppress(OSError):
             handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)

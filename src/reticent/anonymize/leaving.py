@@ -217,13 +217,9 @@ def declared_values(table: Table, definition: GroupDefinition, domain: Sensitive
         kind = table.sensitive[column.name]
         tree = column.hierarchy
         known = kind is not None and (not isinstance(kind, Hierarchy) or (tree is not None and not tree.data_dependent))
-        missing = column.labels.is_null().to_numpy()
-        found[column.name] = np.array(
-            [
-                (None if null else text) in named or (known and not null)
-                for text, null in zip(column.texts, missing, strict=True)
-            ]
-        )
+        found[column.name] = np.array([text in named or known for text in column.texts])
+        if column.labels.null_count():
+            found[column.name][column.labels.is_null().to_numpy()] = None in named
     return found
 
 

@@ -14,7 +14,7 @@ from reticent.errors import DataError, did_you_mean
 _WIDEST_LOOKUP = 1 << 20
 _MANY = 1 << 14
 # Of so few values a list is made, sorted and searched before polars has planned a query.
-_FEW = 256
+_FEW = 512
 
 
 def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

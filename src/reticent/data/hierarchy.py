@@ -124,7 +124,7 @@ class BoundHierarchy:
             series = series.to_physical()
         elif series.dtype.is_temporal():
             series = series.cast(pl.Int64)
-        return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return series.cast(pl.Float64).to_numpy()
 
     def with_null_leaf(self) -> BoundHierarchy:
         """The same hierarchy with null as a further leaf: itself on every level but a top that covers everything, where it joins."""

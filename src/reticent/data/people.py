@@ -23,6 +23,8 @@ _FEWEST_ROWS = 20
 # Beyond these it would take more than a small part of the time that publishing takes.
 _MOST_PEOPLE, _MOST_ROWS = 2_000_000, 500_000
 _SMALL_RANGE = 1 << 20
+# Columns up to this length are faster as lists than as queries.
+_SHORT = 2_500
 _MOST_NUMBERED = 4
 _Hashes = NDArray[np.uint64]
 
@@ -43,7 +45,7 @@ def marks_of_people(table: Table, key: bytes) -> tuple[Marks, ...]:
         others = [table.frame[name] for name in (*table.sensitive, *table.quasi)]
         marks = list(numbered_marks(table.frame[columns[0]], others, key))
     if here:
-        marks.append(rows_marks(table.frame.select(*table.quasi, *table.sensitive), key))
+        marks.append(rows_marks(pl.DataFrame([table.frame[name] for name in (*table.quasi, *table.sensitive)]), key))
     return tuple(each for each in marks if each is not None)
 
 
@@ -56,13 +58,9 @@ def people_marks(values: pl.Series, key: bytes) -> Marks | None:
     spread = np.fromiter((zlib.crc32(text.encode()) for text in texts), dtype=np.uint64, count=len(texts)) << np.uint64(
         32
     )
-    level = 0
-    while np.count_nonzero(_levels(spread) >= level) > MARKS_KEPT:
-        level += 1
-    levels = _levels(spread)
-    return _marks(
-        "people", level, [(int(levels[place]), _hash(texts[place], key)) for place in np.flatnonzero(levels >= level)]
-    )
+    level, levels = _sampled(spread)
+    kept = np.flatnonzero(levels >= level)
+    return _marks("people", level, levels[kept], _hashes([texts[place] for place in kept.tolist()], key))
 
 
 def numbered_marks(numbers: pl.Series, columns: Sequence[pl.Series], key: bytes) -> tuple[Marks, ...]:
@@ -95,17 +93,24 @@ def rows_marks(frame: pl.DataFrame, key: bytes) -> Marks | None:
     distinct, counts = np.unique(combined, return_counts=True)
     if len(distinct) < _FEWEST_ROWS:
         return None
-    level, levels = 0, _levels(distinct)
-    while np.count_nonzero(levels >= level) > MARKS_KEPT:
-        level += 1
+    level, levels = _sampled(distinct)
     kept = levels >= level
     hashes = _mixed(distinct[kept] + counts[kept].astype(np.uint64))
-    return _marks("rows", level, list(zip(levels[kept].tolist(), hashes.tolist(), strict=True)))
+    return _marks("rows", level, levels[kept], hashes)
 
 
-def _marks(kind: str, level: int, found: list[tuple[int, int]]) -> Marks:
+def _marks(kind: str, level: int, levels: NDArray[np.int64], hashes: _Hashes) -> Marks:
     """The level of a value goes before its hash, so that a finer sample can be cut down to a coarser one."""
-    return Marks(kind, level, tuple(sorted({each << MARK_BITS | mark >> (64 - MARK_BITS) for each, mark in found})))
+    marks = (levels.astype(np.uint64) << np.uint64(MARK_BITS)) | (hashes >> np.uint64(64 - MARK_BITS))
+    return Marks(kind, level, tuple(np.unique(marks).tolist()))
+
+
+def _sampled(spread: _Hashes) -> tuple[int, NDArray[np.int64]]:
+    """The lowest level from which on few enough values are kept, and the level of each value."""
+    level, levels = 0, _levels(spread)
+    while np.count_nonzero(levels >= level) > MARKS_KEPT:
+        level += 1
+    return level, levels
 
 
 def _levels(spread: _Hashes) -> NDArray[np.int64]:
@@ -116,12 +121,17 @@ def _levels(spread: _Hashes) -> NDArray[np.int64]:
 
 def _value_hashes(values: pl.Series, place: int, key: bytes) -> _Hashes:
     """A hash for every row; each distinct value is hashed once."""
+    if len(values) <= _SHORT and (values.dtype == pl.String or values.dtype.is_integer()):
+        listed = values.to_list()
+        places = {value: number for number, value in enumerate(dict.fromkeys(listed))}
+        texts = [f"{place}" if value is None else f"{place} {value}" for value in places]
+        return _hashes(texts, key)[np.fromiter(map(places.__getitem__, listed), dtype=np.intp, count=len(listed))]
     coded = values.cast(pl.Categorical) if values.dtype == pl.String else values
     present = coded.drop_nulls()
     distinct = present.unique()
-    hashes = np.array([_hash(f"{place} {text}", key) for text in distinct.cast(pl.String)], dtype=np.uint64)
+    hashes = _hashes([f"{place} {text}" for text in distinct.cast(pl.String)], key)
     numbers, rows = distinct.to_physical().to_numpy(), present.to_physical().to_numpy()
-    found = np.full(len(values), _hash(f"{place}", key), dtype=np.uint64)
+    found = np.full(len(values), _hashes([f"{place}"], key)[0], dtype=np.uint64)
     if not len(distinct):
         return found
     low, high = numbers.min(), numbers.max()
@@ -146,8 +156,15 @@ def _only_numbers(values: pl.Series) -> bool:
     return high - low < 2 * len(values)
 
 
-def _hash(text: str, key: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), key=key, digest_size=8).digest(), "big")
+def _hashes(texts: Sequence[str], key: bytes) -> _Hashes:
+    """The keyed hash of each text."""
+    keyed, digests = hashlib.blake2b(key=key, digest_size=8), []
+    for text in texts:
+        # A copy is ready for the text; the key need not be read again.
+        one = keyed.copy()
+        one.update(text.encode())
+        digests.append(one.digest())
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
 def _mixed(values: _Hashes) -> _Hashes:

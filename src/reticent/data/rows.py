@@ -32,6 +32,8 @@ Change = Callable[[pl.DataFrame], pl.DataFrame]
 _BYTES_PER_PERSON_CELL = 64
 _ROWS_OF_TEXT = 100_000
 _ROWS_OF_CSV = 200_000
+# Casting so few takes less time than planning a query.
+_FEW_ROWS = 10_000
 _NO_DELIMITER = b"\x1f"
 _NOT_DRAWN_YET = "These rows are drawn while they are written; nothing is known of them before."
 
@@ -228,8 +230,8 @@ class CodedRows(FrameRows):
     @classmethod
     def of(cls, frame: pl.DataFrame, judged: Sequence[str] = ()) -> CodedRows:
         """Rows whose text is coded here: each column is looked at once, instead of whenever rows are sorted or grouped."""
-        texts = [column for column in frame if column.dtype == pl.String]
-        return cls(frame.with_columns(each.cast(pl.Enum(occurring(each))) for each in texts), judged)
+        kinds = {each.name: pl.Enum(occurring(each)) for each in frame if each.dtype == pl.String}
+        return cls(_cast(frame, kinds), judged)
 
     def values(self, column: str) -> pl.Series:
         return self.held[column].unique().cast(self.schema[column])
@@ -247,9 +249,7 @@ class CodedRows(FrameRows):
         return CodedRows(pl.DataFrame([self.held[name] if name in coded else changed[name] for name in schema]))
 
     def shown(self, part: pl.DataFrame) -> pl.DataFrame:
-        return part.with_columns(
-            pl.col(name).cast(pl.String) for name, dtype in part.schema.items() if isinstance(dtype, pl.Enum)
-        )
+        return _cast(part, {name: pl.String() for name, dtype in part.schema.items() if isinstance(dtype, pl.Enum)})
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -509,6 +509,13 @@ class DrawnRows:
 
     def frame(self) -> pl.DataFrame:
         raise PolicyError(_NOT_DRAWN_YET)
+
+
+def _cast(frame: pl.DataFrame, kinds: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """A frame with some columns of other types; those of many rows share the cores."""
+    if not kinds or frame.height > _FEW_ROWS:
+        return frame.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+    return pl.DataFrame([each.cast(kinds[each.name]) if each.name in kinds else each for each in frame])
 
 
 def held_frame(rows: Rows) -> pl.DataFrame:

@@ -26,6 +26,9 @@ from reticent.errors import DataError
 from reticent.files import read_blocks
 from reticent.release.manifest import Manifest
 
+# Below this, finding out which lines repeat takes longer than reading all of them.
+_SMALL = 1 << 16
+
 
 def hash_file(path: Path) -> dict[str, Any]:
     """What a certificate says about a file, without holding it."""
@@ -51,11 +54,13 @@ def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> 
     return frame
 
 
-def read_rows(contents: Sequence[bytes], name: str, manifest: Manifest) -> FrameRows | RepeatedRows:
-    """The rows of all files of a table (:func:`read_table`); of those that repeat in a single file, one is read."""
-    csv = manifest.tables[name].files[0].endswith(".csv")
+def read_rows(
+    contents: Sequence[bytes], name: str, manifest: Manifest, *, small: int = _SMALL
+) -> FrameRows | RepeatedRows:
+    """The rows of all files of a table (:func:`read_table`); of those that repeat in a single file of more than ``small`` bytes, one is read."""
+    csv = manifest.tables[name].files[0].endswith(".csv") and len(contents) == 1 and len(contents[0]) > small
     try:
-        runs = csv_runs(contents[0], published_schema(name, manifest)) if csv and len(contents) == 1 else None
+        runs = csv_runs(contents[0], published_schema(name, manifest)) if csv else None
         if runs is not None:
             distinct = read_table(runs[0], name, manifest)
             if distinct.height == len(runs[1]):

@@ -86,7 +86,7 @@ class LeafSets:
 
 def leaves_in_order(hierarchy: BoundHierarchy) -> NDArray[np.int64]:
     """The leaves as runs count them: numbers and dates by value, a null last; others as they are numbered."""
-    if not hierarchy.is_numeric:
+    if not hierarchy.is_numeric or hierarchy.leaves.is_sorted(nulls_last=True):
         return np.arange(hierarchy.size)
     return hierarchy.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
 

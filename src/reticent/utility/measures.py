@@ -184,11 +184,12 @@ def _need_original(picture: Picture, name: str) -> None:
 
 def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[np.float64]:
     """The weight of every quasi column, 1 where none is given; some column must count."""
-    given = weights or {}
-    for name in given:
+    if not weights:
+        return np.ones(len(columns))
+    for name in weights:
         if name not in columns:
             raise PolicyError(f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, columns)}")
-    found = np.array([float(exact(given.get(name, 1), f"The weight of {name!r}", low=0)) for name in columns])
+    found = np.array([float(exact(weights.get(name, 1), f"The weight of {name!r}", low=0)) for name in columns])
     if len(found) and not found.sum():
         raise PolicyError("All attribute weights are zero; at least one column must count.")
     return found

@@ -36,7 +36,7 @@ def draft_shown(
         columns, group = _in_order(columns, group)
     recoding = recoding_of(table, units, group, columns, order)
     recoded = engine_of(table, context).recode(table, recoding, context)
-    groups = shown.seen(tuple(range(len(columns))), kept)[1]
+    groups = evidence.published
     return Draft(
         format="generalize" if recoding.numbered is None else TYPICAL,
         recoding=recoding,
@@ -64,7 +64,8 @@ def recoding_of(
     numbered = None if columns[0].typical is None else group_column(table)
     if order is None:
         return Regions(shown, units.codes, group, table.carried, numbered=numbered)
-    unit_of_row = np.argsort(order)
+    unit_of_row = np.empty(len(order), dtype=np.int64)
+    unit_of_row[order] = np.arange(len(order))
     return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row], numbered)
 
 

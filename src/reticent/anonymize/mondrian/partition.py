@@ -80,9 +80,11 @@ class Partition:
 
     def _begin(self, group: Ids, count: int) -> None:
         """Open some groups of all units."""
-        order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(count + 1))
-        self._open(Stage.of(self.units, self.values).at(order, starts), self.judge.passing(group, count))
+        stage = Stage.of(self.units, self.values)
+        if count > 1:
+            order = np.argsort(group, kind="stable")
+            stage = stage.at(order, np.searchsorted(group[order], np.arange(count + 1)))
+        self._open(stage, self.judge.passing(group, count))
 
     def _round(self) -> None:
         spans = self._spans(self._widths)

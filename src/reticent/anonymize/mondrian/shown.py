@@ -85,9 +85,12 @@ class Shown:
 
     def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
         """The groups under ``kept`` as somebody sees them who knows some columns: which each becomes, and what these hold."""
-        everything = len(columns) == len(self.columns)
-        ids, count = (np.arange(len(self)), len(self)) if everything else _numbered([self.columns[j] for j in columns])
-        mine, there, groups = seen_as(self.groups, ids, count, kept)
+        if len(columns) == len(self.columns):
+            ids, count, there = np.arange(len(self)), len(self), kept
+            mine, groups = np.arange(int(kept.sum())), self.groups.select(kept)
+        else:
+            ids, count = _numbered([self.columns[j] for j in columns])
+            mine, there, groups = seen_as(self.groups, ids, count, kept)
         if POPULATION in groups.extras and not self._counts_people(columns):
             people = self._people(columns, first_rows(ids, count)[there])
             groups = replace(groups, extras={**groups.extras, POPULATION: people})
