@@ -57,10 +57,13 @@ class ColumnCells:
 
     def as_column(self, bound: BoundHierarchy, hierarchy: Hierarchy) -> RegionColumn:
         """The cells that some group shows, as a recoding keeps them."""
-        places, of_group = np.unique(self.of_group, return_inverse=True)
-        shown = pl.Series(bound.column, [self.labels[place] for place in places.tolist()], dtype=pl.String)
-        meanings = tuple(self.meanings[place] for place in places.tolist())
-        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group.ravel(), self.typical)
+        is_shown = np.zeros(len(self.labels), dtype=bool)
+        is_shown[self.of_group] = True
+        places = np.flatnonzero(is_shown).tolist()
+        shown = pl.Series(bound.column, [self.labels[place] for place in places], dtype=pl.String)
+        meanings = tuple(self.meanings[place] for place in places)
+        of_group = (np.cumsum(is_shown) - 1)[self.of_group]
+        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group, self.typical)
 
     def covering(self, size: int) -> NDArray[np.bool_]:
         """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
