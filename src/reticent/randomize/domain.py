@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.data import ValueType
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import one_of
 
 Keys = NDArray[Any]
 Codes = NDArray[np.int64]
@@ -353,10 +354,7 @@ def _listed(name: str, entry: Mapping[str, Any]) -> pl.Series:
     from reticent.data.predicate import Domain
 
     types, kind, listed = [each.value for each in ValueType], entry.get("type", "text"), entry["values"]
-    if kind not in types:
-        raise PolicyError(
-            f"domain[{name!r}]: type must be one of {', '.join(types)}, but it is {kind!r}.{did_you_mean(kind, types)}"
-        )
+    one_of(kind, f"domain[{name!r}]: type", types)
     if not isinstance(listed, list):
         raise PolicyError(f"domain[{name!r}]: values must be a list, but it is {listed!r}.")
     values = Domain.of_values(ValueType(kind), listed).leaves

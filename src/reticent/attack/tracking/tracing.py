@@ -11,7 +11,7 @@ from reticent.attack.tracking.joining import join
 from reticent.attack.tracking.learned import Learned
 from reticent.attack.tracking.view import Returns, Tracks
 from reticent.data import Context
-from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import one_of
 from reticent.republish import PublishedSeries
 
 Mode = Literal["exact", "fixpoint", "join"]
@@ -42,12 +42,7 @@ def series(
     *Modes.* ``exact`` counts all consistent worlds and refuses components that are too large; ``fixpoint`` rules out impossible values and takes a million people;
     ``join`` does so without knowing groups. A series that fits no world is a :class:`reticent.errors.DataError`.
     """
-    if mode not in get_args(Mode):
-        raise PolicyError(
-            f"mode must be one of {', '.join(get_args(Mode))}, but it is {mode!r}.{did_you_mean(mode, get_args(Mode))}",
-            setting=("mode",),
-            value=mode,
-        )
+    one_of(mode, "mode", get_args(Mode))
     context = context or Context()
     published = history if isinstance(history, PublishedSeries) else history.series
     tracks = Tracks.of(published, knows_change=knows_change, returns=returns, releases=releases)
