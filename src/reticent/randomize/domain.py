@@ -186,10 +186,6 @@ class ViewDomain:
                 return attribute
         raise DataError(f"The domain has no column {name!r}.{did_you_mean(name, self.names)}")
 
-    def fits(self, other: ViewDomain) -> bool:
-        """Whether another domain has the same columns with as many values each."""
-        return self.sizes == other.sizes and self.names == other.names
-
     def in_order_of(self, names: Sequence[str]) -> ViewDomain:
         """The same domain with its columns in another order."""
         return ViewDomain(tuple(self[name] for name in names))
