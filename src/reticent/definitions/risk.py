@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import POPULATION, Distinct, Groups, sum_by
+from reticent.data import POPULATION, Distinct, Groups, starts_of, sum_by
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
@@ -53,7 +53,7 @@ class AverageRisk(GroupDefinition):
         filled = np.flatnonzero(groups.sizes > 0)
         rising = filled[np.argsort(groups.people[filled], kind="stable")]
         people = groups.people[rising]
-        left = int(people.sum()) - np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(people)])
+        left = int(people.sum()) - starts_of(people)
         remaining = len(rising) - np.arange(len(rising) + 1)
         enough = at_most(remaining, Fraction(self.limit), left)
         failing[rising[: int(np.argmax(enough))]] = True
