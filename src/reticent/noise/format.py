@@ -133,7 +133,7 @@ class NoisyCountsFormat(MechanismFormat):
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """The sum of the cells that meet a condition on the domain's columns."""
         details, frame = self.read(public), public.rows["cells"].frame()
-        asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
+        asked = Condition.of(condition)
         mask = asked.mask(frame.select(details.domain.names))
         cells = int(mask.sum())
         value = int(frame[NOISY_COUNT].filter(mask).sum())

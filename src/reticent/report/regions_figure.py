@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from reticent.cards import shortened
 from reticent.charts import ChartAxis, ChartBox, box_chart
 from reticent.data import Compacted, Interval, Meaning, Missing, Nested, OrMissing, Patched, Seen, Value, Values
 from reticent.report.figures import Figure
@@ -143,7 +144,8 @@ class _RankedLine(_DrawnLine):
 
     def axis(self, name: str) -> ChartAxis:
         marks = [
-            (place + 0.5, "missing" if value is None else _short(str(value))) for value, place in self.place_of.items()
+            (place + 0.5, "missing" if value is None else shortened(str(value), _LONGEST))
+            for value, place in self.place_of.items()
         ]
         return ChartAxis(name, 0, self.parts, marks=_readable(marks, 0, self.parts))
 
@@ -185,10 +187,6 @@ def _readable(marks: Sequence[tuple[float, str]], low: float, high: float) -> li
         if not found or (place - found[-1][0]) / (high - low) >= _WIDE * max(len(text), len(found[-1][1])):
             found.append((place, text))
     return found
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _counted(regions: Sequence[_DrawnRegion]) -> str:

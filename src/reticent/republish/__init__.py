@@ -14,12 +14,13 @@ from reticent.republish.definitions import MInvariance, TauSafety
 from reticent.republish.history import History, Republication, forgetting
 from reticent.republish.method import Republish
 from reticent.republish.models import MODELS, ModelVerdict, SeriesModel, bcf_anonymity, judge_models
-from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
+from reticent.republish.series import EventKind, HasSeries, PublishedSeries, SeriesRelease
 from reticent.republish.turnover import ValueTurnover, value_turnover
 
 __all__ = [
     "MODELS",
     "EventKind",
+    "HasSeries",
     "History",
     "MInvariance",
     "ModelVerdict",

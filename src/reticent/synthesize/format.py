@@ -177,7 +177,7 @@ class SyntheticFormat(MechanismFormat):
         if estimator != "uniform":
             raise PolicyError(f"A synthetic release has one estimator, not {estimator!r}.")
         groups, domain = self.declared(public)
-        asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
+        asked = Condition.of(condition)
         return count_rows(asked, self.plan(public), groups, domain, public.rows[FORMAT])
 
 

@@ -132,7 +132,13 @@ class Suppress:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        given: dict[str, Any] = {
+        usual = Suppress()._parameters()
+        return {"name": "Suppress"} | {
+            name: value for name, value in self._parameters().items() if value != usual[name]
+        }
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
             "k": self.k,
             "algorithm": self.algorithm,
             "exact": self.exact,
@@ -141,16 +147,6 @@ class Suppress:
             "hiding": self.hiding,
             "suppression": str(self.limit),
         }
-        usual: dict[str, Any] = {
-            "k": None,
-            "algorithm": "auto",
-            "exact": False,
-            "weights": {},
-            "keep": [],
-            "hiding": "stars",
-            "suppression": "0",
-        }
-        return {"name": "Suppress", **{name: value for name, value in given.items() if value != usual[name]}}
 
     @property
     def limit(self) -> Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from reticent.attack.tracking.counting import count_worlds
 from reticent.attack.tracking.fixpoint import fixpoint
@@ -12,16 +12,9 @@ from reticent.attack.tracking.learned import Learned
 from reticent.attack.tracking.view import Returns, Tracks
 from reticent.data import Context
 from reticent.exact import one_of
-from reticent.republish import PublishedSeries
+from reticent.republish import HasSeries, PublishedSeries
 
 Mode = Literal["exact", "fixpoint", "join"]
-
-
-class HasSeries(Protocol):
-    """A history: its ``series`` are the releases that went out."""
-
-    @property
-    def series(self) -> PublishedSeries: ...
 
 
 def series(
@@ -44,7 +37,7 @@ def series(
     """
     one_of(mode, "mode", get_args(Mode))
     context = context or Context()
-    published = history if isinstance(history, PublishedSeries) else history.series
+    published = PublishedSeries.of(history)
     tracks = Tracks.of(published, knows_change=knows_change, returns=returns, releases=releases)
     if mode == "exact":
         marginals, worlds = count_worlds(tracks, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, first_line
 from reticent.views.schema import Schema
 from reticent.views.sql.ddl import read_schema
 
@@ -121,7 +121,7 @@ def duckdb_ddl(path: Path) -> str:
                 "UNION ALL SELECT sql FROM duckdb_views() WHERE NOT internal"
             ).fetchall()
     except duckdb.Error as error:
-        raise DataError(f"The DuckDB catalogue of {path} could not be read: {str(error).splitlines()[0]}.") from None
+        raise DataError(f"The DuckDB catalogue of {path} could not be read: {first_line(error)}.") from None
     types = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     return ";\n".join([*types, *(text.rstrip().rstrip(";") for (text,) in texts)])
 
