@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import AskedPeople, Fitting, Seen, Shape, places_in, sum_by
+from reticent.data import AskedPeople, Fitting, Seen, Shape, sum_by
+from reticent.runs import places_in
 
 
 @dataclass(frozen=True)

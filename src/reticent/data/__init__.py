@@ -128,7 +128,6 @@ from reticent.data.rows import (
     held_frame,
     stand_in_order,
 )
-from reticent.data.runs import places_in, ranks_among_equal, starts_of
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
 from reticent.data.shape import (
@@ -337,10 +336,8 @@ __all__ = [
     "part_names",
     "people_marks",
     "people_of",
-    "places_in",
     "places_of",
     "positions",
-    "ranks_among_equal",
     "read_frame",
     "read_recoding",
     "read_shapes",
@@ -354,7 +351,6 @@ __all__ = [
     "sort_equal",
     "sorted_values",
     "stand_in_order",
-    "starts_of",
     "sum_by",
     "table_file",
     "texts_of",

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from reticent.data.meaning import Anything, Interval, LeafIndex, Meaning, OrMissing, Value, Values, covers_missing
 from reticent.data.predicate import Domain
-from reticent.data.runs import places_in, starts_of
 from reticent.data.types import ValueType
 from reticent.errors import DataError
+from reticent.runs import places_in, starts_of
 
 
 @dataclass(frozen=True)

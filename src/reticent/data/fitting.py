@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from reticent.data.covers import Cover
 from reticent.data.keys import number, pack
-from reticent.data.runs import places_in
 from reticent.data.shape import Shape, inside
+from reticent.runs import places_in
 
 Array = NDArray[np.int64]
 _MOST_PAIRS = 1 << 21

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
-from reticent.data.runs import starts_of
 from reticent.errors import PolicyError
+from reticent.runs import starts_of
 
 NodeLevels = tuple[int, ...]
 WEIGHT = "weight"

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from reticent.data.hierarchy import Codes
 from reticent.data.keys import first_rows, number, pack, sort_equal, sum_by
-from reticent.data.runs import starts_of
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.runs import starts_of
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Found = TypeVar("Found")

@@ -24,11 +24,11 @@ from reticent.data.keys import first_rows, number, pack, positions
 from reticent.data.meaning import LeafIndex, Meaning
 from reticent.data.plain import plain
 from reticent.data.rows import Rows
-from reticent.data.runs import ranks_among_equal
 from reticent.data.shape import Shape, inside
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
 from reticent.errors import DataError, did_you_mean
+from reticent.runs import ranks_among_equal
 
 Unseen = Literal["error", "suppress"]
 Ids = NDArray[np.int64]

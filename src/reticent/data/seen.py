@@ -21,10 +21,10 @@ from reticent.data.groups import Groups
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.meaning import NULL_LABEL, Meaning, Missing, Value, null_label
 from reticent.data.rows import Rows
-from reticent.data.runs import places_in
 from reticent.data.sensitive import SensitiveColumn, bind_sensitive
 from reticent.data.shape import LabelBox, Shape
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.runs import places_in
 
 NOWHERE, SEVERAL = -1, -2
 _Array = NDArray[np.int64]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from reticent.data.meaning import Anything, LeafIndex, Meaning, covers_missing
 from reticent.data.metric import Norm, great_circle
-from reticent.data.runs import places_in, starts_of
 from reticent.data.types import ValueType
 from reticent.errors import DataError
+from reticent.runs import places_in, starts_of
 
 _Array = NDArray[np.int64]
 PairTest = Callable[[_Array, _Array], NDArray[np.bool_]]

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, SensitiveColumn, starts_of
+from reticent.data import Groups, Histograms, SensitiveColumn
 from reticent.definitions.base import GroupDefinition
 from reticent.definitions.bounded import LargestShare, LeastFigure
 from reticent.definitions.comparison import less
@@ -23,6 +23,7 @@ from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
+from reticent.runs import starts_of
 
 _SMALL = 2**61
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import POPULATION, Distinct, Groups, starts_of, sum_by
+from reticent.data import POPULATION, Distinct, Groups, sum_by
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
@@ -23,6 +23,7 @@ from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
+from reticent.runs import starts_of
 
 Model = Literal["pitman", "zayatz"]
 

@@ -8,7 +8,8 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, starts_of
+from reticent.data import Groups, Histograms
+from reticent.runs import starts_of
 
 _LOOKED_UP = 1 << 14
 

@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Context, ranks_among_equal, sort_equal, starts_of
+from reticent.data import Context, sort_equal
 from reticent.errors import Infeasible
 from reticent.republish._kernels import fill_vacancies, join_changed, match_near, sign_by_supply, split_regions
 from reticent.republish.assigning import Shuffler, assign_steps, is_eligible, missing_for_eligibility
 from reticent.republish.hilbert import curve_order, grid_bits
 from reticent.republish.signatures import SignatureBook
+from reticent.runs import ranks_among_equal, starts_of
 
 Ints = NDArray[np.int64]
 Choice = Literal["near", "random", "bang"]

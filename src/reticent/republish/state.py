@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import starts_of
 from reticent.republish.people import places_among
 from reticent.republish.series import SeriesRelease
 from reticent.republish.signatures import Ints, flat_rows, padded_rows
+from reticent.runs import starts_of
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import places_in
 from reticent.randomness import WordStream
+from reticent.runs import places_in
 from reticent.synthesize.need import short
 from reticent.synthesize.prior import PublicPrior
 from reticent.synthesize.urn import Ints, Pools, draw_urns

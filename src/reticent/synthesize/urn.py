@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import places_in
 from reticent.exact import Number, exact, whole
 from reticent.randomness import Randomness, WordStream, uniform_below, whole_below
+from reticent.runs import places_in
 from reticent.synthesize.disclosure import Counts, checked_counts
 from reticent.synthesize.prior import PublicPrior
 

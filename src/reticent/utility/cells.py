@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, LeafIndex, Meaning, starts_of, sum_by
+from reticent.data import BoundHierarchy, LeafIndex, Meaning, sum_by
+from reticent.runs import starts_of
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import places_in, starts_of
 from reticent.errors import DataError
+from reticent.runs import places_in, starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

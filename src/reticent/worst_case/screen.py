@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import places_in
+from reticent.runs import places_in
 from reticent.worst_case.buckets import COMPILED_FROM, Buckets, Integers
 
 Floats: TypeAlias = NDArray[np.float64]

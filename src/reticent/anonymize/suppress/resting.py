@@ -6,7 +6,8 @@ import numpy as np
 
 from reticent.anonymize.suppress.ladders import Ids, Units
 from reticent.anonymize.suppress.patterns import Passing
-from reticent.data import Context, first_rows, ranks_among_equal, sum_by
+from reticent.data import Context, first_rows, sum_by
+from reticent.runs import ranks_among_equal
 
 _MOST_JOINING = 256
 _TRIED_AT_ONCE = 64

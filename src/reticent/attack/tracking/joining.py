@@ -12,9 +12,10 @@ from reticent.attack.tracking import _kernels
 from reticent.attack.tracking.fixpoint import Masks, ValuesLeft
 from reticent.attack.tracking.learned import SightingFigures
 from reticent.attack.tracking.view import Places, Tracks
-from reticent.data import Context, places_in, starts_of
+from reticent.data import Context
 from reticent.errors import DataError, PolicyError
 from reticent.republish import PublishedSeries, SeriesRelease
+from reticent.runs import places_in, starts_of
 
 MOST_EDGES = 20_000_000
 """How many pairs of a person and a published row one release may have."""

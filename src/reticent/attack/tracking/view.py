@@ -17,9 +17,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack.tracking import _kernels
-from reticent.data import starts_of
 from reticent.errors import DataError, PolicyError
 from reticent.republish import EventKind, PublishedSeries
+from reticent.runs import starts_of
 
 Places = NDArray[np.int32]
 Returns = Literal["unknown", "unchanged"]

@@ -22,8 +22,8 @@ from reticent.data.predicate.linear import LinearForm, difference
 from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operator, Or, is_linear, scope
 from reticent.data.predicate.pieces import Pieces
 from reticent.data.predicate.regions import Covers, LabelProducts
-from reticent.data.runs import starts_of
 from reticent.data.types import ValueType
+from reticent.runs import starts_of
 
 _GRID = 4096
 _MOST_CELLS = 1 << 24
