@@ -104,7 +104,7 @@ def run(
         made = run_local(
             rows, epsilon, delta, borne, query, cells, bits, law, level, behaviours=_behaviours(behave), context=context
         )
-    true = None if data is not None else _true(rows, query, cells, made.included)
+    true = None if data is not None else _true(rows, cells, made.included)
     payload = {"ok": True, **made.describe(), "names": names, "made_up": data is None}
     if true is not None:
         payload["true"] = true
@@ -244,7 +244,7 @@ def _behaviours(given: list[str] | None) -> dict[int, str]:
     return found
 
 
-def _true(rows: list[list[int]], query: str, cells: int | None, included: tuple[int, ...]) -> int | list[int]:
+def _true(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -> int | list[int]:
     """The answer without noise, which is nobody's secret when rows are made up."""
     counted = [value for number, own in enumerate(rows, 1) if number in included for value in own]
     return [counted.count(cell) for cell in range(cells)] if cells is not None else sum(counted)

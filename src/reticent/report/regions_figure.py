@@ -39,7 +39,7 @@ def regions_in_two_columns(seen: Seen) -> Figure | None:
     Of very many regions those of the largest classes are drawn.
     """
     regions = list(_regions(seen))
-    lines = [_line(column.name, [each.sides[place] for each in regions]) for place, column in enumerate(seen.columns)]
+    lines = [_line([each.sides[place] for each in regions]) for place in range(len(seen.columns))]
     parting = [place for place, line in enumerate(lines) if line.parts > 1]
     chosen = sorted(parting, key=lambda place: (isinstance(lines[place], _RankedLine), -lines[place].parts))[:2]
     if not regions or len(chosen) < 2:
@@ -154,7 +154,7 @@ class _RankedLine(_DrawnLine):
         return (min(places), max(places) + 1) if places else (axis.low, axis.high)
 
 
-def _line(name: str, sides: Sequence[Meaning]) -> _DrawnLine:
+def _line(sides: Sequence[Meaning]) -> _DrawnLine:
     """A column as a line, by what its regions are called."""
     ends = [value for side in sides for value in side.written()]
     if ends and all(isinstance(end, int | float | date) and not isinstance(end, bool) for end in ends):

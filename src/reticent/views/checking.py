@@ -226,8 +226,8 @@ class Checker:
     def _collided(self, secret: Query, view: Query, found: Collision, budget: SearchBudget) -> Verdict:
         from reticent.views.explaining import pattern_text, reading
 
-        shape = pattern_text(found, self.schema, self.setting.book)
-        other = pattern_text(found, self.schema, self.setting.book, of_view=True)
+        shape = pattern_text(found, self.setting.book)
+        other = pattern_text(found, self.setting.book, of_view=True)
         overlap = reading(found, self.schema, self.setting.book)
         inexact = [
             *(f"{secret.name}: {why}" for why in secret.inexact),
