@@ -160,7 +160,8 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
         current = np.where(unassigned, now, price)
 
         def tight(point: int, current: Floats = current) -> NDArray[np.bool_]:
-            return payments.reaching(point) & (candidates.reach <= current[point])
+            found: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
+            return found
 
         members = candidates.ball(best)
         mine = members[current[members] >= candidates.reach[v, j]]
