@@ -26,6 +26,7 @@ BASE = {
     "files": {"errors"},
     "cards": set(),
     "compiled": set(),
+    "runs": set(),
     "charts": {"errors"},
     "giving": {"errors", "exact"},
     "documents": {"errors"},

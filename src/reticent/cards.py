@@ -72,8 +72,12 @@ def _text(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.4g}"
-    text = "" if value is None else str(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shortened("" if value is None else str(value), _LONGEST)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters; what is cut off shows as ``…``."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def percent(share: float, digits: int = 0) -> str:

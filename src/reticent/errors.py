@@ -98,3 +98,9 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     """A closing hint for an unknown name: ``" Did you mean 'age'?"``, or nothing when nothing is near."""
     near = difflib.get_close_matches(str(word), [str(name) for name in known], n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says in its first line, or its kind where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

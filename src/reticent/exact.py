@@ -1,12 +1,13 @@
-"""Numbers as they were written: parameters become exact fractions, never binary approximations."""
+"""Parameters as they were written: numbers become exact fractions, never binary approximations; words are among those known."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from reticent.errors import PolicyError
+from reticent.errors import PolicyError, did_you_mean
 
 _MOST_DIGITS = 5_000
 
@@ -54,6 +55,15 @@ def whole(value: object, name: str, *, low: int, high: int | None = None) -> int
     if high is not None and value > high:
         raise PolicyError(f"{name} must be at most {high:,}, but it is {value:,}.", **_fields(name, value))
     return value
+
+
+def one_of(value: object, name: str, known: Collection[str]) -> None:
+    """Refuse a word that is not known, with a :class:`PolicyError` that names the parameter and lists the words."""
+    if value not in known:
+        raise PolicyError(
+            f"{name} must be one of {', '.join(known)}, but it is {value!r}.{did_you_mean(value, known)}",
+            **_fields(name, value),
+        )
 
 
 def _fields(name: str, value: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
+from reticent.exact import Number, exact, one_of
 
 Status = Literal["reserved", "given out", "withdrawn"]
 _SHOWN = 6
@@ -35,8 +35,7 @@ class Given:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise PolicyError(f"status must be one of {', '.join(STATUSES)}, but it is {self.status!r}.")
+        one_of(self.status, "status", STATUSES)
 
 
 @dataclass(frozen=True)

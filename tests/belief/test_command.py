@@ -10,10 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import typer
 
 import reticent as rt
-from reticent.cli import assess, belief
+from reticent.cli.app import app
 from reticent.cli.console import run
 from reticent.data import Hierarchy, Table
 from tests.oracles import belief_worlds as oracle
@@ -40,10 +39,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reticent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    app = typer.Typer()
-    belief.register(app)
-    assess.register(app)
-
     def command(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["reticent", *map(str, arguments)])
         monkeypatch.setenv("COLUMNS", "200")

@@ -258,3 +258,9 @@ def usual_seconds(
 def test_a_damaged_gzip_file_is_refused(place: Path, reticent: Command) -> None:
     told = refused(reticent, place, gzip.compress(CSV.encode())[:-9])
     assert "patients.csv is not a whole gzip file" in told
+
+
+def test_an_argument_that_several_commands_share_is_asked_for(reticent: Command) -> None:
+    for command in ("curve", "explain", "whatif", "breaking-point", "monitor"):
+        found = reticent("knowledge", command)
+        assert (found.code, found.err) == (2, "Missing argument 'source'.\n")

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from reticent.cli import demo as command
+from reticent.cli.app import app_for
 from reticent.demo.tour import FILES, Step, Tour
 from reticent.errors import DataError
 
@@ -91,15 +90,8 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path: Path, names: tuple[s
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(names)
 
 
-def application() -> typer.Typer:
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    command.register(app)
-    return app
-
-
 def test_the_command_prints_one_object_for_machines(tmp_path: Path) -> None:
-    result = CliRunner().invoke(application(), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--json"])
+    result = CliRunner().invoke(app_for(["demo"]), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--json"])
     assert result.exit_code == 0
     printed = json.loads(result.stdout)
     assert printed["ok"] is True
@@ -108,7 +100,7 @@ def test_the_command_prints_one_object_for_machines(tmp_path: Path) -> None:
 
 
 def test_the_command_tells_people_what_happens_and_what_to_try(tmp_path: Path) -> None:
-    result = CliRunner().invoke(application(), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--fast"])
+    result = CliRunner().invoke(app_for(["demo"]), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--fast"])
     assert result.exit_code == 0
     for words in ("Attack it as it stands", "Attack again", "0 diagnoses are learned", "Try next", "reticent verify"):
         assert words in result.stdout

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from reticent import Cancelled, Context, Lattice, compare, preview, randomize
-from reticent.cli import query as query_command
 from reticent.cli.app import app
 from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
@@ -44,9 +42,6 @@ def test_alpha_beta_is_a_method_of_publish_and_its_view_is_verified_and_queried(
     assert made.reader.plan.worst_posterior == Fraction(1, 3)
     made.save(tmp_path / "view")
     assert verify(tmp_path / "view").holds
-    app = typer.Typer()
-    query_command.register(app)
-    app.callback()(lambda: None)
     done = CliRunner().invoke(app, ["query", str(tmp_path / "view"), "score < 3*age", "--json"], catch_exceptions=False)
     assert Fraction(json.loads(done.stdout)["value"]) == made.count("score < 3*age").value
     with pytest.raises(LedgerError):

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from reticent.anonymize import Lattice
 from reticent.attack import Homogeneity, Linkage, attack
-from reticent.cli import report as command
+from reticent.cli.app import app_for
 from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, TCloseness
 from reticent.demo import hospital, hospital_policy_text, hospital_table, ten_people_table, voter_roll
@@ -364,16 +363,9 @@ def test_attacks_show_intervals_where_a_sample_was_attacked() -> None:
     assert known.rows == (("inference", "–", "40%", "30% to 50%", "35%"),)
 
 
-def application() -> typer.Typer:
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    command.register(app)
-    return app
-
-
 def test_the_command_writes_the_report_beside_the_private_files(release: Release, tmp_path: Path) -> None:
     release.save(tmp_path / "release")
-    result = CliRunner().invoke(application(), ["report", str(tmp_path / "release"), "--json"])
+    result = CliRunner().invoke(app_for(["report"]), ["report", str(tmp_path / "release"), "--json"])
     assert json.loads(result.stdout) == {
         "ok": True,
         "report": str(tmp_path / "release" / "private" / "report.html"),
@@ -391,7 +383,7 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     (tmp_path / "policy.toml").write_text(hospital_policy_text())
     arguments = ["report", str(tmp_path / "release"), "-o", str(tmp_path / "r.html")]
     options = ["--policy", str(tmp_path / "policy.toml"), "--people", str(tmp_path / "voters.csv")]
-    result = CliRunner().invoke(application(), [*arguments, *options, "--who", "name"])
+    result = CliRunner().invoke(app_for(["report"]), [*arguments, *options, "--who", "name"])
     assert result.exit_code == 0, result.output
     text = Page((tmp_path / "r.html").read_text("utf-8")).text
     assert any(f"{name} (" in text for name in voter_roll(table.frame)["name"].to_list())
@@ -412,7 +404,7 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     ],
 )
 def test_the_command_refuses_what_does_not_go_together(options: list[str], message: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(application(), ["report", str(tmp_path), *options])
+    result = CliRunner().invoke(app_for(["report"]), ["report", str(tmp_path), *options])
     assert message in str(result.exception)
 
 

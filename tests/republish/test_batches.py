@@ -21,8 +21,8 @@ from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.randomness import Randomness
 from reticent.release import open_public
 from reticent.release.claims import check_claims
-from reticent.republish.alike import divide_people
 from reticent.republish.assigning import Shuffler
+from reticent.republish.method import divide_people
 from tests.oracles.tau_rules import is_tau_safe
 from tests.republish.drafts import DraftedSeries, random_months
 from tests.republish.examples import DOMAIN, MONTHS, UNSAFE_GROUPS

@@ -153,11 +153,6 @@ class TwoSidedTrial:
     compared: Side
     crowd: RecordIndex = field(repr=False)
 
-    @property
-    def ruler(self) -> Ruler:
-        """How values are told apart."""
-        return self.crowd.ruler
-
 
 def _checked(rows: pl.DataFrame, columns: Sequence[str], called: str) -> pl.DataFrame:
     for name in columns:

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import AskedPeople, Fitting, Seen, Shape, sum_by
+from reticent.runs import places_in
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,7 @@ def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> LabelP
     # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
     lengths = histograms.distinct[seen.group_of]
     cells = np.repeat(np.arange(len(ids)), lengths)
-    steps = np.arange(len(cells)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    entries = histograms.offsets[seen.group_of][cells] + steps
+    entries = places_in(histograms.offsets[seen.group_of], lengths)
     share = seen.sizes[cells] / groups.sizes[seen.group_of][cells]
     keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
     distinct, inverse = np.unique(keys, return_inverse=True)

@@ -31,9 +31,10 @@ from reticent.cli import (
     verify,
     views,
 )
+from reticent.cli.options import add_commands
 
-_COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
+_COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, attack, query, apply, report, belief)
+_GROUPS = (knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:
@@ -47,8 +48,11 @@ def app_for(words: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(reticent)
     modules = {command.__name__.rpartition(".")[2]: command for command in (*_COMMANDS, *_GROUPS)}
-    for command in [modules[words[0]]] if words and words[0] in modules else modules.values():
-        command.register(app)
+    for name in words[:1] if words and words[0] in modules else modules:
+        if modules[name] in _GROUPS:
+            modules[name].register(app)
+        else:
+            add_commands(app, {name: getattr(modules[name], name)})
     return app
 
 

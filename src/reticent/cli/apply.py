@@ -10,11 +10,6 @@ import typer
 from reticent.cli.console import Json, answer
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("apply")(apply)
-
-
 def apply(
     release: Annotated[Path, typer.Argument(help="The folder of a release, with its private side.")],
     data: Annotated[str, typer.Argument(help="The new rows: CSV, Parquet, Arrow.")],

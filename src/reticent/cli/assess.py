@@ -1,10 +1,10 @@
-"""``reticent assess``: the risk as it stands."""
+"""``reticent assess``: the risk as it stands; with ``--advise``, which definition covers which threat, and which models cover an application."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,16 +14,12 @@ from reticent.cli.options import QuasiOption
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reticent.belief.application import Application
     from reticent.data import Table
     from reticent.definitions import Assessment, Definition
     from reticent.propose import DiversityAudit, ExposedGroup, Exposure, Risk
 
 _DRIVERS_SHOWN = 3
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("assess")(assess)
 
 
 def assess(
@@ -80,7 +76,6 @@ def assess(
 
     Example: reticent assess policy.toml, or: reticent assess people.csv --quasi age --quasi zip --sensitive illness
     """
-    from reticent.cli.assess_advice import advice_on, application_of
     from reticent.propose import diversity_audits, exposures, risk_views
 
     application = application_of(protect, knows or [], measure, near)
@@ -173,7 +168,6 @@ def _render(
     written: Mapping[str, Any] | None,
     details: bool,
 ) -> None:
-    from reticent.cli.assess_advice import render_advice
 
     for exposure, risk in zip(found, risks, strict=True):
         _render_verdict(console, exposure, bool(rows.sensitive))
@@ -302,3 +296,97 @@ def _render_risk(console: Console, risk: Risk) -> None:
     ]
     title = f"Which columns together, up to {risk.largest_set}"
     console.print(table(title, ("columns", "distinction", "separation", "alone"), sets))
+
+
+def application_of(protect: str | None, knows: list[str], measure: str, near: bool) -> Application | None:
+    """The form that was filled in; None where nothing is said about what to protect."""
+    from reticent.belief.application import Application
+    from reticent.errors import PolicyError
+
+    if protect is None:
+        if knows or near or measure != "likely":
+            raise PolicyError(
+                "--knows, --measure and --near say how something is protected: add --protect, such as attribute."
+            )
+        return None
+    return Application(cast(Any, protect), frozenset(cast(Any, knows or ["quasi"])), cast(Any, measure), near)
+
+
+def advice_on(definitions: tuple[Definition, ...], application: Application | None) -> dict[str, Any]:
+    """What the definitions cover of the four concerns, all models, and which of them cover the application."""
+    from dataclasses import asdict
+
+    from reticent.belief.advisor import ADVICE, CONCERNS, uncovered
+    from reticent.belief.application import judge
+
+    chosen = {each.name for each in definitions}
+    covered = {
+        concern: sorted({each.definition for each in ADVICE if each.definition in chosen and concern in each.covers})
+        for concern in CONCERNS
+    }
+    found = {
+        "concerns": dict(CONCERNS),
+        "covered": covered,
+        "uncovered": list(uncovered(chosen)),
+        "models": [{**asdict(each), "available": each.available} for each in ADVICE],
+    }
+    if application is not None:
+        found["application"] = {
+            **asdict(application),
+            "knows": sorted(application.knows),
+            "models": [
+                {
+                    "model": each.advice.model,
+                    "definition": each.advice.definition,
+                    "available": each.advice.available,
+                    "covers": each.covers,
+                    "chosen": each.advice.definition in chosen,
+                    "reasons": list(each.reasons),
+                }
+                for each in judge(application)
+            ],
+        }
+    return found
+
+
+def render_advice(console: Console, advice: Mapping[str, Any]) -> None:
+    """The advice as tables."""
+    concerns = [
+        (concern, what, ", ".join(advice["covered"][concern]) or "nothing that was asked for")
+        for concern, what in advice["concerns"].items()
+    ]
+    console.print(
+        table("What must not be learned, and what stands against it", ("concern", "what", "covered by"), concerns)
+    )
+    if "application" in advice:
+        _render_application(console, advice["application"])
+        return
+    models = [
+        (
+            each["model"],
+            ", ".join(each["covers"]),
+            each["definition"] if each["available"] else "explained only",
+            each["adversary"],
+            each["protects"],
+            each["leaves"],
+        )
+        for each in advice["models"]
+    ]
+    columns = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
+    console.print(table("Which definition covers which threat", columns, models))
+
+
+def _render_application(console: Console, application: Mapping[str, Any]) -> None:
+    rows = [
+        (
+            f"{each['model']}{' (asked for)' if each['chosen'] else ''}",
+            each["definition"] if each["available"] else "explained only",
+            "yes" if each["covers"] else "no: " + "; ".join(each["reasons"]),
+        )
+        for each in application["models"]
+    ]
+    nearness = ", or what is near it" if application["near"] else ""
+    title = (
+        f"Who protects {application['protect']}{nearness} against somebody who knows {', '.join(application['knows'])}"
+    )
+    console.print(table(title, ("model", "definition", "covers it"), rows))

@@ -9,7 +9,7 @@ import typer
 
 from reticent.cli.attack_series import TrackingOptions, attack_history
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import PeopleOptions, QuasiOption, add_commands, table_or_path
+from reticent.cli.options import PeopleOptions, QuasiOption, table_or_path
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
     from reticent.attack import Findings
     from reticent.data import Context
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    add_commands(app, {"attack": attack})
 
 
 def attack(

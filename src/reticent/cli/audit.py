@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import add_commands
+from reticent.cli.options import add_group
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,9 +24,10 @@ Noise = Annotated[bool, typer.Option("--allow-noise", help="Accept a noisy answe
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Audited SQL: exact answers, or refusals that reveal nothing.", no_args_is_help=True)
-    add_commands(
-        group,
+    add_group(
+        app,
+        "audit",
+        "Audited SQL: exact answers, or refusals that reveal nothing.",
         {
             "ask": ask,
             "would-answer": would_answer,
@@ -38,7 +39,6 @@ def register(app: typer.Typer) -> None:
             "stories": stories,
         },
     )
-    app.add_typer(group, name="audit")
 
 
 def ask(

@@ -23,11 +23,6 @@ LIMITS = (
 NOT_COUNTED = "Beliefs marked with ~ are not counted world by world: several published groups cover the person, or the bucket is large."
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("belief")(belief)
-
-
 def belief(
     target: TargetArgument,
     population: Annotated[

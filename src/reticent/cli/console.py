@@ -76,6 +76,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     return Group("", Text(title, style="bold"), drawn) if title else drawn
 
 
+def facts_table(title: str, facts: Mapping[str, Any], words: Callable[[Any], str]) -> Any:
+    """A rich table of facts by name; ``words`` says what each is."""
+    return table(title, ("", ""), [(name.replace("_", " "), words(value)) for name, value in facts.items()])
+
+
 def jsonable(value: Any) -> Any:
     """``value`` with fractions as ``"10/19"``, integers beyond 2^53 as text, and numpy scalars as plain numbers."""
     if isinstance(value, Mapping):

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 _PAUSE = 0.9
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
-
-
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the files of the tour.")] = Path(
         "reticent-demo"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reticent.cli.console import Json, answer
-from reticent.cli.options import add_commands
+from reticent.cli.options import add_group
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,11 +23,12 @@ _KNOWN = {
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="A public grid: samples and noisy counts that hide whether somebody is there.", no_args_is_help=True
+    add_group(
+        app,
+        "grid",
+        "A public grid: samples and noisy counts that hide whether somebody is there.",
+        {"plan": plan},
     )
-    add_commands(group, {"plan": plan})
-    app.add_typer(group, name="grid")
 
 
 def plan(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import PolicyArgument, add_commands
+from reticent.cli.console import Json, answer, facts_table, working
+from reticent.cli.options import PolicyArgument, add_group
 
 if TYPE_CHECKING:
     from reticent.anonymize.bang import Bang, BangCut, BangIndex
@@ -19,11 +19,12 @@ IndexArgument = Annotated[Path, typer.Argument(help="The folder of a saved index
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="A spatial index of a table (method Bang): built once, then cut for any k.", no_args_is_help=True
+    add_group(
+        app,
+        "index",
+        "A spatial index of a table (method Bang): built once, then cut for any k.",
+        {"build": build, "show": show, "cut": cut},
     )
-    add_commands(group, {"build": build, "show": show, "cut": cut})
-    app.add_typer(group, name="index")
 
 
 def build(
@@ -59,12 +60,8 @@ def show(folder: IndexArgument, as_json: Json = False) -> None:
     from reticent.anonymize.bang import open_index
 
     told = _told(open_index(folder))
-    rows = [(name.replace("_", " "), _text(value)) for name, value in told.items()]
-    answer(
-        {"ok": True, "folder": folder, **told},
-        as_json,
-        lambda console: console.print(table(f"Index {folder}", ("", ""), rows)),
-    )
+    rows = facts_table(f"Index {folder}", told, _text)
+    answer({"ok": True, "folder": folder, **told}, as_json, lambda console: console.print(rows))
 
 
 def cut(
@@ -79,12 +76,8 @@ def cut(
     from reticent.anonymize.bang import open_index
 
     told = _cut(open_index(folder).draft(k))
-    rows = [(name.replace("_", " "), _text(value)) for name, value in told.items()]
-    answer(
-        {"ok": True, "folder": folder, **told},
-        as_json,
-        lambda console: console.print(table(f"Cut of {folder} for k = {k}", ("", ""), rows)),
-    )
+    rows = facts_table(f"Cut of {folder} for k = {k}", told, _text)
+    answer({"ok": True, "folder": folder, **told}, as_json, lambda console: console.print(rows))
 
 
 def _method(policy: Policy, minimum: int | None) -> Bang:

@@ -27,11 +27,6 @@ _ROLES = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("inspect")(inspect)
-
-
 def inspect(
     data: Annotated[
         str,

@@ -8,15 +8,12 @@ from typing import Annotated
 import typer
 
 from reticent.cli.console import Json, answer
+from reticent.cli.options import add_group
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    keys = typer.Typer(help="Keys to sign certificates with.", no_args_is_help=True)
-    keys.command("generate")(generate)
-    # Typer folds a single command into its group; an empty callback keeps the word `generate`.
-    keys.callback()(lambda: None)
-    app.add_typer(keys, name="keys")
+    add_group(app, "keys", "Keys to sign certificates with.", {"generate": generate})
 
 
 def generate(

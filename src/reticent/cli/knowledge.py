@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import QuasiOption, SensitiveOption, add_commands, table_or_release
+from reticent.cli.options import QuasiOption, SensitiveOption, add_group, table_or_release
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -97,12 +97,10 @@ class SubjectOptions:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        help="Worst-case background knowledge: how sure can somebody become who knows k facts about people?",
-    )
-    add_commands(
-        group,
+    add_group(
+        app,
+        "knowledge",
+        "Worst-case background knowledge: how sure can somebody become who knows k facts about people?",
         {
             "curve": curve,
             "explain": explain,
@@ -111,7 +109,6 @@ def register(app: typer.Typer) -> None:
             "monitor": monitor,
         },
     )
-    app.add_typer(group, name="knowledge")
 
 
 def curve(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table
-from reticent.cli.options import LedgerOption, add_commands
+from reticent.cli.options import LedgerOption, add_group
 from reticent.errors import LedgerError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ Reason = Annotated[str, typer.Option("--reason", help="The reason; it stays on r
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="What was given out about each data set; withdraw what was never written.", no_args_is_help=True
+    add_group(
+        app,
+        "ledger",
+        "What was given out about each data set; withdraw what was never written.",
+        {"list": list_entries, "show": show, "withdraw": withdraw, "accept": accept},
     )
-    add_commands(group, {"list": list_entries, "show": show, "withdraw": withdraw, "accept": accept})
-    app.add_typer(group, name="ledger")
 
 
 def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:

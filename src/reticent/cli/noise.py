@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import add_commands
+from reticent.cli.console import Json, answer, facts_table, table, working
+from reticent.cli.options import add_group
 from reticent.cli.wording import shown
 from reticent.errors import PolicyError
 
@@ -33,12 +33,12 @@ _MADE_UP_ROWS, _MADE_UP_CELLS = 25, 6
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="Noise that nobody holds: parties who do not trust each other compute a noisy answer together.",
-        no_args_is_help=True,
+    add_group(
+        app,
+        "noise",
+        "Noise that nobody holds: parties who do not trust each other compute a noisy answer together.",
+        {"plan": plan, "run": run, "keys": keys, "party": party},
     )
-    add_commands(group, {"plan": plan, "run": run, "keys": keys, "party": party})
-    app.add_typer(group, name="noise")
 
 
 def plan(
@@ -104,7 +104,7 @@ def run(
         made = run_local(
             rows, epsilon, delta, borne, query, cells, bits, law, level, behaviours=_behaviours(behave), context=context
         )
-    true = None if data is not None else _true(rows, query, cells, made.included)
+    true = None if data is not None else _true(rows, cells, made.included)
     payload = {"ok": True, **made.describe(), "names": names, "made_up": data is None}
     if true is not None:
         payload["true"] = true
@@ -244,7 +244,7 @@ def _behaviours(given: list[str] | None) -> dict[int, str]:
     return found
 
 
-def _true(rows: list[list[int]], query: str, cells: int | None, included: tuple[int, ...]) -> int | list[int]:
+def _true(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -> int | list[int]:
     """The answer without noise, which is nobody's secret when rows are made up."""
     counted = [value for number, own in enumerate(rows, 1) if number in included for value in own]
     return [counted.count(cell) for cell in range(cells)] if cells is not None else sum(counted)
@@ -254,14 +254,8 @@ def _show_plan(console: Console, made: NoisePlan) -> None:
     told = made.describe()
     printed = told.pop("printed")
     console.print(f"{made.coins:,} honest coins for each number, {made.quota:,} from each party, {made.rounds} rounds.")
-    console.print(table("The plan", ("", ""), [(name.replace("_", " "), shown(value)) for name, value in told.items()]))
-    console.print(
-        table(
-            "Bounds of the literature, for comparison",
-            ("", ""),
-            [(name.replace("_", " "), shown(value)) for name, value in printed.items()],
-        )
-    )
+    console.print(facts_table("The plan", told, shown))
+    console.print(facts_table("Bounds of the literature, for comparison", printed, shown))
 
 
 def _show_answer(

@@ -1,14 +1,14 @@
 """Options and arguments that several commands share: one name, one help text, one meaning.
 
-A frozen dataclass of such options is a group: a command that takes one as a parameter takes all of its options. Commands are added with
-:func:`add_commands`, which spreads the groups.
+A frozen dataclass of such options goes together: a command that takes one as a parameter takes all of its options. Commands are added with
+:func:`add_commands`, which spreads them.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -149,6 +149,13 @@ def table_or_release(
     return read(source, quasi=quasi, sensitive=sensitive, key=key)
 
 
+def add_group(app: typer.Typer, name: str, help: str, commands: Mapping[str, Callable[..., None]]) -> None:
+    """Add a group of commands, such as ``reticent knowledge``."""
+    group = typer.Typer(help=help, no_args_is_help=True)
+    add_commands(group, commands)
+    app.add_typer(group, name=name)
+
+
 def add_commands(app: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> None:
     """Add commands by name; a parameter that is a group of options stands for these options."""
     for name, command in commands.items():
@@ -169,7 +176,10 @@ def _spread(command: Callable[..., None]) -> Callable[..., None]:
         inner = get_type_hints(group, include_extras=True)
         options += [
             inspect.Parameter(
-                each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=inner[each.name]
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if each.default is MISSING else each.default,
+                annotation=inner[each.name],
             )
             for each in fields(group)
         ]

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Details, Json, answer, table, working
-from reticent.cli.options import DraftOptions, PolicyArgument, add_commands
+from reticent.cli.options import DraftOptions, PolicyArgument
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Policy
     from reticent.report import Compared, Preview
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    add_commands(app, {"preview": preview})
 
 
 def preview(

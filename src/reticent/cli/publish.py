@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Details, Json, answer, table, working
-from reticent.cli.options import DraftOptions, LedgerOption, PolicyArgument, SignOption, add_commands
+from reticent.cli.options import DraftOptions, LedgerOption, PolicyArgument, SignOption
 from reticent.cli.preview import show_preview
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 
 _QUICKLY_COMPARED = 100_000
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    add_commands(app, {"publish": publish})
 
 
 def publish(

@@ -10,11 +10,6 @@ from reticent.cli.console import Json, answer, working
 from reticent.cli.options import ReleaseArgument
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("query")(query)
-
-
 def query(
     release: ReleaseArgument,
     condition: Annotated[str, typer.Argument(help='A condition as in SQL, such as "age between 30 and 40".')],

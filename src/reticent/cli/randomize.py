@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import DatasetOption, LedgerOption, SeedOption, SignOption, add_commands
+from reticent.cli.options import DatasetOption, LedgerOption, SeedOption, SignOption, add_group
 from reticent.cli.verify import verify
 from reticent.errors import PolicyError
 
@@ -37,11 +37,10 @@ Duplicates = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="Randomized views: no record proves anything, counts can be estimated.", no_args_is_help=True
-    )
-    add_commands(
-        group,
+    add_group(
+        app,
+        "randomize",
+        "Randomized views: no record proves anything, counts can be estimated.",
         {
             "plan": plan,
             "publish": publish,
@@ -53,7 +52,6 @@ def register(app: typer.Typer) -> None:
             "chart": chart,
         },
     )
-    app.add_typer(group, name="randomize")
 
 
 def plan(

@@ -8,12 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, working
-from reticent.cli.options import PeopleOptions, ReleaseArgument, add_commands
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    add_commands(app, {"report": report})
+from reticent.cli.options import PeopleOptions, ReleaseArgument
 
 
 def report(

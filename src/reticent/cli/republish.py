@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import PolicyArgument, SeedOption, SignOption, add_commands
+from reticent.cli.options import PolicyArgument, SeedOption, SignOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,11 +26,6 @@ _EVENTS = {
     "returned": "came back",
     "deleted": "left",
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    add_commands(app, {"republish": republish})
 
 
 def republish(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reticent.cards import percent, shortened
 from reticent.cli.console import table
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ def show_columns(
     """What each quasi column becomes, by an example of the table itself, and the detail that it gives up."""
     if not losses:
         return
-    from reticent.cards import percent
-
     examples = recoded_examples(recoding, rows)
     cells = [(name, examples.get(name, ""), percent(value)) for name, value in losses.items()]
     total = "" if loss is None else f" ({percent(loss)} of it given up in all, loss {loss:.3f})"
@@ -114,5 +113,4 @@ def _described(method: Mapping[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
+    return shortened("" if value is None else str(value), _LONGEST_CELL)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import add_commands
+from reticent.cli.options import add_group
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,12 +20,12 @@ _MOST_ROWS = 12
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="Synthetic data: every group's rows replaced by as many drawn ones, with a proven bound.",
-        no_args_is_help=True,
+    add_group(
+        app,
+        "synthesize",
+        "Synthetic data: every group's rows replaced by as many drawn ones, with a proven bound.",
+        {"plan": plan, "audit": audit},
     )
-    add_commands(group, {"plan": plan, "audit": audit})
-    app.add_typer(group, name="synthesize")
 
 
 def plan(

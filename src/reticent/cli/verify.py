@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from reticent.release import Verification
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(verify)
-
-
 def verify(
     releases: Annotated[
         list[Path],

@@ -1,4 +1,4 @@
-"""``reticent views``: may this view be granted while that query stays secret?"""
+"""``reticent views``: may this view be granted while that query stays secret? And who may see which view, by an access policy and the ledger."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import add_commands
-from reticent.cli.views_access import ACCESS_COMMANDS
+from reticent.cli.options import LedgerOption, add_group
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 Secret = Annotated[str, typer.Option("--secret", help="The secret query: a file, or its text.")]
 View = Annotated[str, typer.Option("--view", help="The view: a file, or its text.")]
+PolicyFile = Annotated[Path, typer.Option("--policy", help="The access policy (TOML).")]
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,12 @@ class ProofOptions:
     seconds: Annotated[float, typer.Option("--seconds", help="The longest search per pair, in seconds.")] = 30.0
 
 
-def register(parent: typer.Typer) -> None:
-    """Add ``reticent views`` to the command line."""
-    app = typer.Typer(no_args_is_help=True, help="May this view be granted while that query stays secret?")
-    add_commands(
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    add_group(
         app,
+        "views",
+        "May this view be granted while that query stays secret?",
         {
             "check": check,
             "matrix": matrix,
@@ -98,10 +99,11 @@ def register(parent: typer.Typer) -> None:
             "critical-rows": critical,
             "witness": witness,
             "verify": verify,
-            **ACCESS_COMMANDS,
+            "decide": decide,
+            "collusion": collusion,
+            "log": log,
         },
     )
-    parent.add_typer(app, name="views")
 
 
 def check(
@@ -392,3 +394,66 @@ def _witness_tables(witness: DatabaseWitness, schema: Schema) -> list[Any]:
         after = getattr(witness, f"{side}_after")
         drawn.append(f"The {side}'s answer: {list(before)} becomes {list(after)}")
     return drawn
+
+
+def decide(
+    user: Annotated[str, typer.Option("--user", help="Who asks.")],
+    policy: PolicyFile,
+    view: View,
+    role: Annotated[
+        list[str] | None, typer.Option("--role", help="An active role; all of the user's by default.")
+    ] = None,
+    ledger: LedgerOption = None,
+    as_json: Json = False,
+) -> None:
+    """May this user see this view? Decided from texts, recorded in the ledger, never looking at data."""
+    from reticent.views.policy_file import open_policy
+
+    with open_policy(policy, ledger) as control:
+        decision = control.decide(user, view, role)
+    answer(decision.to_json(), as_json, f"{'ALLOWED' if decision.allowed else 'DENIED'}: {decision.reason}")
+
+
+def collusion(
+    users: Annotated[list[str], typer.Argument(help="Users who pool what they may see.")],
+    policy: PolicyFile,
+    ledger: LedgerOption = None,
+    as_json: Json = False,
+) -> None:
+    """What would these users learn together that one of them must not know?"""
+    from reticent.views.policy_file import open_policy
+
+    with open_policy(policy, ledger) as control:
+        leaks = control.collusion(users)
+    rows = [[leak.seer, leak.view, leak.victim, leak.secret, leak.verdict.status] for leak in leaks]
+    names = ["seer", "view", "victim", "secret", "status"]
+    payload = {"ok": not leaks, "leaks": [dict(zip(names, row, strict=True)) for row in rows]}
+
+    def render(console: Console) -> None:
+        console.print(table("Leaks", names, rows) if leaks else "Together they learn nothing that one must not know.")
+
+    answer(payload, as_json, render)
+
+
+def log(
+    policy: PolicyFile,
+    ledger: LedgerOption = None,
+    as_json: Json = False,
+) -> None:
+    """Every authorization that was granted or revoked, and every decision that was told."""
+    from reticent.views.policy_file import open_policy
+
+    with open_policy(policy, ledger) as control:
+        events, decisions = control.history(), control.decisions()
+    changes = [[event.made, event.action, event.accessor, event.subject, event.by] for event in events]
+    names = ["made", "action", "accessor", "subject", "by"]
+    told = [
+        [item["made"], item["user"], item["view"], "allowed" if item["allowed"] else "denied"] for item in decisions
+    ]
+    payload = {"ok": True, "events": [dict(zip(names, row, strict=True)) for row in changes], "decisions": decisions}
+
+    def render(console: Console) -> None:
+        console.print(table("Authorizations", names, changes))
+        console.print(table("Decisions", ["made", "user", "view", "decision"], told))
+
+    answer(payload, as_json, render)

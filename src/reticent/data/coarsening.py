@@ -22,7 +22,7 @@ from reticent.data.levels import optional, plain_number
 from reticent.data.meaning import Interval
 from reticent.data.rows import Rows
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import exact, whole
+from reticent.exact import exact, one_of, whole
 
 _LARGEST_EXACT = 2.0**53
 _MOST_DIGITS = 15
@@ -169,12 +169,7 @@ class CalendarUnit(Coarsening):
     kind: ClassVar[str] = "calendar"
 
     def __post_init__(self) -> None:
-        if self.unit not in CALENDAR:
-            raise PolicyError(
-                f"calendar: unit must be one of {', '.join(CALENDAR)}, but it is {self.unit!r}.{did_you_mean(self.unit, CALENDAR)}",
-                setting=("unit",),
-                value=self.unit,
-            )
+        one_of(self.unit, "calendar: unit", CALENDAR)
 
     def check(self, name: str, dtype: pl.DataType) -> None:
         if dtype not in (pl.Date, pl.Datetime):

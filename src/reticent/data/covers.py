@@ -13,6 +13,7 @@ from reticent.data.meaning import Anything, Interval, LeafIndex, Meaning, OrMiss
 from reticent.data.predicate import Domain
 from reticent.data.types import ValueType
 from reticent.errors import DataError
+from reticent.runs import places_in, starts_of
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,15 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     # Two spellings of one number are one leaf.
     owners = _numbers(read.gather(known), leaves)
     order = np.argsort(owners, kind="stable")
-    starts = np.searchsorted(owners[order], np.arange(len(leaves) + 1))
+    times = np.bincount(owners, minlength=len(leaves))
+    starts = starts_of(times)
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for label, meaning in enumerate(meanings):
         if isinstance(meaning, Anything):
             fitting = np.flatnonzero(~missing)
         else:
             found = _found(index, meaning)
-            fitting = known[order[_ranges(starts[found], starts[found + 1])]]
+            fitting = known[order[places_in(starts[found], times[found])]]
         if not null_is_unknown and covers_missing(meaning):
             fitting = np.concatenate([fitting, np.flatnonzero(missing)])
         pairs.append((fitting, np.full(len(fitting), label, dtype=np.int64)))
@@ -112,11 +114,3 @@ def _numbers(values: pl.Series, distinct: pl.Series) -> NDArray[np.int64]:
     numbered = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
     joined = values.to_frame("value").join(numbered, on="value", how="left", maintain_order="left")
     return joined["number"].to_numpy().astype(np.int64)
-
-
-def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All places from each start to its end, one range after the other."""
-    lengths = ends - starts
-    steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    found: NDArray[np.int64] = np.repeat(starts, lengths) + steps
-    return found

@@ -20,7 +20,7 @@ from reticent.data.memory import fits
 from reticent.data.readers_sql import Selection, number_from_text
 from reticent.data.rows import Rows
 from reticent.data.sources import RowSource, address_of
-from reticent.errors import DataError, MissingPackage, did_you_mean
+from reticent.errors import DataError, MissingPackage, did_you_mean, first_line
 from reticent.extras import needed
 
 _BATCH = 50_000
@@ -199,8 +199,7 @@ def _connected(address: str, *, commits: bool = False) -> Iterator[tuple[Any, An
         ) from None
     except package.exc.SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
-        first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
-        raise DataError(f"The database says: {first}.") from None
+        raise DataError(f"The database says: {first_line(cause).rstrip('.')}.") from None
 
 
 def _engine(package: Any, address: str) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from reticent.data.covers import Cover
 from reticent.data.keys import number, pack
 from reticent.data.shape import Shape, inside
+from reticent.runs import places_in
 
 Array = NDArray[np.int64]
 _MOST_PAIRS = 1 << 21
@@ -202,8 +203,7 @@ class _Tree:
     def narrowed(self, reached: _Reached, low: Array, high: Array) -> _Reached:
         """The pairs that still fit with the next column."""
         depth, lengths = reached.depth, high - low
-        steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        child, place = np.repeat(low, lengths) + steps, np.repeat(reached.place, lengths)
+        child, place = places_in(low, lengths), np.repeat(reached.place, lengths)
         value = self.values[depth][self.firsts[depth + 1][child]]
         fits = self.fits[depth][value, self.codes[depth][place]]
         return _Reached(depth + 1, reached.start, reached.end, child[fits], place[fits])

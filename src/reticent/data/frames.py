@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.errors import DataError
+from reticent.errors import DataError, first_line
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
@@ -44,8 +44,9 @@ def _from_stream(source: Any) -> pl.DataFrame:
     try:
         return pl.DataFrame(source)
     except (pl.exceptions.PolarsError, ValueError, TypeError, OSError) as error:
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise DataError(f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {told}.") from None
+        raise DataError(
+            f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {first_line(error)}."
+        ) from None
 
 
 def is_pattern(name: str) -> bool:

@@ -14,6 +14,7 @@ from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
+from reticent.runs import starts_of
 
 NodeLevels = tuple[int, ...]
 WEIGHT = "weight"
@@ -103,7 +104,7 @@ class FrequencySet:
     def bare(self) -> FrequencySet:
         """The same points with all rows under one sensitive value, for whoever only counts."""
         filled = self.sizes > 0
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(filled)])
+        offsets = starts_of(filled)
         histograms = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), self.sizes[filled])
         return replace(self, histograms=histograms, domain=SensitiveDomain.none())
 

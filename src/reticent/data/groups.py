@@ -15,6 +15,7 @@ from reticent.data.hierarchy import Codes
 from reticent.data.keys import first_rows, number, pack, sort_equal, sum_by
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.runs import starts_of
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Found = TypeVar("Found")
@@ -91,7 +92,7 @@ class Histograms:
     @cached_property
     def ranked_sums(self) -> NDArray[np.int64]:
         """How many rows the cells before each place of :attr:`ranked` have, and all of them at the end."""
-        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.ranked)])
+        return starts_of(self.ranked)
 
     @cached_property
     def top(self) -> NDArray[np.int64]:
@@ -132,11 +133,7 @@ class Histograms:
     def select(self, mask: NDArray[np.bool_]) -> Histograms:
         """Only the groups under ``mask``."""
         cells = mask[self.owners]
-        return Histograms(
-            np.concatenate([[0], np.cumsum(self.distinct[mask])]).astype(np.int64),
-            self.values[cells],
-            self.counts[cells],
-        )
+        return Histograms(starts_of(self.distinct[mask]), self.values[cells], self.counts[cells])
 
     def append(self, other: Histograms, sign: int) -> Histograms:
         """These groups followed by those of ``other``, whose counts take ``sign``."""

@@ -125,11 +125,6 @@ class MetricRecords:
         """Some of the records."""
         return MetricRecords(tuple(each[rows] for each in self.arrays))
 
-    @classmethod
-    def joined(cls, parts: Sequence[MetricRecords]) -> MetricRecords:
-        """MetricRecords of several, one after the other."""
-        return cls(tuple(np.concatenate(each) for each in zip(*(part.arrays for part in parts), strict=True)))
-
 
 @dataclass(frozen=True, eq=False)
 class Metric:

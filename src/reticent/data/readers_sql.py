@@ -15,7 +15,7 @@ from reticent.data.memory import fits, rows_at_once
 from reticent.data.readers_types import TEXT, TextKind, declared_kind
 from reticent.data.rows import Chunks, StreamRows
 from reticent.data.sources import RowSource, chosen_columns
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.extras import needed
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _duckdb(selection: Selection) -> Iterator[Any]:
         with duckdb.connect(selection.source, read_only=True) as connection:
             yield connection
     except duckdb.Error as error:
-        raise DataError(f"{selection.name}: DuckDB says: {_first_line(error)}") from None
+        raise DataError(f"{selection.name}: DuckDB says: {first_line(error).rstrip('.')}.") from None
 
 
 def _duckdb_projection(selection: Selection, relation: Any, columns: Sequence[str] | None) -> tuple[str, list[str]]:
@@ -195,9 +195,9 @@ def _told() -> Iterator[None]:
     try:
         yield
     except psycopg.OperationalError as error:
-        raise DataError(f"PostgreSQL cannot be reached: {_first_line(error)}") from None
+        raise DataError(f"PostgreSQL cannot be reached: {first_line(error).rstrip('.')}.") from None
     except psycopg.Error as error:
-        raise DataError(f"PostgreSQL says: {_first_line(error)}") from None
+        raise DataError(f"PostgreSQL says: {first_line(error).rstrip('.')}.") from None
 
 
 def _postgres_statement(connection: psycopg.Connection[Any], selection: Selection) -> sql.Composed:
@@ -365,7 +365,3 @@ def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> 
 def quoted(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".") + "."

@@ -27,8 +27,8 @@ from reticent.data.leaves import check_range, leaves_of, numeric_leaves, parse_l
 from reticent.data.levels import group, identity, level_by_label, level_by_number, optional, suppressed, values_of
 from reticent.data.meaning import SUPPRESSED, Prefix
 from reticent.documents import parse_json, parse_toml, read_document
-from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import exact, whole
+from reticent.errors import DataError, PolicyError
+from reticent.exact import exact, one_of, whole
 
 _LONGEST_CODE = 1_000
 
@@ -215,12 +215,7 @@ class PublicDomain(Hierarchy):
     name: str
 
     def __post_init__(self) -> None:
-        if self.name not in NAMES:
-            raise PolicyError(
-                f"public: name must be one of {', '.join(NAMES)}, but it is {self.name!r}.{did_you_mean(self.name, NAMES)}",
-                setting=("name",),
-                value=self.name,
-            )
+        one_of(self.name, "public: name", NAMES)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
         source = f"the public domain {self.name!r}"

@@ -28,6 +28,7 @@ from reticent.data.shape import Shape, inside
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
 from reticent.errors import DataError, did_you_mean
+from reticent.runs import ranks_among_equal
 
 Unseen = Literal["error", "suppress"]
 Ids = NDArray[np.int64]
@@ -573,7 +574,7 @@ class Allocation(Regions):
         totals = np.bincount(entry_key, weights=self.counts, minlength=kinds.height).astype(np.int64)
         starts = np.cumsum(totals) - totals
         dealt = np.flatnonzero((key >= 0) & (point >= 0))
-        rank = _ranks(key[dealt])
+        rank = ranks_among_equal(key[dealt])
         within = rank < totals[key[dealt]]
         dealt, rank = dealt[within], rank[within]
         group[dealt] = self.group[order[np.searchsorted(ends, starts[key[dealt]] + rank, side="right")]]
@@ -796,13 +797,3 @@ def _looked_up(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
     place, *names = numbered.columns
     joined = rows.join(numbered, on=names, how="left", maintain_order="left", nulls_equal=True)
     return joined[place].cast(pl.Int64).fill_null(-1).to_numpy()
-
-
-def _ranks(keys: Ids) -> Ids:
-    """For each key how many equal ones stand before it."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), dtype=bool), ordered[1:] != ordered[:-1]]))
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
-    return ranks

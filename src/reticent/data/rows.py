@@ -23,7 +23,7 @@ from reticent.data.memory import budget, rows_at_once
 from reticent.data.ordering import in_order, is_in_order, order_of
 from reticent.data.table_files import check_header
 from reticent.data.writers import csv_blocks, csv_header, csv_layout, repeated_csv_blocks
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, first_line
 
 Chunks = Iterator[pl.DataFrame]
 Counted = tuple[pl.DataFrame, NDArray[np.int64]]
@@ -474,9 +474,8 @@ class StoredRows(_CountedRows):
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: Exception) -> DataError:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         named = f"{self.paths[0].name}{f' (to {self.paths[-1].name})' if len(self.paths) > 1 else ''}"
-        return DataError(f"{named} cannot be read as the manifest describes it: {first}")
+        return DataError(f"{named} cannot be read as the manifest describes it: {first_line(error)}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from reticent.data.rows import Rows
 from reticent.data.sensitive import SensitiveColumn, bind_sensitive
 from reticent.data.shape import LabelBox, Shape
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.runs import places_in
 
 NOWHERE, SEVERAL = -1, -2
 _Array = NDArray[np.int64]
@@ -329,15 +330,13 @@ class Seen:
             [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
         ):
             people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
-            steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-            found.append((np.repeat(people, lengths), order[np.repeat(starts[fits.place], lengths) + steps]))
+            found.append((np.repeat(people, lengths), order[places_in(starts[fits.place], lengths)]))
         distinct, cells = (np.concatenate(part) for part in zip(*found, strict=True))
         # People who are alike were asked about once.
         mine = np.argsort(asked.owners, kind="stable")
         begin = np.searchsorted(asked.owners[mine], np.arange(len(asked) + 1))
         times = asked.times[distinct]
-        steps = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-        everybody, places = mine[np.repeat(begin[distinct], times) + steps], np.repeat(cells, times)
+        everybody, places = mine[places_in(begin[distinct], times)], np.repeat(cells, times)
         rising = np.lexsort((places, everybody))
         return everybody[rising], places[rising]
 

@@ -20,6 +20,7 @@ from reticent.data.meaning import Anything, LeafIndex, Meaning, covers_missing
 from reticent.data.metric import Norm, great_circle
 from reticent.data.types import ValueType
 from reticent.errors import DataError
+from reticent.runs import places_in, starts_of
 
 _Array = NDArray[np.int64]
 PairTest = Callable[[_Array, _Array], NDArray[np.bool_]]
@@ -129,7 +130,7 @@ class Patched(Shape):
     def test(cls, shapes: Sequence[Patched], points: pl.DataFrame) -> PairDepth:
         """The deepest box of a shape that holds the point."""
         lengths = np.array([len(shape.boxes) for shape in shapes], dtype=np.int64)
-        starts = np.cumsum(lengths) - lengths
+        starts = starts_of(lengths)
         levels = np.array([level for shape in shapes for level, _ in shape.boxes], dtype=np.int64)
         sides = []
         for place, name in enumerate(shapes[0].columns):
@@ -145,7 +146,7 @@ class Patched(Shape):
         def depth(point: _Array, shape: _Array) -> _Array:
             many = lengths[shape]
             pair = np.repeat(np.arange(len(point)), many)
-            box = np.repeat(starts[shape], many) + np.arange(len(pair)) - np.repeat(np.cumsum(many) - many, many)
+            box = places_in(starts[shape], many)
             held = np.ones(len(pair), dtype=bool)
             for (covers, value), own in sides:
                 held &= covers[own[box], value[point[pair]]]

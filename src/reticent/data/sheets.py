@@ -21,7 +21,7 @@ import polars as pl
 
 from reticent.data.sources import RowSource, chosen_columns
 from reticent.data.table_files import LossyTable, as_plain_text, conformed
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.extras import needed
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -219,7 +219,7 @@ class XlsxTable(LossyTable):
             names = opened.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)
             found = opened.load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
         except (package.FastExcelError, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{file} cannot be read as a spreadsheet: {str(error).splitlines()[0]}") from None
+            raise DataError(f"{file} cannot be read as a spreadsheet: {first_line(error)}") from None
         if list(names) != list(schema):
             raise DataError(f"{file} has the columns {list(names)}, but the manifest lists {list(schema)}.")
         columns = [

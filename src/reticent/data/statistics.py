@@ -22,7 +22,7 @@ from reticent.data.codebook import Code, TableCodebook
 from reticent.data.memory import fits
 from reticent.data.sources import RowSource, chosen_columns
 from reticent.data.table_files import LossyTable, as_plain_text, conformed, plain_names
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, first_line
 from reticent.extras import needed
 
 Labels = Literal["text", "codes"]
@@ -182,8 +182,7 @@ def _told(package: Any, what: str, hint: str) -> Iterator[None]:
     try:
         yield
     except (package.ReadstatError, package.PyreadstatError, OverflowError, UnicodeDecodeError, ValueError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise DataError(f"{what}: {first}. {hint}") from None
+        raise DataError(f"{what}: {first_line(error).rstrip('.')}. {hint}") from None
 
 
 class _StatisticsTable(LossyTable):

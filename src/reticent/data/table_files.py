@@ -19,6 +19,7 @@ from reticent._names import TABLE_FILES, load
 from reticent.data.codebook import TableCodebook
 from reticent.data.writers import as_parquet, csv_blocks, csv_header, csv_layout, parquet_blocks, refuse_nested
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import one_of
 from reticent.files import write_whole
 
 _ROWS_AT_ONCE = 200_000
@@ -128,12 +129,7 @@ class LossyTable(TableFile):
 
 def table_file(name: str, codebook: TableCodebook | None = None) -> TableFile:
     """A kind of file by name, imported when it is first asked for; ``codebook`` is what it may say about codes."""
-    if name not in TABLE_FILES:
-        raise PolicyError(
-            f"files must be one of {', '.join(TABLE_FILES)}, but it is {name!r}.{did_you_mean(name, TABLE_FILES)}",
-            setting=("files",),
-            value=name,
-        )
+    one_of(name, "files", TABLE_FILES)
     return cast(type[TableFile], load("table file", name))(codebook or TableCodebook())
 
 

@@ -99,7 +99,7 @@ from reticent.definitions.diagnostics import diversity_diagnostics
 from reticent.definitions.exchanges import admitted
 from reticent.definitions.likeness import exceeds_logarithm
 from reticent.definitions.local_dp import LocalDP
-from reticent.definitions.mechanisms import BoundedBelief, Ratios, check_adversary, highest_allowed, posterior
+from reticent.definitions.mechanisms import BoundedBelief, Ratios, highest_allowed, posterior
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.definitions.probabilistic_dp import (
     LARGEST_EPSILON,
@@ -168,7 +168,6 @@ __all__ = [
     "all_of",
     "by_set",
     "certainty",
-    "check_adversary",
     "columns_compared",
     "definition_from",
     "diversity_diagnostics",

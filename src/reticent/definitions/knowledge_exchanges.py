@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Groups
 from reticent.definitions.exchanges import Exchanges
+from reticent.runs import ranks_among_equal
 from reticent.worst_case import Buckets, Floats, least_chances, merge, merge_all, screened_verdict
 
 Refine = Callable[[Groups], Iterable[Groups]]
@@ -101,12 +102,9 @@ def _sums(groups: Groups, many: int, k: int) -> Floats:
 
 def _one_of_each(parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """The refined groups in turns, at most one of each parent in a turn."""
-    order = np.argsort(parents, kind="stable")
-    ordered = parents[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    turn = ranks_among_equal(parents)
     for number in range(int(turn.max()) + 1):
-        yield order[turn == number]
+        yield np.flatnonzero(turn == number)
 
 
 def _absent(many: int, length: int) -> Floats:

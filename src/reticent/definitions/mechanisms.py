@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_che
 
 from reticent.data import MechanismPlan
 from reticent.definitions.base import Assessment, PlanDefinition, Witness
-from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, one_of
 
 Adversary = Literal["independent", "exclusive", "both", "record"]
 ADVERSARIES: tuple[str, ...] = get_args(Adversary)
@@ -47,14 +47,6 @@ def highest_allowed(d: Fraction, gamma: Fraction) -> Fraction:
     return gamma * (1 - d) / (d * (1 - gamma))
 
 
-def check_adversary(adversary: object, where: str) -> None:
-    """Refuse an adversary that is not known."""
-    if adversary not in ADVERSARIES:
-        raise PolicyError(
-            f"{where} must be one of {', '.join(ADVERSARIES)}, but it is {adversary!r}.{did_you_mean(adversary, ADVERSARIES)}"
-        )
-
-
 @dataclass(frozen=True)
 class BoundedBelief(PlanDefinition):
     """(d, gamma)-privacy: whoever gives a tuple at most ``d`` before, gives it at most ``gamma`` after (R-AB-2).
@@ -80,7 +72,7 @@ class BoundedBelief(PlanDefinition):
     def __post_init__(self) -> None:
         gamma = exact(self.gamma, "BoundedBelief: gamma", above=0, below=1)
         d = exact(self.d, "BoundedBelief: d")
-        check_adversary(self.adversary, "BoundedBelief: adversary")
+        one_of(self.adversary, "BoundedBelief: adversary", ADVERSARIES)
         if not 0 < d < gamma:
             raise PolicyError(
                 f"BoundedBelief: d, the belief before, must lie between 0 and gamma = {self.gamma}, but it is {self.d}."

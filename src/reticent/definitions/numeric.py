@@ -23,6 +23,7 @@ from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
+from reticent.runs import starts_of
 
 _SMALL = 2**61
 
@@ -59,8 +60,7 @@ class Line:
             # The numbers of a group stand in the order of the column's values, which a hierarchy may list as it likes.
             order = np.lexsort((np.argsort(np.argsort(known))[cells.values], owners))
             places, owners, counts = places[order], owners[order], counts[order]
-        rows = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        return cls(places, owners, rows, unit)
+        return cls(places, owners, starts_of(counts), unit)
 
     def reach(self, offsets: NDArray[np.int64], length: Fraction, *, forwards: bool) -> NDArray[np.int64]:
         """For every cell the position after the last (before the first) cell of its group within ``length`` of it."""

@@ -23,6 +23,7 @@ from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
+from reticent.runs import starts_of
 
 Model = Literal["pitman", "zayatz"]
 
@@ -53,7 +54,7 @@ class AverageRisk(GroupDefinition):
         filled = np.flatnonzero(groups.sizes > 0)
         rising = filled[np.argsort(groups.people[filled], kind="stable")]
         people = groups.people[rising]
-        left = int(people.sum()) - np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(people)])
+        left = int(people.sum()) - starts_of(people)
         remaining = len(rising) - np.arange(len(rising) + 1)
         enough = at_most(remaining, Fraction(self.limit), left)
         failing[rising[: int(np.argmax(enough))]] = True

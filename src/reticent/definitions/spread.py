@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data import Groups, Histograms
+from reticent.runs import starts_of
 
 _LOOKED_UP = 1 << 14
 
@@ -109,5 +110,4 @@ def _with_capped(fixed: Spread, spared: Histograms) -> Spread:
 
 def _only(histograms: Histograms, cells: NDArray[np.bool_]) -> Histograms:
     """The chosen cells of every group."""
-    before = np.concatenate([[0], np.cumsum(cells)])
-    return Histograms(before[histograms.offsets], histograms.values[cells], histograms.counts[cells])
+    return Histograms(starts_of(cells)[histograms.offsets], histograms.values[cells], histograms.counts[cells])

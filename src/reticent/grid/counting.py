@@ -79,7 +79,7 @@ def asked_condition(condition: str | Condition, estimator: str, names: tuple[str
     """The condition on columns of a grid; there is one way to estimate it."""
     if estimator != "uniform":
         raise PolicyError(f"Grid releases have one estimator, uniform, and not {estimator!r}.")
-    asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
+    asked = Condition.of(condition)
     asked.check_names(names)
     return asked
 

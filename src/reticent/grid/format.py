@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Channel, Draft, Rows, Seen, Table, ValueType
+from reticent.data import Draft, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
 from reticent.definitions import CrowdBlending, Definition, UnboundedDP
 from reticent.errors import DataError
@@ -23,14 +22,13 @@ from reticent.grid.methods import GRID_COUNTS as COUNTS_NAME
 from reticent.grid.methods import GRID_SAMPLE as SAMPLE_NAME
 from reticent.grid.sampling import SamplePlan
 from reticent.grid.tables import read_boxes, read_cells, whole_of
-from reticent.noise import hidden_by_noise
+from reticent.noise import channel_through, hidden_by_noise
 from reticent.release import ManifestColumn, MechanismFormat, Words, read_details
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide
 
 _CELL, _COUNT = "cell", "count"
-_EVEN = Fraction(1, 2)
 _PUBLIC_GRID = "That the grid was declared before anybody looked at the rows, and fits nothing that only the rows show, is the publisher's word."
 
 
@@ -174,18 +172,14 @@ class GridCountsFormat(MechanismFormat):
         found = _halving_details(details, frame.columns)
         finest, law = frame, found.plan.counts
         if found.histogram is not None and found.plan.histogram is not None:
-            total = whole_of(found.grid.axis(found.histogram))
-            finest, law = frame.filter(pl.col(found.histogram) != total), found.plan.histogram
+            finest, law = _values_only(found, frame), found.plan.histogram
         shown = (finest[NOISY_COUNT] >= 1).to_numpy()
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
             answer: NDArray[np.bool_] = shown[_places(found, frame, people)]
             return answer
 
-        low, chances = law.chances()
-        own = Fraction(float(chances[max(0, -low) :].sum()))
-        other = Fraction(float(chances[max(0, 1 - low) :].sum()))
-        channel = Channel(own, other, other, other / (own + other), _EVEN, shows, is_set=True)
+        channel = channel_through(law, shows)
         return replace(Seen.in_noise(finest.filter(pl.Series(shown)).select(found.grid.names)), channel=channel)
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from reticent.data import NULL_LABEL, Table, as_polars
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.exact import Number
 from reticent.knowledge.monitor import Monitor, Watch
 from reticent.knowledge.source import check_rows_are_people
@@ -81,7 +81,7 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int] 
         try:
             frame = pl.concat([frame, new.select(pl.col(name).cast(frame.schema[name]) for name in frame.columns)])
         except pl.exceptions.PolarsError as error:
-            raise DataError(f"The new rows do not have the types of the table: {str(error).splitlines()[0]}") from None
+            raise DataError(f"The new rows do not have the types of the table: {first_line(error)}") from None
     everything = Table(frame, quasi=table.quasi, sensitive=sensitive, nulls="category")
     places = seen_of(everything, levels).place(everything.frame).tolist()
     rows: list[Row] = list(zip(places, _texts(everything.frame[sensitive]), strict=True))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from reticent.noise.behaviours import BEHAVIOURS
     from reticent.noise.central import CentralNoise, central_noise, noisy_total
     from reticent.noise.channels import Identity
+    from reticent.noise.format import channel_through
     from reticent.noise.laws import (
         BinomialLaw,
         DiscreteLaplaceLaw,
@@ -59,6 +60,7 @@ _HOMES = {
     "behaviours": ("BEHAVIOURS",),
     "central": ("CentralNoise", "central_noise", "noisy_total"),
     "channels": ("Identity",),
+    "format": ("channel_through",),
     "laws": ("BinomialLaw", "DiscreteLaplaceLaw", "ExponentialLaw", "NoiseLaw", "exponential", "hidden_by_noise"),
     "network": ("NoiseAborted",),
     "party": ("LifetimeBudget", "PartySettings", "run_party"),
@@ -87,6 +89,7 @@ __all__ = [
     "PartyResult",
     "PartySettings",
     "central_noise",
+    "channel_through",
     "exponential",
     "hidden_by_noise",
     "noisy_total",

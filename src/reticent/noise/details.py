@@ -9,7 +9,7 @@ from typing import Any
 
 from reticent.data import to_plain
 from reticent.errors import DataError, PolicyError
-from reticent.exact import whole
+from reticent.exact import one_of, whole
 from reticent.noise.laws import HISTOGRAM, BinomialLaw, ExponentialLaw, NoiseLaw, law_from
 from reticent.noise.planning import LEVELS, MOST_COINS, MOST_PARTIES
 from reticent.randomize import ViewDomain
@@ -48,8 +48,7 @@ class JointRun:
         whole(self.faults, "faults", low=0, high=(self.parties - 1) // (3 if self.level == "byzantine" else 2))
         whole(self.rounds, "rounds", low=1)
         whole(self.excluded, "excluded", low=0, high=self.faults)
-        if self.level not in LEVELS:
-            raise PolicyError(f"level must be one of {', '.join(LEVELS)}, but it is {self.level!r}.")
+        one_of(self.level, "level", LEVELS)
 
     def as_json(self) -> dict[str, Any]:
         """The run as plain data."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +17,7 @@ from reticent.data.predicate import Condition
 from reticent.definitions import Definition, NoisyCounts
 from reticent.errors import DataError
 from reticent.noise.details import NOISY_COUNT, CountsDetails, CountsPlan
-from reticent.noise.laws import hidden_by_noise
+from reticent.noise.laws import NoiseLaw, hidden_by_noise
 from reticent.release import ManifestColumn, MechanismFormat, Words, read_details
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _CELL, _COUNT = "cell", "count"
 _CONFIDENCE = Fraction(19, 20)
-_EVEN = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,7 @@ class NoisyCountsFormat(MechanismFormat):
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         """Records with a noisy count of at least 1 are shown.
 
-        The chances are those of a record that nobody else has: others who have it make its count say less about one more. Whoever gives a record at most
-        other/(own + other) gives it at most 1/2 after seeing it shown.
+        The chances are those of a record that nobody else has: others who have it make its count say less about one more.
         """
         frame = rows["cells"].frame()
         found = _parsed(details, frame.columns)
@@ -120,10 +118,7 @@ class NoisyCountsFormat(MechanismFormat):
             answer: NDArray[np.bool_] = shown[found.domain.pack(found.domain.frame_columns(people))]
             return answer
 
-        low, chances = found.law.chances()
-        own = Fraction(float(chances[max(0, -low) :].sum()))
-        other = Fraction(float(chances[max(0, 1 - low) :].sum()))
-        channel = Channel(own, other, other, other / (own + other), _EVEN, shows, is_set=True)
+        channel = channel_through(found.law, shows)
         return replace(Seen.in_noise(frame.filter(pl.Series(shown)).select(found.domain.names)), channel=channel)
 
     def words(self, public: PublicSide) -> Words:
@@ -138,7 +133,7 @@ class NoisyCountsFormat(MechanismFormat):
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """The sum of the cells that meet a condition on the domain's columns."""
         details, frame = self.read(public), public.rows["cells"].frame()
-        asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
+        asked = Condition.of(condition)
         mask = asked.mask(frame.select(details.domain.names))
         cells = int(mask.sum())
         value = int(frame[NOISY_COUNT].filter(mask).sum())
@@ -148,6 +143,18 @@ class NoisyCountsFormat(MechanismFormat):
         error = math.sqrt(cells * float(details.law.variance))
         interval = max(0, value - reach), max(0, value + reach)
         return NoisySum(str(asked), value, cells, error, interval, _CONFIDENCE)
+
+
+def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:
+    """How a record comes to be shown that nobody else has, where records with a noisy count of at least 1 are.
+
+    With the chance ``own`` where somebody has it, ``other`` where nobody does: whoever gives a record at most other/(own + other) gives it at most 1/2
+    after seeing it shown.
+    """
+    low, chances = law.chances()
+    own = Fraction(float(chances[max(0, -low) :].sum()))
+    other = Fraction(float(chances[max(0, 1 - low) :].sum()))
+    return Channel(own, other, other, other / (own + other), Fraction(1, 2), shows, is_set=True)
 
 
 def _parsed(written: Mapping[str, Any], described: Sequence[str]) -> CountsDetails:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reticent.data import Context, Draft, Evidence, FrameRows, Kind, Rows, Table
 from reticent.definitions import Definition, NoisyCounts
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
+from reticent.exact import Number, exact, one_of, whole
 from reticent.giving import NAMELESS, Beside, Spending, alone, privacy_spending
 from reticent.noise.central import central_noise
 from reticent.noise.details import NOISY_COUNT, CountsDetails, JointRun, check_size
@@ -162,12 +162,7 @@ class JointCounts(_CountsMethod):
         if self.faults is not None:
             whole(self.faults, "JointCounts: faults", low=0)
         for name, known in (("law", LAWS), ("level", LEVELS)):
-            if getattr(self, name) not in known:
-                raise PolicyError(
-                    f"JointCounts: {name} must be one of {', '.join(known)}, but it is {getattr(self, name)!r}.",
-                    setting=("JointCounts", name),
-                    value=getattr(self, name),
-                )
+            one_of(getattr(self, name), f"JointCounts: {name}", known)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         if isinstance(definition, NoisyCounts) and not definition.amounts[1]:

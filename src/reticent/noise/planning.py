@@ -13,8 +13,8 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from reticent.cards import Card, ShownAsCard
-from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, one_of, whole
 from reticent.noise.agreement import rounds_of_broadcast
 from reticent.noise.laws import (
     COUNT,
@@ -166,12 +166,7 @@ def plan(
     """
     loss, limit = exact(epsilon, "epsilon", above=0, high=100), exact(delta, "delta", above=0, below=1)
     for name, value, known in (("query", query, QUERIES), ("law", law, LAWS), ("level", level, LEVELS)):
-        if value not in known:
-            raise PolicyError(
-                f"{name} must be one of {', '.join(known)}, but it is {value!r}.{did_you_mean(value, known)}",
-                setting=(name,),
-                value=value,
-            )
+        one_of(value, name, known)
     _check_parties(parties, faults, level)
     whole(bits, "bits", low=1, high=MOST_VALUE_BITS)
     if bits > 1 and query != "sum":

@@ -2,7 +2,7 @@
 
 ``policy``       the checked policy: its table, definition and method
 ``sections``     what may be written in the file
-``file``         a file that errors can point into; ``auditing`` and ``audit_sections`` the policy of audited SQL
+``file``         a file that errors can point into; ``auditing`` the policy of audited SQL
 ``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
 ``reading``      ``rt.read``: rows with their roles; ``inspecting`` ``rt.inspect``: a proposal to begin with
 ``publishing``   from a policy to a saved release; ``previewing`` to what it would be

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit, urlunsplit
 import polars as pl
 
 from reticent.data import Context, Source
+from reticent.exact import one_of
 from reticent.propose.affording import Affordable, afford
 from reticent.propose.document import policy_text
 from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
-from reticent.propose.templates import TEMPLATES, check_template, templated
+from reticent.propose.templates import TEMPLATES, templated
 from reticent.propose.types import proposed_types
 
 
@@ -32,7 +33,7 @@ def propose_policy(
     no address, so its policy names no source. ``template`` is one of :data:`reticent.propose.TEMPLATES`.
     """
     if template is not None:
-        check_template(template)
+        one_of(template, "template", TEMPLATES)
     context = context or Context()
     context.step("reading")
     source = Source(location, **options)

@@ -13,6 +13,12 @@ Meaning = str
 SENSITIVE = ("health", "belief", "money")
 """What must not be learned about anybody, the most delicate first."""
 
+
+def _listed(words: str) -> tuple[str, ...]:
+    """Words that stand in a text."""
+    return tuple(words.split())
+
+
 # Whole words. English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish; some in other scripts.
 _WORDS: Mapping[Meaning, str] = {
     "identifier": """
@@ -77,21 +83,8 @@ _WORDS: Mapping[Meaning, str] = {
 }
 # Beginnings of words that are long enough to be meant.
 _STEMS: Mapping[Meaning, tuple[str, ...]] = {
-    "health": (
-        "diagnos",
-        "diseas",
-        "krankheit",
-        "medic",
-        "injur",
-        "hospit",
-        "infect",
-        "smok",
-        "cigar",
-        "alcohol",
-        "marij",
-        "cancer",
-        "diabet",
-        "depress",
+    "health": _listed(
+        "diagnos diseas krankheit medic injur hospit infect smok cigar alcohol marij cancer diabet depress"
     ),
     "belief": ("religi", "vote", "politic", "catholic", "protestant"),
     "money": ("salar", "incom", "einkommen", "faminc", "mortgag", "expendit", "totinc", "hinc"),
@@ -109,164 +102,40 @@ _ENDS: Mapping[Meaning, tuple[str, ...]] = {
 }
 # Words that end so by chance.
 _OTHER_ENDS = frozenset(
-    [
-        "since",
-        "zinc",
-        "province",
-        "prince",
-        "convince",
-        "quinc",
-        "page",
-        "stage",
-        "wage",
-        "image",
-        "usage",
-        "storage",
-        "message",
-        "average",
-        "percentage",
-        "package",
-        "language",
-        "passage",
-        "marriage",
-        "damage",
-        "village",
-        "college",
-        "coverage",
-        "mortgage",
-        "manage",
-        "engage",
-        "garage",
-        "garbage",
-        "message",
-        "acreage",
-        "mileage",
-        "postage",
-        "linkage",
-        "leakage",
-        "triage",
-        "voltage",
-        "dosage",
-        "outage",
-        "drainage",
-        "advantage",
-        "repay",
-        "prepay",
-        "copay",
-        "spay",
-        "learn",
-        "adage",
-        "cottage",
-        "courage",
-        "sewage",
-        "savage",
-        "sausage",
-        "baggage",
-        "luggage",
-        "shortage",
-        "wastage",
-    ]
+    _listed(
+        """
+        since zinc province prince convince quinc page stage wage image usage storage message average percentage
+        package language passage marriage damage village college coverage mortgage manage engage garage garbage
+        message acreage mileage postage linkage leakage triage voltage dosage outage drainage advantage repay prepay
+        copay spay learn adage cottage courage sewage savage sausage baggage luggage shortage wastage
+        """
+    )
 )
 # What surveys put before and after a word: iinjury, realrinc; agep, racef, educcat, occrecode.
 _BEFORE = ("i", "r", "real", "final", "hh", "h", "fam", "tot", "total", "respondent", "resp", "per", "n", "num")
-_AFTER = (
-    "p",
-    "f",
-    "r",
-    "a",
-    "x",
-    "cat",
-    "rec",
-    "recode",
-    "code",
-    "cd",
-    "grp",
-    "group",
-    "num",
-    "no",
-    "yrs",
-    "years",
-    "gr",
-    "lvl",
-    "class",
-)
+_AFTER = _listed("p f r a x cat rec recode code cd grp group num no yrs years gr lvl class")
 # Whose number ends in "id": a child, not a kid; a case, not covid.
 _NUMBERED = frozenset(
-    [
-        "child",
-        "school",
-        "case",
-        "person",
-        "patient",
-        "subject",
-        "hh",
-        "house",
-        "household",
-        "family",
-        "fam",
-        "mother",
-        "father",
-        "student",
-        "pupil",
-        "teacher",
-        "doctor",
-        "respondent",
-        "resp",
-        "emp",
-        "employee",
-        "worker",
-        "firm",
-        "indiv",
-        "individual",
-        "cust",
-        "customer",
-        "user",
-        "member",
-        "client",
-        "record",
-        "row",
-        "study",
-        "participant",
-        "survey",
-        "interview",
-        "voter",
-        "woman",
-        "man",
-        "couple",
-        "twin",
-        "pers",
-        "cow",
-        "clust",
-        "cluster",
-        "ps",
-    ]
+    _listed(
+        """
+        child school case person patient subject hh house household family fam mother father student pupil teacher
+        doctor respondent resp emp employee worker firm indiv individual cust customer user member client record row
+        study participant survey interview voter woman man couple twin pers cow clust cluster ps
+        """
+    )
 )
 _SHORT = frozenset(["age", "sex", "occ", "ind", "inc", "wgt", "rac", "icd"])
 _AMBIGUOUS = frozenset(["weight", "weights", "wt", "wgt", "wght", "gewicht", "poids", "peso", "waga", "vikt"])
 _ORDER = ("place", "weight", "birth", "postcode", "age", *SENSITIVE, "identifier", "key", "demographic")
 _KNOWN: Mapping[str, Meaning] = {
-    word: meaning for meaning in reversed(_ORDER) for word in _WORDS.get(meaning, "").split()
+    word: meaning for meaning in reversed(_ORDER) for word in _listed(_WORDS.get(meaning, ""))
 }
 _EXCEPTIONS = {
-    "weight": (
-        "body",
-        "kg",
-        "lb",
-        "lbs",
-        "birth",
-        "kilo",
-        "kilos",
-        "gram",
-        "grams",
-        "mother",
-        "baby",
-        "bodyweight",
-        "birthweight",
-        "bwght",
-        "lbwght",
-        "bweight",
-        "bwt",
-        "lowbirthweight",
+    "weight": _listed(
+        """
+        body kg lb lbs birth kilo kilos gram grams mother baby bodyweight birthweight bwght lbwght bweight bwt
+        lowbirthweight
+        """
     )
 }
 
@@ -307,27 +176,10 @@ def says_number_of_somebody(name: str) -> bool:
     return any(word.endswith("id") and len(word) > 4 and not word.endswith(_NO_KEYS) for word in words_of(name))
 
 
-_NO_KEYS = (
-    "paid",
-    "covid",
-    "void",
-    "olid",
-    "luid",
-    "acid",
-    "grid",
-    "said",
-    "igid",
-    "alid",
-    "roid",
-    "ioid",
-    "ipid",
-    "kid",
-    "aid",
-    "tid",
-    "bid",
-    "hybrid",
-    "humid",
-    "rapid",
+_NO_KEYS = _listed(
+    """
+    paid covid void olid luid acid grid said igid alid roid ioid ipid kid aid tid bid hybrid humid rapid
+    """
 )
 
 
@@ -340,164 +192,32 @@ def _inside(word: str) -> list[str]:
 
 
 _VISIBLE = frozenset(
-    [
-        "sex",
-        "gender",
-        "race",
-        "female",
-        "male",
-        "black",
-        "white",
-        "hispanic",
-        "ethnicity",
-        "height",
-        "geschlecht",
-        "sexe",
-        "sexo",
-        "sesso",
-        "region",
-        "state",
-        "county",
-        "city",
-        "nonwhite",
-        "asian",
-        "hispan",
-        "hisp",
-        "eth",
-        "ethn",
-        "ethnic",
-        "racef",
-        "hgt",
-        "kids",
-        "children",
-        "village",
-        "town",
-        "married",
-    ]
+    _listed(
+        """
+        sex gender race female male black white hispanic ethnicity height geschlecht sexe sexo sesso region state
+        county city nonwhite asian hispan hisp eth ethn ethnic racef hgt kids children village town married
+        """
+    )
 )
 _NOMINAL = frozenset(
-    [
-        "race",
-        "racea",
-        "raceth",
-        "ethnicity",
-        "ethnic",
-        "hispanic",
-        "region",
-        "state",
-        "statefip",
-        "fips",
-        "county",
-        "province",
-        "district",
-        "country",
-        "nation",
-        "nationality",
-        "birthplace",
-        "origin",
-        "marital",
-        "marst",
-        "mars",
-        "marstat",
-        "maritl",
-        "maritalstatus",
-        "religion",
-        "relig",
-        "party",
-        "occ",
-        "occupation",
-        "ind",
-        "industry",
-        "sector",
-        "branch",
-        "relat",
-        "relationship",
-        "wrkstat",
-        "workclass",
-        "esr",
-        "msa",
-        "site",
-        "center",
-        "centre",
-        "hospital",
-        "clinic",
-        "school",
-        "group",
-        "treatment",
-        "arm",
-        "plan",
-        "language",
-        "sex",
-        "gender",
-        "civil",
-        "familienstand",
-        "beruf",
-        "city",
-        "town",
-        "code",
-        "category",
-        "type",
-        "kind",
-        "cause",
-        "occup",
-        "married",
-        "inst",
-        "instit",
-        "cond",
-        "condition",
-        "stratum",
-        "method",
-        "pid",
-        "action",
-        "strata",
-        "psu",
-    ]
+    _listed(
+        """
+        race racea raceth ethnicity ethnic hispanic region state statefip fips county province district country nation
+        nationality birthplace origin marital marst mars marstat maritl maritalstatus religion relig party occ
+        occupation ind industry sector branch relat relationship wrkstat workclass esr msa site center centre hospital
+        clinic school group treatment arm plan language sex gender civil familienstand beruf city town code category
+        type kind cause occup married inst instit cond condition stratum method pid action strata psu
+        """
+    )
 )
 _RECORDED = frozenset(
-    [
-        "score",
-        "scores",
-        "scale",
-        "test",
-        "exam",
-        "grade",
-        "grades",
-        "gpa",
-        "iq",
-        "sat",
-        "act",
-        "math",
-        "verbal",
-        "reading",
-        "item",
-        "question",
-        "answer",
-        "rating",
-        "index",
-        "visits",
-        "days",
-        "hours",
-        "minutes",
-        "time",
-        "duration",
-        "level",
-        "dose",
-        "lab",
-        "count",
-        "ratio",
-        "rate",
-        "amount",
-        "number",
-        "trust",
-        "agree",
-        "opinion",
-        "attitude",
-        "importance",
-        "satisfaction",
-        "happy",
-        "happiness",
-        "knowledge",
-    ]
+    _listed(
+        """
+        score scores scale test exam grade grades gpa iq sat act math verbal reading item question answer rating index
+        visits days hours minutes time duration level dose lab count ratio rate amount number trust agree opinion
+        attitude importance satisfaction happy happiness knowledge
+        """
+    )
 )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reticent.errors import PolicyError, did_you_mean
 from reticent.propose.proposal import ColumnProposal, Proposal
 
 _OLDEST = 89
@@ -22,16 +21,6 @@ class Template:
     k: int
     open: str
     shown: Mapping[str, Any] = field(default_factory=dict)
-
-
-def check_template(name: str) -> None:
-    """Refuse a name that no template has."""
-    if name not in TEMPLATES:
-        raise PolicyError(
-            f"template must be one of {', '.join(TEMPLATES)}, but it is {name!r}.{did_you_mean(name, TEMPLATES)}",
-            setting=("template",),
-            value=name,
-        )
 
 
 def templated(proposal: Proposal, name: str | None) -> Proposal:

@@ -104,7 +104,7 @@ def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = 
 
 def checked(condition: str | Condition, domain: ViewDomain) -> Condition:
     """A condition that fits the domain's columns and kinds."""
-    asked = Condition.parse(condition) if isinstance(condition, str) else condition
+    asked = Condition.of(condition)
     asked.check_names(domain.names)
     asked.check({name: domain[name].kind for name in asked.scope}, domain.names)
     return asked

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.data import ValueType
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import one_of
 
 Keys = NDArray[Any]
 Codes = NDArray[np.int64]
@@ -184,10 +185,6 @@ class ViewDomain:
             if attribute.name == name:
                 return attribute
         raise DataError(f"The domain has no column {name!r}.{did_you_mean(name, self.names)}")
-
-    def fits(self, other: ViewDomain) -> bool:
-        """Whether another domain has the same columns with as many values each."""
-        return self.sizes == other.sizes and self.names == other.names
 
     def in_order_of(self, names: Sequence[str]) -> ViewDomain:
         """The same domain with its columns in another order."""
@@ -359,10 +356,7 @@ def _listed(name: str, entry: Mapping[str, Any]) -> pl.Series:
     from reticent.data.predicate import Domain
 
     types, kind, listed = [each.value for each in ValueType], entry.get("type", "text"), entry["values"]
-    if kind not in types:
-        raise PolicyError(
-            f"domain[{name!r}]: type must be one of {', '.join(types)}, but it is {kind!r}.{did_you_mean(kind, types)}"
-        )
+    one_of(kind, f"domain[{name!r}]: type", types)
     if not isinstance(listed, list):
         raise PolicyError(f"domain[{name!r}]: values must be a list, but it is {listed!r}.")
     values = Domain.of_values(ValueType(kind), listed).leaves

@@ -10,6 +10,7 @@ import polars as pl
 
 from reticent.data import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import one_of
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.keys import distinct, in_order
 from reticent.randomize.plans import COUNT, Plan
@@ -45,10 +46,7 @@ def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> 
 
 def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> Keys:
     """The distinct tuples of the data as keys; more than the plan's n are refused, and repeated rows unless it was said what they mean."""
-    if duplicates not in _MODES:
-        raise PolicyError(
-            f"duplicates must be one of {', '.join(_MODES)}, but it is {duplicates!r}.{did_you_mean(duplicates, _MODES)}"
-        )
+    one_of(duplicates, "duplicates", _MODES)
     data = as_polars(frame)
     if data.height == 0:
         raise DataError("The table has no rows. There is nothing to publish; check the source.")

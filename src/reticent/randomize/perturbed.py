@@ -111,7 +111,7 @@ class PerturbedFormat(MechanismFormat):
         """How many people meet a condition, without bias; a condition that does not ask for the drawn column is counted exactly."""
         if estimator != "uniform":
             raise PolicyError(f"Perturbed values have one estimator, not {estimator!r}.")
-        asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
+        asked = Condition.of(condition)
         details, rows = self.read(public), public.rows["data"]
         asked.check_names(list(rows.schema))
         strata = _strata(rows, asked, details)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from reticent.definitions.mechanisms import Adversary, BoundedBelief, Ratios, check_adversary, posterior
+from reticent.definitions.mechanisms import ADVERSARIES, Adversary, BoundedBelief, Ratios, posterior
 from reticent.errors import DataError, Infeasible, PolicyError
-from reticent.exact import Number, exact, whole
+from reticent.exact import Number, exact, one_of, whole
 from reticent.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.feasibility import Feasibility, judge, prior_of
@@ -358,7 +358,7 @@ class Plan:
                 exact(written["carry"], "carry"),
                 written["frozen"],
             )
-            check_adversary(written["adversary"], "adversary")
+            one_of(written["adversary"], "adversary", ADVERSARIES)
             domain, source = ViewDomain.from_json(written["domain"]), written.get("source")
             return cls(
                 whole(written["n"], "n", low=1),
@@ -413,7 +413,7 @@ def plan(
     space = ViewDomain.of(domain)
     if count is not None:
         space = _with_count(space, count, adversary)
-    check_adversary(adversary, "adversary")
+    one_of(adversary, "adversary", ADVERSARIES)
     if rows >= space.size:
         raise PolicyError(
             f"n = {rows} is not below the size of the domain, {space.size}. Declare more possible values."

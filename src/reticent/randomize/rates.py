@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from reticent.definitions.mechanisms import Adversary, Ratios, highest_allowed, posterior
-from reticent.errors import Infeasible, PolicyError, did_you_mean
-from reticent.exact import whole
+from reticent.errors import Infeasible, PolicyError
+from reticent.exact import one_of, whole
 
 Preset = Literal["paper", "tight", "max-utility", "floor"]
 PRESETS: tuple[str, ...] = get_args(Preset)
@@ -132,10 +132,7 @@ def rates_for(
     max-utility is s = 1/2 there. Where a column of the view counts people (``counted``), a person who has one tuple and not another changes two of its
     records, so that each may tell the square root only.
     """
-    if preset not in PRESETS:
-        raise PolicyError(
-            f"preset must be one of {', '.join(PRESETS)}, but it is {preset!r}.{did_you_mean(preset, PRESETS)}"
-        )
+    one_of(preset, "preset", PRESETS)
     if (floor is not None) != (preset == "floor"):
         raise PolicyError("floor= is the worst posterior/prior ratio of preset='floor'; give both or neither.")
     if views > 1 and adversary != "independent":

@@ -16,7 +16,7 @@ from textwrap import wrap
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.cards import percent
+from reticent.cards import percent, shortened
 
 WIDTH, NARROW = 720, 340
 _ROW = 26
@@ -268,7 +268,7 @@ def _spread(names: Sequence[str], shares: Mapping[str, Sequence[float]], label: 
         y = 6 + number * _ROW
         mine = [each[number] for each in shares.values()]
         words = " → ".join(percent(share) for share in mine)
-        parts.append(text(left - 10, y + 17, _shortened(value, letters), "label", "end"))
+        parts.append(text(left - 10, y + 17, shortened(value, letters), "label", "end"))
         parts.append(box(left, y + 5, mine[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
         if len(mine) > 1:
             parts.append(dot(left + mine[1] * scale, y + _ROW / 2, 4.5, "after", f"{value}: {words}"))
@@ -302,7 +302,7 @@ def _bars(counted: Mapping[str, float], label: str, width: float) -> str:
     parts = []
     for number, (name, value) in enumerate(counted.items()):
         y, said = 6 + number * _ROW, f"{value:,.6g}"
-        parts.append(text(left - 10, y + 17, _shortened(name, letters), "label", "end"))
+        parts.append(text(left - 10, y + 17, shortened(name, letters), "label", "end"))
         parts.append(box(left, y + 5, value * scale, _ROW - 10, "after", f"{name}: {said}"))
         parts.append(text(left + value * scale + 8, y + 17, said, "value"))
     return picture(width, len(counted) * _ROW + 12, parts, label)
@@ -410,7 +410,7 @@ def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: floa
     parts = []
     for number, (name, count) in enumerate(counts.items()):
         y, share = 6 + number * _ROW, count / most
-        parts.append(text(left - 10, y + 17, _shortened(name, letters), "label", "end"))
+        parts.append(text(left - 10, y + 17, shortened(name, letters), "label", "end"))
         parts.append(box(left, y + 5, right - left, _ROW - 10, "trough"))
         parts.append(box(left, y + 5, share * (right - left), _ROW - 10, "bad", f"{name}: {count:,}"))
         parts.append(text(right + 12, y + 17, f"{count:,} ({percent(share)})", "value"))
@@ -449,10 +449,6 @@ def _median_crowd(sizes: NDArray[np.int64]) -> int:
 
 def _range_name(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low:,}–{high:,}"
-
-
-def _shortened(value: str, most: int) -> str:
-    return value if len(value) <= most else value[: most - 1] + "…"
 
 
 def _tip(content: str) -> str:

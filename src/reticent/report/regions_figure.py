@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from reticent.cards import shortened
 from reticent.charts import ChartAxis, ChartBox, box_chart
 from reticent.data import Compacted, Interval, Meaning, Missing, Nested, OrMissing, Patched, Seen, Value, Values
 from reticent.report.figures import Figure
@@ -38,7 +39,7 @@ def regions_in_two_columns(seen: Seen) -> Figure | None:
     Of very many regions those of the largest classes are drawn.
     """
     regions = list(_regions(seen))
-    lines = [_line(column.name, [each.sides[place] for each in regions]) for place, column in enumerate(seen.columns)]
+    lines = [_line([each.sides[place] for each in regions]) for place in range(len(seen.columns))]
     parting = [place for place, line in enumerate(lines) if line.parts > 1]
     chosen = sorted(parting, key=lambda place: (isinstance(lines[place], _RankedLine), -lines[place].parts))[:2]
     if not regions or len(chosen) < 2:
@@ -143,7 +144,8 @@ class _RankedLine(_DrawnLine):
 
     def axis(self, name: str) -> ChartAxis:
         marks = [
-            (place + 0.5, "missing" if value is None else _short(str(value))) for value, place in self.place_of.items()
+            (place + 0.5, "missing" if value is None else shortened(str(value), _LONGEST))
+            for value, place in self.place_of.items()
         ]
         return ChartAxis(name, 0, self.parts, marks=_readable(marks, 0, self.parts))
 
@@ -152,7 +154,7 @@ class _RankedLine(_DrawnLine):
         return (min(places), max(places) + 1) if places else (axis.low, axis.high)
 
 
-def _line(name: str, sides: Sequence[Meaning]) -> _DrawnLine:
+def _line(sides: Sequence[Meaning]) -> _DrawnLine:
     """A column as a line, by what its regions are called."""
     ends = [value for side in sides for value in side.written()]
     if ends and all(isinstance(end, int | float | date) and not isinstance(end, bool) for end in ends):
@@ -185,10 +187,6 @@ def _readable(marks: Sequence[tuple[float, str]], low: float, high: float) -> li
         if not found or (place - found[-1][0]) / (high - low) >= _WIDE * max(len(text), len(found[-1][1])):
             found.append((place, text))
     return found
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _counted(regions: Sequence[_DrawnRegion]) -> str:

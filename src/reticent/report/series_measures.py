@@ -14,6 +14,7 @@ from reticent.attack import Learned
 from reticent.data import Context, number, pack
 from reticent.errors import PolicyError
 from reticent.republish import EventKind, PublishedSeries, SeriesRelease
+from reticent.runs import places_in
 
 _FLOOR = 0.001
 """Counts below this share of the rows are not divided by: the error of a query is measured against at least so many rows."""
@@ -298,8 +299,7 @@ def _divergences(
 def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
     """The pairs of some groups, where those of group ``g`` are ``order[first[g]:first[g + 1]]``."""
     many = np.diff(first)[groups]
-    within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-    found: NDArray[np.int64] = order[np.repeat(first[groups], many) + within]
+    found: NDArray[np.int64] = order[places_in(first[groups], many)]
     return found
 
 

@@ -5,7 +5,7 @@
 ``series``       the releases of a table as columns: who is in which group, what happened to whom, what the public sees
 ``definitions``  TauSafety and MInvariance; ``checking`` every violation in a series, independent of the publisher
 ``models``       models of continuous publication and what they support, older ones judged on a history; ``turnover`` sensitive values that came, went, and are missing
-``format``       the format ``series`` of a release; ``batches`` that of a release in batches, beside boxes of people who look ``alike``
+``format``       the format ``series`` of a release; ``batches`` that of a release in batches, beside boxes of people who look alike
 ``signatures``   sets of sensitive values as rows of a matrix; ``people`` who is who by their keys; ``hilbert`` an order of points
 """
 
@@ -14,12 +14,13 @@ from reticent.republish.definitions import MInvariance, TauSafety
 from reticent.republish.history import History, Republication, forgetting
 from reticent.republish.method import Republish
 from reticent.republish.models import MODELS, ModelVerdict, SeriesModel, bcf_anonymity, judge_models
-from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
+from reticent.republish.series import EventKind, HasSeries, PublishedSeries, SeriesRelease
 from reticent.republish.turnover import ValueTurnover, value_turnover
 
 __all__ = [
     "MODELS",
     "EventKind",
+    "HasSeries",
     "History",
     "MInvariance",
     "ModelVerdict",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.cards import Card, ShownAsCard
 from reticent.republish.people import places_among
-from reticent.republish.series import PublishedSeries, SeriesRelease
+from reticent.republish.series import HasSeries, PublishedSeries, SeriesRelease
 from reticent.republish.state import DeletedPeople, PersonMarks
 
 Rule = Literal["unique", "stay", "change", "return"]
@@ -78,9 +78,9 @@ class SeriesVerdict(ShownAsCard):
         return {"holds": self.holds, "m": self.m, "hardened": self.hardened, "violations": listed}
 
 
-def check_tau_safety(history: Any, *, hardened: bool = True) -> SeriesVerdict:
+def check_tau_safety(history: HasSeries | PublishedSeries, *, hardened: bool = True) -> SeriesVerdict:
     """Check a whole series (a History or its ``series``) against R-TS-7, with the rule of 13.1 across changes unless ``hardened=False``."""
-    series: PublishedSeries = history if isinstance(history, PublishedSeries) else history.series
+    series = PublishedSeries.of(history)
     found = [*_not_unique(series), *find_violations(series, hardened=hardened)]
     return SeriesVerdict(series.m, hardened, tuple(found))
 

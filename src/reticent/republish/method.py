@@ -8,6 +8,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reticent.data import (
     BATCH,
@@ -27,7 +28,7 @@ from reticent.data import (
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import DataError, Infeasible, PolicyError, did_you_mean
 from reticent.giving import Beside, SeriesState, alone
-from reticent.republish.alike import divide_people
+from reticent.republish._kernels import halve
 from reticent.republish.assigning import Shuffler
 from reticent.republish.binding import Snapshot, SnapshotDiff, bind, gone_after
 from reticent.republish.definitions import MInvariance, SeriesEvidence, TauSafety
@@ -426,3 +427,24 @@ def _check_domain(domain: Any) -> None:
     if len(set(domain)) != len(domain):
         twice = next(each for each in domain if list(domain).count(each) > 1)
         raise PolicyError(f"Republish: domain lists {twice!r} twice.", setting=("domain",), value=twice)
+
+
+def divide_people(points: NDArray[np.float64], k: int, shuffler: Shuffler) -> Ints:
+    """The bucket of each person, given scaled quasi values: at least ``k`` people each, numbered at random (R-TS-22).
+
+    The people of a bucket are halved along their widest column while both halves have ``k``. Nothing but quasi values is looked at, and people with the same values are parted at
+    random, so buckets tell nothing about groups or sensitive values. :class:`Infeasible` if there are fewer than ``k`` people.
+    """
+    if len(points) < k:
+        raise Infeasible(
+            f"The release would have {len(points)} people, and {k} must look alike. Publish when there are more, or begin a series with a smaller k.",
+            setting=("k",),
+            value=k,
+        )
+    order = shuffler.order(len(points))
+    first = np.zeros(len(points), dtype=np.bool_)
+    halve(points, order, k, first)
+    number = shuffler.order(int(first.sum()))
+    buckets = np.empty(len(points), dtype=np.int64)
+    buckets[order] = number[np.cumsum(first) - 1]
+    return buckets

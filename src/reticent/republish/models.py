@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reticent.republish.checking import find_violations
-from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
+from reticent.republish.series import EventKind, HasSeries, PublishedSeries, SeriesRelease
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class ModelVerdict:
     achieved: int | None = None
 
 
-def judge_models(history: Any) -> tuple[ModelVerdict, ...]:
+def judge_models(history: HasSeries | PublishedSeries) -> tuple[ModelVerdict, ...]:
     """Judge a history (or its ``series``) by the models of continuous publication that came before tau-safety.
 
     *Sweeney*: nobody's published box ever gets finer. *Byun*: the values that a person may have by all releases together stay at least m. *BCF*: the anonymity that forward and cross
     attacks leave, over the pairs of groups that somebody is in (:func:`bcf_anonymity`). *m-invariance*: who stays keeps the signature. All but the last are for tables that only grow.
     """
-    series: PublishedSeries = history if isinstance(history, PublishedSeries) else history.series
+    series = PublishedSeries.of(history)
     grows = all(_only_grows(release) for release in series)
     kept = not any(_changed(release) for release in series)
     fewest, anonymity = _fewest_candidates(series), _least_bcf(series)

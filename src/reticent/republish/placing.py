@@ -19,6 +19,7 @@ from reticent.republish._kernels import fill_vacancies, join_changed, match_near
 from reticent.republish.assigning import Shuffler, assign_steps, is_eligible, missing_for_eligibility
 from reticent.republish.hilbert import curve_order, grid_bits
 from reticent.republish.signatures import SignatureBook
+from reticent.runs import ranks_among_equal, starts_of
 
 Ints = NDArray[np.int64]
 Choice = Literal["near", "random", "bang"]
@@ -328,7 +329,7 @@ class _Placing:
         room = np.maximum(int(rest.max()) - rest, 0)
         back = missing_for_eligibility(rest, self.rules.m)
         order = self.shuffler.order(len(used))
-        able = order[_ranks(self.value[used[order]]) < room[self.value[used[order]]]]
+        able = order[ranks_among_equal(self.value[used[order]]) < room[self.value[used[order]]]]
         if len(able) < back:
             return None
         kept = np.ones(len(used), dtype=bool)
@@ -408,7 +409,7 @@ class _Placing:
         for signature, value, many in self.fakes:
             filled[signature, np.flatnonzero(self.book.rows[signature] == value)[0]] += many
         totals = filled.max(axis=1, initial=0).astype(np.int64)
-        first = np.concatenate([[0], np.cumsum(totals)]).astype(np.int64)
+        first = starts_of(totals)
         group_of = self.stays.copy()
         group_of[rows] = len(self.kept) + first[self.signature[rows]] + self._slots(rows, cells, counts, totals, first)
         inside = group_of >= 0
@@ -428,7 +429,7 @@ class _Placing:
 
     def _slots(self, rows: Ints, cells: Ints, counts: Ints, totals: Ints, first: Ints) -> Ints:
         """Which group of its bucket each row is in; rows come cell by cell, in the order in which they are chosen."""
-        starts = np.concatenate([[0], np.cumsum(counts.reshape(-1))]).astype(np.int64)
+        starts = starts_of(counts.reshape(-1))
         if not self.rules.near:
             return np.arange(len(rows)) - starts[cells]
         slot = np.empty(len(self.value), dtype=np.int64)
@@ -441,16 +442,6 @@ class _Placing:
         draws = self.shuffler.numbers(int(totals.sum()))
         match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)
         return slot[rows]
-
-
-def _ranks(sorted_keys: Ints) -> Ints:
-    """The rank of each row among those with its key, where equal keys need not stand together."""
-    order = np.argsort(sorted_keys, kind="stable")
-    ordered = sorted_keys[order]
-    new = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1)) if len(ordered) else np.empty(0, np.int64)
-    ranks = np.empty(len(ordered), dtype=np.int64)
-    ranks[order] = np.arange(len(ordered)) - np.repeat(new, np.diff(np.append(new, len(ordered))))
-    return ranks
 
 
 def _lower_bound(value: Ints, vacant: Ints, arriving: Ints, domain: int) -> int:

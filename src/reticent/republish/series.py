@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 import polars as pl
@@ -131,6 +131,13 @@ class SeriesRelease:
         return frozenset(self.values[self.offsets[group] : self.offsets[group + 1]].tolist())
 
 
+class HasSeries(Protocol):
+    """A history: its ``series`` are the releases that went out."""
+
+    @property
+    def series(self) -> PublishedSeries: ...
+
+
 @dataclass(frozen=True, repr=False)
 class PublishedSeries(Sequence[SeriesRelease]):
     """All releases of one table, first to last: a sequence of :class:`SeriesRelease`.
@@ -146,6 +153,11 @@ class PublishedSeries(Sequence[SeriesRelease]):
     orders: Mapping[str, Sequence[Any] | None]
     releases: Sequence[SeriesRelease]
     retention: int = 0
+
+    @classmethod
+    def of(cls, history: HasSeries | PublishedSeries) -> PublishedSeries:
+        """The releases of a history, or those that are given."""
+        return history if isinstance(history, PublishedSeries) else history.series
 
     def __repr__(self) -> str:
         return (

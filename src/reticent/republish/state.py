@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from reticent.republish.people import places_among
 from reticent.republish.series import SeriesRelease
 from reticent.republish.signatures import Ints, flat_rows, padded_rows
+from reticent.runs import starts_of
 
 
 @dataclass(frozen=True)
@@ -118,4 +119,4 @@ def from_lists(lists: pl.Series) -> tuple[Ints, Ints]:
     """A column of lists as CSR arrays."""
     sizes = lists.list.len().to_numpy().astype(np.int64)
     values = lists.list.explode(keep_nulls=False, empty_as_null=False).to_numpy().astype(np.int64)
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), values
+    return starts_of(sizes), values

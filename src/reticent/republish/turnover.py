@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.republish.people import places_among
-from reticent.republish.series import PublishedSeries
+from reticent.republish.series import HasSeries, PublishedSeries
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class ValueTurnover:
     missing: Counter[Any]
 
 
-def value_turnover(history: Any) -> tuple[ValueTurnover, ...]:
+def value_turnover(history: HasSeries | PublishedSeries) -> tuple[ValueTurnover, ...]:
     """What happened to sensitive values, release by release from the second on, in a History or its ``series``. For the steward: true counts break the protection of counterfeits."""
-    series: PublishedSeries = history if isinstance(history, PublishedSeries) else history.series
+    series = PublishedSeries.of(history)
     found = []
     for before, after in pairwise(series):
         then, now = (_counted(series, each.value_of) for each in (before, after))

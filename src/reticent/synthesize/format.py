@@ -11,8 +11,8 @@ import polars as pl
 from reticent.data import Draft, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, ProbabilisticDP
-from reticent.errors import DataError, PolicyError, ReticentError
-from reticent.release import ManifestColumn, MechanismFormat, Words
+from reticent.errors import DataError, PolicyError
+from reticent.release import ManifestColumn, MechanismFormat, Words, read_details
 from reticent.synthesize.counting import SyntheticCount, count_rows
 from reticent.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
 from reticent.synthesize.details import SynthesisDetails
@@ -54,20 +54,7 @@ class SyntheticFormat(MechanismFormat):
 
     def details(self, public: PublicSide) -> SynthesisDetails:
         """The details of a release; a :class:`DataError` says what cannot be understood."""
-        written = public.manifest.details
-        try:
-            found = SynthesisDetails.from_json(written)
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
-            raise DataError(
-                f"manifest.json: the details cannot be understood ({type(problem).__name__}: {problem})."
-            ) from None
-        except ReticentError as problem:
-            raise DataError(f"manifest.json, details: {problem}") from None
-        if found.as_json() != written:
-            raise DataError(
-                "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."
-            )
-        return found
+        return read_details(SynthesisDetails.from_json, public.manifest.details)
 
     def declared(self, public: PublicSide) -> tuple[DeclaredGroups, DeclaredDomain]:
         """The groups and the domain that the public tables show, in their order."""
@@ -177,7 +164,7 @@ class SyntheticFormat(MechanismFormat):
         if estimator != "uniform":
             raise PolicyError(f"A synthetic release has one estimator, not {estimator!r}.")
         groups, domain = self.declared(public)
-        asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
+        asked = Condition.of(condition)
         return count_rows(asked, self.plan(public), groups, domain, public.rows[FORMAT])
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 from reticent.cards import Card, ShownAsCard
 from reticent.definitions import PrivacyLoss, ProbabilisticDP, certainty, ratio_within
-from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, one_of, whole
 from reticent.synthesize.disclosure import is_integer
 from reticent.synthesize.dropping import dropping_need, dropping_scales
 from reticent.synthesize.kept import BY_VALUE, ByValue, Keep
@@ -48,8 +48,8 @@ class PlanOptions:
     keep: Fraction | ByValue | None = None
 
     def __post_init__(self) -> None:
-        check_choice("mode", self.mode, MODES)
-        check_choice("delta_scope", self.delta_scope, SCOPES)
+        one_of(self.mode, "mode", MODES)
+        one_of(self.delta_scope, "delta_scope", SCOPES)
         whole(self.rows_per_person, "rows_per_person", low=1, high=_MOST_ROWS_PER_PERSON)
         if not isinstance(self.screen, bool):
             raise PolicyError(
@@ -395,13 +395,3 @@ def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
     for size in found:
         whole(int(size) if is_integer(size) else size, "groups", low=1, high=_LARGEST_GROUP)
     return {int(size): found[size] for size in sorted(found)}
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse what is not one of some words."""
-    if value not in choices:
-        raise PolicyError(
-            f"{name} must be one of {', '.join(choices)}, but it is {value!r}.{did_you_mean(value, choices)}",
-            setting=(name,),
-            value=value,
-        )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.randomness import WordStream
+from reticent.runs import places_in
 from reticent.synthesize.need import short
 from reticent.synthesize.prior import PublicPrior
 from reticent.synthesize.urn import Ints, Pools, draw_urns
@@ -71,8 +72,7 @@ def draw_screened(
         people = some if attempt < ATTEMPTS else Pools(np.empty(0, dtype=np.int64), np.zeros(len(bad), dtype=np.int64))
         again = draw_urns(people, own, drawn[bad], totals[: len(bad)], words, prior.weights)
         sizes = drawn[bad]
-        inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        found[np.repeat(ends[bad] - sizes, sizes) + inside] = again
+        found[places_in(ends[bad] - sizes, sizes)] = again
         still = _rejected(some, again, sizes, own, gamma, prior)
         bad = bad[still] if attempt < ATTEMPTS else bad[:0]
     return found

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from reticent.exact import Number, exact, whole
 from reticent.randomness import Randomness, WordStream, uniform_below, whole_below
+from reticent.runs import places_in
 from reticent.synthesize.disclosure import Counts, checked_counts
 from reticent.synthesize.prior import PublicPrior
 
@@ -36,8 +37,7 @@ class Pools:
         """The people of some of the groups."""
         ends = np.cumsum(self.sizes)
         sizes = self.sizes[groups]
-        inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return Pools(self.codes[np.repeat(ends[groups] - sizes, sizes) + inside], sizes)
+        return Pools(self.codes[places_in(ends[groups] - sizes, sizes)], sizes)
 
     @classmethod
     def of_counts(cls, counts: Counts, prior: PublicPrior) -> Pools:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data import BoundHierarchy, LeafIndex, Meaning, sum_by
+from reticent.runs import starts_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class LeafSets:
 
     def mass(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many rows each set has, given those of every leaf."""
-        upto = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(histogram[self.leaf_at])])
+        upto = starts_of(histogram[self.leaf_at])
         return sum_by(self.owners, upto[self.stops] - upto[self.starts], self.count)
 
     def ends(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -70,8 +71,7 @@ class LeafSets:
 
     def between(self, low: int, high: int) -> NDArray[np.int64]:
         """How many leaves of each set lie among the leaves ``low`` to ``high``, both included."""
-        chosen = np.zeros(len(self.leaf_at) + 1, dtype=np.int64)
-        chosen[1:] = np.cumsum((self.leaf_at >= low) & (self.leaf_at <= high))
+        chosen = starts_of((self.leaf_at >= low) & (self.leaf_at <= high))
         return sum_by(self.owners, chosen[self.stops] - chosen[self.starts], self.count)
 
     def matrix(self) -> NDArray[np.bool_]:

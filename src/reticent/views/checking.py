@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reticent.errors import PolicyError
+from reticent.exact import one_of
 from reticent.views.budget import NODES, SECONDS, OutOfBudget, SearchBudget
 from reticent.views.classes import QueryClass, bound, classify
 from reticent.views.coding import Codebook, encode
@@ -148,10 +149,8 @@ class Checker:
         replay: str = "sql",
         context: Context | None = None,
     ) -> None:
-        if key_mode not in KEY_MODES:
-            raise PolicyError(f"key_mode must be one of {', '.join(KEY_MODES)}, but it is {key_mode!r}.")
-        if replay not in REPLAYS:
-            raise PolicyError(f"replay must be one of {', '.join(REPLAYS)}, but it is {replay!r}.")
+        one_of(key_mode, "key_mode", KEY_MODES)
+        one_of(replay, "replay", REPLAYS)
         self.schema = schema
         self.setting = Setting(schema, Codebook(), key_mode == "exact", fast)
         self._strict = strict
@@ -227,8 +226,8 @@ class Checker:
     def _collided(self, secret: Query, view: Query, found: Collision, budget: SearchBudget) -> Verdict:
         from reticent.views.explaining import pattern_text, reading
 
-        shape = pattern_text(found, self.schema, self.setting.book)
-        other = pattern_text(found, self.schema, self.setting.book, of_view=True)
+        shape = pattern_text(found, self.setting.book)
+        other = pattern_text(found, self.setting.book, of_view=True)
         overlap = reading(found, self.schema, self.setting.book)
         inexact = [
             *(f"{secret.name}: {why}" for why in secret.inexact),

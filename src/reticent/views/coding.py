@@ -75,13 +75,6 @@ class CodedQuery:
             found.setdefault(atom.relation, []).append(index)
         return found
 
-    @cached_property
-    def constants(self) -> frozenset[int]:
-        """The constants of the query."""
-        terms = [code for atom in self.atoms for code in atom.terms]
-        terms += [code for _, left, right in self.comparisons for code in (left, right)]
-        return frozenset(code for code in (*terms, *self.head) if code < 0)
-
     def shifted(self, offset: int) -> CodedQuery:
         """The query with its variables renamed apart by ``offset``."""
         if not offset:
@@ -109,11 +102,6 @@ class CodedUnion:
 
     disjuncts: tuple[CodedQuery, ...]
     sources: tuple[ConjunctiveQuery, ...] = field(compare=False)
-
-    @cached_property
-    def widest(self) -> int:
-        """The largest number of variables of a disjunct."""
-        return max((disjunct.count for disjunct in self.disjuncts), default=0)
 
 
 def encode(query: Query, schema: Schema, book: Codebook) -> tuple[CodedUnion, ...]:

@@ -7,7 +7,7 @@ from reticent.views.collision import Collision
 from reticent.views.schema import Schema
 
 
-def pattern_text(found: Collision, schema: Schema, book: Codebook, of_view: bool = False) -> str:
+def pattern_text(found: Collision, book: Codebook, of_view: bool = False) -> str:
     """The colliding row as a subgoal: ``D(p,'cancer',m,1212)``."""
     return f"{found.relation}({','.join(_names(found, found.pattern(of_view), book))})"
 

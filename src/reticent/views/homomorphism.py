@@ -92,7 +92,7 @@ def _extend(
         extended = {**binding, **fresh} if fresh else binding
         if compare is not None and fresh and not _comparisons_hold(query, extended, fresh, compare):
             continue
-        narrowed = _narrow(query, rows, index, extended, fresh)
+        narrowed = _narrow(query, rows, index, fresh)
         if narrowed is None:
             continue
         chosen[index] = row
@@ -105,7 +105,6 @@ def _narrow(
     query: CodedQuery,
     rows: Sequence[list[Fact] | None],
     done: int,
-    binding: dict[int, int],
     fresh: dict[int, int],
 ) -> list[list[Fact] | None] | None:
     narrowed: list[list[Fact] | None] = list(rows)

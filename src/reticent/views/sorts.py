@@ -59,10 +59,6 @@ class Sorts:
         """The sort of a column."""
         return self._find((relation, position))
 
-    def constants(self, sort: Place) -> set[int]:
-        """The constants that the queries name in a sort, finite domains included."""
-        return self._constants.get(sort, set())
-
     def whole(self, relation: str, position: int) -> bool:
         """Whether the column's values step in whole units, so that 40 < x < 41 has no solution."""
         column = self._schema.relation(relation).columns[position]

@@ -59,14 +59,14 @@ class EqualTerms:
         return [(code, self.find(code)) for code in list(self._parent)]
 
 
-def unify(atoms: Sequence[CodedAtom], filled: frozenset[int] = frozenset()) -> EqualTerms | None:
-    """The classes that make all subgoals one row, or None; ``filled`` variables do not unify with NULL (R-PP-27)."""
+def unify(atoms: Sequence[CodedAtom]) -> EqualTerms | None:
+    """The classes that make all subgoals one row, or None."""
     first, *rest = atoms
     classes = EqualTerms()
     for atom in rest:
         if atom.relation != first.relation or not classes.merge_rows(first.terms, atom.terms, range(len(first.terms))):
             return None
-    return classes if respects_null(classes, filled) else None
+    return classes
 
 
 def respects_null(classes: EqualTerms, filled: frozenset[int]) -> bool:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from reticent.errors import PolicyError
+from reticent.exact import one_of
 
 _EPOCH = datetime(2000, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -37,8 +38,7 @@ class Constant:
     value: Any
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise PolicyError(f"A constant's kind must be one of {', '.join(KINDS)}, but it is {self.kind!r}.")
+        one_of(self.kind, "A constant's kind", KINDS)
 
     def __str__(self) -> str:
         if self.kind == "null":

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import DataError
+from reticent.runs import places_in, starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ class Buckets:
             return cls.of_cells(histograms.histograms.offsets, histograms.histograms.counts)
         rows = histograms if isinstance(histograms, Sequence | np.ndarray) else list(histograms)
         flat, lengths = _flatten(rows)
-        return cls.of_cells(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), flat)
+        return cls.of_cells(starts_of(lengths), flat)
 
     @classmethod
     def of_cells(cls, offsets: Integers, counts: Integers) -> Buckets:
@@ -75,8 +76,7 @@ class Buckets:
             if len(negative):
                 bucket = int(np.searchsorted(offsets, negative[0], side="right")) - 1
                 raise DataError(f"Bucket {bucket}: a count must not be negative, but it is {counts[negative[0]]}.")
-            kept = np.concatenate([[0], np.cumsum(counts > 0)])
-            offsets, counts = kept[offsets].astype(np.int64), counts[counts > 0]
+            offsets, counts = starts_of(counts > 0)[offsets], counts[counts > 0]
         return cls(offsets, _falling(offsets, counts))
 
     def __len__(self) -> int:
@@ -106,9 +106,7 @@ class Buckets:
     def select(self, buckets: Integers) -> Buckets:
         """Some of the buckets."""
         lengths = self.distinct[buckets]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[buckets] - offsets[:-1], lengths)
-        return Buckets(offsets, self.counts[places])
+        return Buckets(starts_of(lengths), self.counts[places_in(self.offsets[buckets], lengths)])
 
     def rank(self, rank: int, buckets: Integers | None = None) -> Integers:
         """How often the value of that rank (0 is the most frequent) occurs in each of ``buckets`` (or in all), 0 where none is."""

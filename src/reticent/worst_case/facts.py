@@ -65,13 +65,6 @@ class Fact:
         return frozenset(atom for clause in self.clauses for atom in clause.atoms)
 
 
-def implication(given: Iterable[PersonValue], then: Iterable[PersonValue]) -> Fact:
-    """The basic implication ``given -> then`` from atoms."""
-    clause = Clause(frozenset(given), frozenset(then))
-    left, right = " & ".join(map(str, sorted(clause.given))), " | ".join(map(str, sorted(clause.then)))
-    return Fact(f"{left} -> {right}", (clause,))
-
-
 def parse_fact(text: str) -> Fact:
     """Read one fact; what cannot be read is a PolicyError that points at the place.
 

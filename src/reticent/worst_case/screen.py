@@ -22,6 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.runs import places_in
 from reticent.worst_case.buckets import COMPILED_FROM, Buckets, Integers
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -161,8 +162,7 @@ def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, 
     """Turn kept keys into buckets, at most ``k + 1`` of each key (R-WK-5), and find the best ratios among them."""
     ends = np.append(starts[1:], len(order))
     copies = np.minimum(ends[rows] - starts[rows], k + 1)
-    offset = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
-    buckets = order[np.repeat(starts[rows], copies) + offset]
+    buckets = order[places_in(starts[rows], copies)]
     factors = np.repeat(factors, copies, axis=0)
     ascending = np.argsort(buckets, kind="stable")
     buckets, factors = buckets[ascending], factors[ascending]

@@ -14,7 +14,7 @@ from reticent.data import BATCH, DRAWN, Context, Coupled, Draft, Kind, Recoding,
 from reticent.definitions import Definition, GroupDefinition, all_of
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
-from reticent.exact import whole
+from reticent.exact import one_of, whole
 
 FORMAT = "angelize"
 Grouping = Literal["Mondrian", "Lattice"]
@@ -44,13 +44,7 @@ class Angelization:
 
     def __post_init__(self) -> None:
         for name, known in (("buckets", get_args(Grouping)), ("values", get_args(Labels))):
-            given = getattr(self, name)
-            if given not in known:
-                raise PolicyError(
-                    f"Angelization: {name} must be one of {', '.join(known)}, but it is {given!r}.",
-                    setting=(name,),
-                    value=given,
-                )
+            one_of(getattr(self, name), f"Angelization: {name}", known)
         if self.buckets == "Lattice" and self.values != "sets":
             raise PolicyError(
                 "Angelization: values is for buckets='Mondrian'; Lattice shows the labels of hierarchies.",

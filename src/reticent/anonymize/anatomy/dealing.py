@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.compiled import compiled
 from reticent.data import Groups, Histograms, SensitiveDomain, sum_by
 from reticent.randomness import Randomness
 
@@ -65,11 +65,7 @@ class Signatures:
 
 def _loop(rows: int) -> Callable[[Ids, int, Ids], int]:
     """How values are chosen: by compiled code where there are many rows, which takes a second to load."""
-    if rows < _COMPILED_FROM:
-        return largest_first
-    from reticent.anonymize.anatomy._kernels import compiled_largest_first
-
-    return cast(Callable[[Ids, int, Ids], int], compiled_largest_first)
+    return largest_first if rows < _COMPILED_FROM else _compiled_largest_first
 
 
 def largest_first(counts: Ids, least: int, chosen: Ids) -> int:
@@ -95,6 +91,9 @@ def largest_first(counts: Ids, least: int, chosen: Ids) -> int:
             chosen[group, place] = taken
         group += 1
     return group
+
+
+_compiled_largest_first = compiled(largest_first)
 
 
 def _one_of(places: Ids, randomness: Randomness) -> int:

@@ -168,12 +168,12 @@ def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) ->
         ranges.hierarchy,
         ranges.leaves,
         pl.Series(ranges.name, values, dtype=grid.kind.dtype),
-        tuple(_hull(hulls[value], grid) for value in values),
+        tuple(_hull(hulls[value]) for value in values),
         np.array([place[value] for value in shown], dtype=np.int64),
     )
 
 
-def _hull(meanings: Sequence[Meaning], grid: NumberGrid) -> Meaning:
+def _hull(meanings: Sequence[Meaning]) -> Meaning:
     """One range that holds several."""
     if any(isinstance(each, Anything) for each in meanings):
         return Anything()

@@ -8,7 +8,7 @@ As in :mod:`reticent.anonymize.gather.radii` everything works on one square tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +80,42 @@ class PriceGrowth:
     now: float
 
 
+class _Payments:
+    """What frozen points pay for each candidate while prices grow, and how many of its members still wait. It has state because prices grow.
+
+    ``shut`` are the candidates that do not open.
+    """
+
+    def __init__(self, candidates: Candidates) -> None:
+        n = len(candidates.order)
+        self.shut = ~np.isfinite(candidates.setup)
+        self._candidates = candidates
+        self._paid, self._waiting = np.zeros((n, n)), candidates.members.astype(np.float64)
+        self._rank = np.empty_like(candidates.order)
+        np.put_along_axis(self._rank, candidates.order, np.arange(n)[None, :], axis=1)
+
+    def reaching(self, point: int) -> NDArray[np.bool_]:
+        """The candidates that have a point among their potential members."""
+        found: NDArray[np.bool_] = self._candidates.members > self._rank[:, point][:, None]
+        return found
+
+    def next(self) -> tuple[int, float]:
+        """The candidate that is paid for next, and when; of several the one with the least reach, then the first."""
+        reach = self._candidates.reach
+        with np.errstate(divide="ignore", invalid="ignore"):
+            due = reach + np.maximum(self._candidates.setup - self._paid, 0.0) / self._waiting
+        due[self.shut | (self._waiting <= 0)] = np.inf
+        ties = np.flatnonzero(due.ravel() == due.min())
+        best = int(ties[np.argmin(reach.flat[ties])])
+        return best, float(due.flat[best])
+
+    def freeze(self, point: int, now: float) -> None:
+        """A point waits no longer, and pays its price at this time."""
+        reached = self.reaching(point)
+        self._waiting -= reached
+        self._paid += np.where(reached, np.maximum(now - self._candidates.reach, 0.0), 0.0)
+
+
 def grow(candidates: Candidates, leave: int = 0, context: Context | None = None) -> PriceGrowth:
     """Raise the prices of all points together until all but ``leave`` of them are frozen (R-CL-9, step 2).
 
@@ -88,33 +124,19 @@ def grow(candidates: Candidates, leave: int = 0, context: Context | None = None)
     """
     n = len(candidates.order)
     prices, witness, opened, now = np.full(n, np.nan), np.full(n, OUT), [], 0.0
-    paid, waiting = np.zeros((n, n)), candidates.members.astype(np.float64)
-    rank = np.empty_like(candidates.order)
-    np.put_along_axis(rank, candidates.order, np.arange(n)[None, :], axis=1)
-    shut = ~np.isfinite(candidates.setup)
+    payments = _Payments(candidates)
     while int(np.isnan(prices).sum()) > leave:
         if context is not None:
             context.check("growing prices")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            due = candidates.reach + np.maximum(candidates.setup - paid, 0.0) / waiting
-        due[shut | (waiting <= 0)] = np.inf
-        best = _first(due, candidates.reach)
-        if not np.isfinite(due.flat[best]):
+        best, due = payments.next()
+        if not math.isfinite(due):
             break
-        now = max(now, float(due.flat[best]))
+        now = max(now, due)
         opened.append(best)
         for point in candidates.ball(best)[np.isnan(prices[candidates.ball(best)])].tolist():
             prices[point], witness[point] = now, best
-            reached = candidates.members > rank[:, point][:, None]
-            waiting -= reached
-            paid += np.where(reached, np.maximum(now - candidates.reach, 0.0), 0.0)
+            payments.freeze(point, now)
     return PriceGrowth(np.where(np.isnan(prices), now, prices), witness, opened, now)
-
-
-def _first(due: Floats, reach: Floats) -> int:
-    """The place of the least time; of several, the one with the least reach, then the first."""
-    ties = np.flatnonzero(due.ravel() == due.min())
-    return int(ties[np.argmin(reach.flat[ties])])
 
 
 def primal_dual(distances: Floats, setup: float, context: Context | None = None) -> CellularClusters:
@@ -127,34 +149,18 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
     n = len(distances)
     price, labels, hearts = np.zeros(n), np.full(n, OUT), list[int]()
     idle, now = np.zeros(n, dtype=bool), 0.0
-    rank = np.empty_like(candidates.order)
-    np.put_along_axis(rank, candidates.order, np.arange(n)[None, :], axis=1)
-    shut = ~np.isfinite(candidates.setup)
-    paid, waiting = np.zeros((n, n)), candidates.members.astype(np.float64)
-
-    def freeze(points: Iterable[int]) -> None:
-        for point in points:
-            price[point] = now
-            reached = candidates.members > rank[:, point][:, None]
-            np.subtract(waiting, reached, out=waiting)
-            np.add(paid, np.where(reached, np.maximum(now - candidates.reach, 0.0), 0.0), out=paid)
-
+    payments = _Payments(candidates)
     while (labels < 0).any():
         if context is not None:
             context.check("growing prices")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            due = candidates.reach + np.maximum(candidates.setup - paid, 0.0) / waiting
-        due[shut | (waiting <= 0)] = np.inf
-        best = _first(due, candidates.reach)
-        now = max(now, float(due.flat[best]))
+        best, due = payments.next()
+        now = max(now, due)
         v, j = divmod(best, n)
         unassigned = labels < 0
         current = np.where(unassigned, now, price)
 
         def tight(point: int, current: Floats = current) -> NDArray[np.bool_]:
-            found: NDArray[np.bool_] = (candidates.members > rank[:, point][:, None]) & (
-                candidates.reach <= current[point]
-            )
+            found: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
             return found
 
         members = candidates.ball(best)
@@ -163,14 +169,15 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
         touched = np.zeros((n, n), dtype=bool)
         for point in (*own.tolist(), *resting.tolist()):
             touched |= tight(point)
-        touched &= ~shut
-        shut |= touched
-        shut[v, j] = True
+        touched &= ~payments.shut
+        payments.shut |= touched
+        payments.shut[v, j] = True
         labels[own] = len(hearts)
         joining = [point for point in np.flatnonzero(labels < 0).tolist() if (tight(point) & touched).any()]
         labels[joining] = len(hearts)
-        freeze(own.tolist())
-        freeze(joining)
+        for point in (*own.tolist(), *joining):
+            price[point] = now
+            payments.freeze(point, now)
         idle[resting], idle[joining] = False, True
         hearts.append(v)
     labels, kept = _renumbered(labels, hearts)

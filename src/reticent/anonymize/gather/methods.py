@@ -30,7 +30,7 @@ from reticent.anonymize.gather.units import ClusterUnits
 from reticent.data import Context, Draft, Kind, MetricChoices, PairwiseDistances, Table
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
-from reticent.exact import Number, exact, whole
+from reticent.exact import Number, exact, one_of, whole
 
 CentreKind = Literal["synthetic", "records"]
 ShownNumbers = Literal["ranges", "mean", "median", "mode"]
@@ -107,7 +107,7 @@ class ClusterMethod(ABC):
             ("values", ("sets", "hierarchy")),
             ("failing", ("merge", "refuse")),
         ):
-            _require_one_of(name, key, getattr(self, key), known)
+            one_of(getattr(self, key), f"{name}: {key}", known)
         if isinstance(self.places, str) or any(isinstance(pair, str) or len(pair) != 2 for pair in self.places):
             raise PolicyError(
                 f"{name}: places must be a list of pairs, a latitude and a longitude column each, but it is {self.places!r}.",
@@ -324,7 +324,7 @@ class Gather(ClusterMethod):
         super().__post_init__()
         if self.k is not None:
             whole(self.k, "Gather: k", low=1)
-        _require_one_of("Gather", "grouping", self.grouping, ("gather", "neighbours"))
+        one_of(self.grouping, "Gather: grouping", ("gather", "neighbours"))
         if self.grouping == "neighbours" and (self.k is not None or self._share):
             wrong = "k" if self.k is not None else "epsilon"
             raise PolicyError(f"Gather: {wrong} does not go with grouping = neighbours.", setting=(wrong,))
@@ -388,7 +388,7 @@ class Cellular(ClusterMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         exact(self.setup, "Cellular: setup", low=0)
-        _require_one_of("Cellular", "algorithm", self.algorithm, ("grow", "primal-dual"))
+        one_of(self.algorithm, "Cellular: algorithm", ("grow", "primal-dual"))
         if self.diameter is not None:
             exact(self.diameter, "Cellular: diameter", above=0)
         if self.algorithm == "primal-dual" and (self.r > 1 or self._share or self.diameter is not None):
@@ -428,13 +428,6 @@ class Cellular(ClusterMethod):
     @property
     def _objective(self) -> str:
         return "cost"
-
-
-def _require_one_of(name: str, key: str, given: Any, known: Sequence[str]) -> None:
-    if given not in known:
-        raise PolicyError(
-            f"{name}: {key} must be one of {', '.join(known)}, but it is {given!r}.", setting=(key,), value=given
-        )
 
 
 def _plain(given: Any) -> Any:

@@ -1,23 +1,16 @@
 """The compiled loop of the local search: one class after the other is opened or enlarged where that saves cells.
 
-:func:`compiled_sweep` is for large inputs; ``cache=True`` keeps the machine code on disk. Small inputs run the same function as it stands, so that they never wait for
+:func:`compiled_sweep` is for large inputs. Small inputs run the same function as it stands, so that they never wait for
 the compiler.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-
-@cache
-def compiled_sweep() -> Any:
-    """:func:`sweep` as machine code."""
-    import numba as nb
-
-    return nb.njit(cache=True, nogil=True)(sweep)
+from reticent.compiled import compiled
 
 
 def sweep(
@@ -133,3 +126,6 @@ def sweep(
         for place in range(start, end):
             mine[members[place]] = False
     return saved
+
+
+compiled_sweep = compiled(sweep)

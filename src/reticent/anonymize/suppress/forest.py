@@ -25,11 +25,6 @@ class Neighbours:
     nearest: Ids
     distance: Ids
 
-    @property
-    def farthest(self) -> Ids:
-        """How far the last of them is: a row in a class of k costs at least that much."""
-        return self.distance[:, -1]
-
 
 def neighbours(units: Units, context: Context) -> Neighbours:
     """The nearest units of every unit, found among all; needs at least k units."""

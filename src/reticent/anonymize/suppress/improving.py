@@ -125,7 +125,7 @@ class _Lot:
         """Try every class once, in rising order of cost or, after that, in an order of its own each time; what was saved."""
         classes = len(self.price) - 1
         order = np.arange(classes) if number == 0 else np.random.default_rng(number).permutation(classes)
-        run = _kernels.compiled_sweep() if len(self.members) >= _COMPILED_FROM else _kernels.sweep
+        run = _kernels.compiled_sweep if len(self.members) >= _COMPILED_FROM else _kernels.sweep
         saved = run(
             order,
             self.members,

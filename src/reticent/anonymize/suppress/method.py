@@ -31,7 +31,7 @@ from reticent.data import Anything, Context, Draft, FrequencySet, Kind, Table, d
 from reticent.definitions import Definition, GroupDefinition, KAnonymity, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
+from reticent.exact import Number, exact, one_of, whole
 from reticent.utility import CellsDrawing, Measured
 
 WILDCARD = (
@@ -77,12 +77,7 @@ class Suppress:
             ("algorithm", ("auto", "forest", "factor", "patterns")),
             ("hiding", ("stars", "hierarchy")),
         ):
-            if getattr(self, name) not in known:
-                raise PolicyError(
-                    f"Suppress: {name} must be one of {', '.join(known)}, but it is {getattr(self, name)!r}.",
-                    setting=(name,),
-                    value=getattr(self, name),
-                )
+            one_of(getattr(self, name), f"Suppress: {name}", known)
         if self.reading != OWN_SYMBOL:
             raise PolicyError(
                 f"Suppress: reading must be {OWN_SYMBOL!r}, but it is {self.reading!r}. {WILDCARD}",
@@ -137,7 +132,13 @@ class Suppress:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        given: dict[str, Any] = {
+        usual = Suppress()._parameters()
+        return {"name": "Suppress"} | {
+            name: value for name, value in self._parameters().items() if value != usual[name]
+        }
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
             "k": self.k,
             "algorithm": self.algorithm,
             "exact": self.exact,
@@ -146,16 +147,6 @@ class Suppress:
             "hiding": self.hiding,
             "suppression": str(self.limit),
         }
-        usual: dict[str, Any] = {
-            "k": None,
-            "algorithm": "auto",
-            "exact": False,
-            "weights": {},
-            "keep": [],
-            "hiding": "stars",
-            "suppression": "0",
-        }
-        return {"name": "Suppress", **{name: value for name, value in given.items() if value != usual[name]}}
 
     @property
     def limit(self) -> Fraction:

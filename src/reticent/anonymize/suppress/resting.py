@@ -7,6 +7,7 @@ import numpy as np
 from reticent.anonymize.suppress.ladders import Ids, Units
 from reticent.anonymize.suppress.patterns import Passing
 from reticent.data import Context, first_rows, sum_by
+from reticent.runs import ranks_among_equal
 
 _MOST_JOINING = 256
 _TRIED_AT_ONCE = 64
@@ -56,13 +57,7 @@ class _Unplaced:
             return None
         sizes = np.bincount(self._of, minlength=len(self._classes))
         order = np.lexsort((self._of, -self._prices[self._of]))
-        ranks = np.empty(len(order), dtype=np.int64)
-        ordered = self._of[order]
-        starts = (
-            np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else np.zeros(0, dtype=np.int64)
-        )
-        ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-        spare = order[(ranks < sizes[self._of] - least)[order]][:missing]
+        spare = order[(ranks_among_equal(self._of) < sizes[self._of] - least)[order]][:missing]
         chosen = np.concatenate([self._rest, self._placed[spare]])
         if len(spare) < missing or not self._passes(chosen):
             return None

@@ -15,6 +15,7 @@ from reticent.attack.tracking.view import Places, Tracks
 from reticent.data import Context
 from reticent.errors import DataError, PolicyError
 from reticent.republish import PublishedSeries, SeriesRelease
+from reticent.runs import places_in, starts_of
 
 MOST_EDGES = 20_000_000
 """How many pairs of a person and a published row one release may have."""
@@ -118,15 +119,13 @@ def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) 
     rows = release.sizes[groups]
     if rows.sum() > MOST_EDGES:
         raise _too_many(release)
-    begins = np.repeat(release.offsets[groups], rows)
-    within = np.arange(len(begins)) - np.repeat(np.cumsum(rows) - rows, rows)
     return _Edges(
         tracks,
         np.repeat(np.arange(len(release), dtype=np.int32), release.sizes),
         release.values.astype(np.int32),
         np.repeat(np.arange(len(release), dtype=np.int32), release.counterfeits),
         np.repeat(people, rows),
-        (begins + within).astype(np.int32),
+        places_in(release.offsets[groups], rows).astype(np.int32),
     )
 
 
@@ -139,8 +138,7 @@ def _groups_of(release: SeriesRelease, people: Places, boxes: NDArray[np.int64])
     many = np.diff(starts)[boxes]
     if many.sum() > MOST_EDGES:
         raise _too_many(release)
-    within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-    coded = np.repeat(people.astype(np.int64), many) * len(release) + group[np.repeat(starts[boxes], many) + within]
+    coded = np.repeat(people.astype(np.int64), many) * len(release) + group[places_in(starts[boxes], many)]
     distinct = np.unique(coded)
     return (distinct // len(release)).astype(np.int32), distinct % len(release)
 
@@ -161,12 +159,9 @@ def _possible(edges: _Edges, number: int) -> _Edges:
 
     people, slots = len(edges.track), len(edges.value)
     sizes = np.bincount(edges.group)
-    starts = np.cumsum(sizes) - sizes
     width = sizes[edges.fakes]
     fake_rows = np.repeat(people + np.arange(len(edges.fakes)), width)
-    fake_slots = (
-        np.repeat(starts[edges.fakes], width) + np.arange(len(fake_rows)) - np.repeat(np.cumsum(width) - width, width)
-    )
+    fake_slots = places_in(starts_of(sizes)[edges.fakes], width)
     rows = np.concatenate([edges.person, fake_rows]).astype(np.int32)
     columns = np.concatenate([edges.slot, fake_slots]).astype(np.int32)
     graph = csr_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(people + len(edges.fakes), slots))
@@ -224,7 +219,7 @@ def _kept_signatures(
     seen[track] = shown
     if (seen[track] != shown).any():
         return None
-    return np.concatenate([[0], np.cumsum(seen >= 0)]).astype(np.int32), seen[seen >= 0]
+    return starts_of(seen >= 0).astype(np.int32), seen[seen >= 0]
 
 
 def _one_signature(
@@ -246,7 +241,7 @@ def _one_signature(
 
 
 def _memberships(edges: list[_Edges], domain: int) -> Memberships:
-    firsts = np.cumsum([0, *(len(each.track) for each in edges)])
+    firsts = starts_of([len(each.track) for each in edges])
     coded = np.concatenate(
         [
             (first + each.person).astype(np.int64) * domain + each.value[each.slot]

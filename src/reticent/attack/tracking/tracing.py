@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from reticent.attack.tracking.counting import count_worlds
 from reticent.attack.tracking.fixpoint import fixpoint
@@ -11,17 +11,10 @@ from reticent.attack.tracking.joining import join
 from reticent.attack.tracking.learned import Learned
 from reticent.attack.tracking.view import Returns, Tracks
 from reticent.data import Context
-from reticent.errors import PolicyError, did_you_mean
-from reticent.republish import PublishedSeries
+from reticent.exact import one_of
+from reticent.republish import HasSeries, PublishedSeries
 
 Mode = Literal["exact", "fixpoint", "join"]
-
-
-class HasSeries(Protocol):
-    """A history: its ``series`` are the releases that went out."""
-
-    @property
-    def series(self) -> PublishedSeries: ...
 
 
 def series(
@@ -42,14 +35,9 @@ def series(
     *Modes.* ``exact`` counts all consistent worlds and refuses components that are too large; ``fixpoint`` rules out impossible values and takes a million people;
     ``join`` does so without knowing groups. A series that fits no world is a :class:`reticent.errors.DataError`.
     """
-    if mode not in get_args(Mode):
-        raise PolicyError(
-            f"mode must be one of {', '.join(get_args(Mode))}, but it is {mode!r}.{did_you_mean(mode, get_args(Mode))}",
-            setting=("mode",),
-            value=mode,
-        )
+    one_of(mode, "mode", get_args(Mode))
     context = context or Context()
-    published = history if isinstance(history, PublishedSeries) else history.series
+    published = PublishedSeries.of(history)
     tracks = Tracks.of(published, knows_change=knows_change, returns=returns, releases=releases)
     if mode == "exact":
         marginals, worlds = count_worlds(tracks, context)

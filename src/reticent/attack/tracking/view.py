@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reticent.attack.tracking import _kernels
 from reticent.errors import DataError, PolicyError
 from reticent.republish import EventKind, PublishedSeries
+from reticent.runs import starts_of
 
 Places = NDArray[np.int32]
 Returns = Literal["unknown", "unchanged"]
@@ -90,7 +91,7 @@ class Tracks:
             made += len(fresh)
             tracks.append(track)
         kept = [place for place, number in enumerate(numbers) if number in wanted]
-        firsts = np.cumsum([0, *(len(series[place]) for place in kept)])
+        firsts = starts_of([len(series[place]) for place in kept])
         sizes = [series[place].sizes for place in kept]
         return cls(
             people,
@@ -101,7 +102,7 @@ class Tracks:
             _joined([series[place].group_of + first for place, first in zip(kept, firsts, strict=False)]),
             _joined([tracks[place] for place in kept]),
             np.repeat(np.arange(len(kept), dtype=np.int32), [len(series[place]) for place in kept]),
-            np.concatenate([[0], np.cumsum(np.concatenate(sizes), dtype=np.int64)]),
+            starts_of(np.concatenate(sizes)),
             _joined([series[place].values for place in kept]),
             _joined(before),
             _joined(previous),

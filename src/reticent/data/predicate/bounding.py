@@ -23,6 +23,7 @@ from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operato
 from reticent.data.predicate.pieces import Pieces
 from reticent.data.predicate.regions import Covers, LabelProducts
 from reticent.data.types import ValueType
+from reticent.runs import starts_of
 
 _GRID = 4096
 _MOST_CELLS = 1 << 24
@@ -52,7 +53,7 @@ class _Side:
 
     def any_of(self, chosen: Mask) -> Mask:
         """For every region whether its label holds one of some pieces."""
-        counted = np.concatenate([[0], np.cumsum(chosen[self.pieces.members])])
+        counted = starts_of(chosen[self.pieces.members])
         found: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
         return found
 

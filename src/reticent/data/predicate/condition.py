@@ -40,6 +40,11 @@ class Condition:
 
         return cls(text, read(text))
 
+    @classmethod
+    def of(cls, given: str | Condition) -> Condition:
+        """A condition, or the text of one."""
+        return given if isinstance(given, Condition) else cls.parse(given)
+
     def within(self, rows: pl.DataFrame) -> Condition:
         """The condition, and that a row agrees with some row of a public table in all its columns; rows with nulls agree with none."""
         listed = rows.unique(maintain_order=True).drop_nulls()

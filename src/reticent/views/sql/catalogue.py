@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, first_line
+from reticent.views.rendering import quoted
 from reticent.views.schema import Schema
 from reticent.views.sql.ddl import read_schema
 
@@ -81,24 +82,24 @@ def postgres_ddl(url: str) -> str:
         raise DataError(
             f"The PostgreSQL catalogue could not be read: {reason}. Check the address and the rights."
         ) from None
-    parts = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
+    parts = [f"CREATE TYPE {quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     by_table: dict[tuple[str, str], list[str]] = {}
     for namespace, table, column, kind, filled, collation, tells_apart, order in tables:
-        line = f"{_quoted(column)} {kind}{_collation(collation, tells_apart, order)}{' NOT NULL' if filled else ''}"
+        line = f"{quoted(column)} {kind}{_collation(collation, tells_apart, order)}{' NOT NULL' if filled else ''}"
         by_table.setdefault((namespace, table), []).append(line)
     for namespace, table, definition in constraints:
         if (namespace, table) in by_table:
             by_table[namespace, table].append(definition.replace(" NOT VALID", ""))
     for (namespace, table), lines in by_table.items():
-        parts.append(f"CREATE TABLE {_quoted(namespace)}.{_quoted(table)} (\n  " + ",\n  ".join(lines) + "\n)")
+        parts.append(f"CREATE TABLE {quoted(namespace)}.{quoted(table)} (\n  " + ",\n  ".join(lines) + "\n)")
     parts += [definition for (definition,) in indexes]
     parts += [
-        f"CREATE POLICY {_quoted(policy)} ON {_quoted(namespace)}.{_quoted(table)} USING ({condition})"
+        f"CREATE POLICY {quoted(policy)} ON {quoted(namespace)}.{quoted(table)} USING ({condition})"
         for namespace, table, policy, condition in policies
         if (namespace, table) in by_table
     ]
     parts += [
-        f"CREATE VIEW {_quoted(namespace)}.{_quoted(view)} AS {definition.rstrip().rstrip(';')}"
+        f"CREATE VIEW {quoted(namespace)}.{quoted(view)} AS {definition.rstrip().rstrip(';')}"
         for namespace, view, definition in views
     ]
     return ";\n".join(parts)
@@ -121,8 +122,8 @@ def duckdb_ddl(path: Path) -> str:
                 "UNION ALL SELECT sql FROM duckdb_views() WHERE NOT internal"
             ).fetchall()
     except duckdb.Error as error:
-        raise DataError(f"The DuckDB catalogue of {path} could not be read: {str(error).splitlines()[0]}.") from None
-    types = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
+        raise DataError(f"The DuckDB catalogue of {path} could not be read: {first_line(error)}.") from None
+    types = [f"CREATE TYPE {quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     return ";\n".join([*types, *(text.rstrip().rstrip(";") for (text,) in texts)])
 
 
@@ -133,10 +134,6 @@ def _collation(name: str | None, tells_apart: bool | None, order: str | None) ->
     if not tells_apart:
         return f' COLLATE "nondeterministic {name}"'
     return ' COLLATE "C"' if order in ("C", "POSIX", "C.UTF-8", "C.utf8") else ""
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(value: str) -> str:

@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from reticent.errors import PolicyError
+from reticent.errors import PolicyError, first_line
 from reticent.views.rendering import table_name
 from reticent.views.schema import Schema
 from reticent.views.values import Constant, constant, has_offset, moment_of, number
@@ -61,7 +61,7 @@ def _error_place(error: SqlglotError) -> str:
     details: Sequence[dict[str, Any]] = getattr(error, "errors", None) or [{}]
     first = details[0]
     if not first.get("line"):
-        return f" ({str(error).splitlines()[0]})"
+        return f" ({first_line(error)})"
     near = f", near {first.get('highlight')!r}" if first.get("highlight") else ""
     return f": {first.get('description', 'syntax error').rstrip('.')}, at line {first['line']}, column {first['col']}{near}"
 

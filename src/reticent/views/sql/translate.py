@@ -7,6 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from reticent.errors import PolicyError
+from reticent.exact import one_of
 from reticent.views.query import Query, Term, Variable
 from reticent.views.schema import Schema
 from reticent.views.sql.dialect import body_of, parse_statements
@@ -22,8 +23,7 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
     """The query that an SQL text asks. ``semantics``: ``sql`` keeps duplicates unless the text removes them, ``set``
     never keeps them, ``bag`` keeps them even at a top-level DISTINCT.
     """
-    if semantics not in SEMANTICS:
-        raise PolicyError(f"semantics must be one of {', '.join(SEMANTICS)}, but it is {semantics!r}.")
+    one_of(semantics, "semantics", SEMANTICS)
     statements = parse_statements(text, dialect, name or "The query")
     if len(statements) != 1:
         raise PolicyError(f"{name or 'The query'} holds {len(statements)} statements; give exactly one query.")

@@ -1,0 +1,32 @@
+"""Runs: rows that lie in a flat array one run after the other, told by where the runs start and how long they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Places = NDArray[np.int64]
+
+
+def starts_of(lengths: ArrayLike) -> Places:
+    """Where each run starts, and at last where the last one ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def places_in(starts: NDArray[Any], lengths: NDArray[Any]) -> Places:
+    """The places of some runs, one run after the other: from each start as many as its length says."""
+    before = np.cumsum(lengths) - lengths
+    found: Places = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return found
+
+
+def ranks_among_equal(keys: NDArray[Any]) -> Places:
+    """For each key how many equal ones stand before it."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(np.ones(min(len(keys), 1), dtype=bool), ordered[1:] != ordered[:-1]))
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
+    return ranks
