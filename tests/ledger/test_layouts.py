@@ -181,7 +181,7 @@ def test_a_ledger_of_the_third_layout_that_was_changed_is_refused(third: Path, c
     with sqlite3.connect(third) as raw:
         raw.execute(change)
     for _ in range(2):
-        with pytest.raises(LedgerError, match="is damaged|is an older copy"):
+        with pytest.raises(LedgerError, match=r"is damaged|is an older copy"):
             Ledger(third)
 
 

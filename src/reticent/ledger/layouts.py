@@ -21,6 +21,8 @@ SEALED = (
     "audit_decisions",
     "audit_tokens",
 )
+Schema = list[tuple[str, str, str | None]]
+"""Kind, name and definition of every table and index."""
 UNJUDGED = (
     "Recorded by an earlier version of Reticent, as another release of its data set: they were not judged together."
 )
@@ -137,6 +139,16 @@ def is_chained(layout: int) -> bool:
 
 def upgrade(connection: sqlite3.Connection, layout: int) -> None:
     """Bring a file of an older layout (0: an empty one) to this one, inside the caller's transaction."""
+    if layout > 0:
+        _change(connection, layout)
+        return
+    # The same tables without what earlier layouts had: an index comes after its table.
+    for _, _, statement in sorted(expected_schema(), key=lambda each: each[0] == "index"):
+        if statement is not None:
+            connection.execute(statement)
+
+
+def _change(connection: sqlite3.Connection, layout: int) -> None:
     for number, statements in enumerate((_FIRST, _SECOND, _THIRD), start=1):
         if layout < number:
             _run(connection, statements)
@@ -153,12 +165,13 @@ def rows_to_seal(connection: sqlite3.Connection, layout: int) -> Iterator[tuple[
             yield table, number
 
 
-def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
+def schema_of(connection: sqlite3.Connection) -> Schema:
     """The definitions of all tables and indexes."""
     return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
-def expected_schema() -> list[tuple[str, str, str | None]]:
+@cache
+def expected_schema() -> Schema:
     """The definitions that a ledger of this layout has."""
     with closing(_fresh()) as fresh:
         return schema_of(fresh)
@@ -182,7 +195,7 @@ def types_of(table: str) -> dict[str, type]:
 def _fresh() -> sqlite3.Connection:
     """An empty ledger in memory."""
     fresh = sqlite3.connect(":memory:")
-    upgrade(fresh, 0)
+    _change(fresh, 0)
     return fresh
 
 

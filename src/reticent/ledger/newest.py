@@ -44,7 +44,7 @@ START = bytes(32)
 class Position(NamedTuple):
     """How many links the chain has, and the last one."""
 
-    count: int = 0
+    length: int = 0
     link: bytes = START
 
 
@@ -60,7 +60,7 @@ def read(path: Path) -> Position | None:
             f"{str(path)!r}, which holds the newest position of the ledger, is damaged. Nothing was published. Put it back from a backup together with the "
             "ledger and its key, or accept the ledger as it is: reticent ledger accept."
         )
-    return max(found, key=lambda position: position.count)
+    return max(found, key=lambda position: position.length)
 
 
 class NewestFile:
@@ -87,7 +87,7 @@ class NewestFile:
                 content = bytes(_LENGTH)
                 slots.write(content, 0)
             first, second = self._counts if content == self._known else _counts(content)
-            count = position.count
+            count = position.length
             if count <= first or count <= second:
                 return
             written = _written(position)
@@ -194,12 +194,12 @@ def name_of(second: Path) -> str:
 
 
 def _counts(content: bytes) -> tuple[int, int]:
-    first, second = (-1 if slot is None else slot.count for slot in _slots(content))
+    first, second = (-1 if slot is None else slot.length for slot in _slots(content))
     return first, second
 
 
 def _written(position: Position) -> bytes:
-    said = f"{position.count} {position.link.hex()}"
+    said = f"{position.length} {position.link.hex()}"
     return f"{said} {_check(said)}".encode().ljust(_SLOT - 1) + b"\n"
 
 
