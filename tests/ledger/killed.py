@@ -17,11 +17,13 @@ def record(path: str, boundary: str) -> None:
         store.upgrade = die
     if boundary == "new file after the key":
         store.rows_to_seal = die
+    if boundary == "update of the layout":
+        store.Writing.seal = die
     ledger = Ledger(path)
     if boundary == "reserve before the commit":
         ledger.record("people", "a", die)
     if boundary == "reserve after the commit":
-        newest.write = die
+        newest.NewestFile.write = die
     entry = ledger.record("people", "a", lambda entry: "c")
     if boundary == "reserved":
         die()
@@ -29,9 +31,9 @@ def record(path: str, boundary: str) -> None:
         move = entries.Entries._move
         entries.Entries._move = lambda *arguments: (move(*arguments), die())
     if boundary == "give out after the commit":
-        newest.write = die
+        newest.NewestFile.write = die
     if boundary == "withdraw after the commit":
-        newest.write = die
+        newest.NewestFile.write = die
         ledger.withdraw(entry, "never written")
     ledger.give_out(entry)
     die()

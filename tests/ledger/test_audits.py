@@ -51,8 +51,9 @@ def test_a_denied_decision_takes_no_answer_and_the_same_query_is_not_decided_twi
     denied = audits.decide("people", question, verdict(answered=False, members=None))
     with pytest.raises(LedgerError, match="was denied"):
         audits.answer(denied.number, Fraction(4), durable=True)
-    with pytest.raises(LedgerError, match="UNIQUE"):
+    with pytest.raises(LedgerError, match="Decision 1 is about the same query already"):
         audits.decide("people", question, verdict())
+    audits.decide("others", question, verdict())
     assert [entry.answered for entry in audits.after("people")] == [False]
     assert audits.after("people", denied.number) == []
 
@@ -71,6 +72,43 @@ def test_questions_are_kept_for_each_person_with_their_decisions(ledger: Ledger)
     assert audits.questions("people", before=first) == []
     assert audits.asked_since("people", "alice", "2000-01-01T00:00:00Z") == 1
     assert audits.asked_since("people", "alice", "2999-01-01T00:00:00Z") == 0
+
+
+def test_a_question_that_names_the_same_twice_led_to_one_decision(ledger: Ledger) -> None:
+    audits = ledger.audits
+    question, other = audits.ask("people", "alice", "one"), audits.ask("people", "bob", "two")
+    entry = audits.decide("people", question, verdict())
+    audits.asked_again(question, entry.number)
+    assert audits.questions("people", "alice")[0].decisions == (1,)
+    # What another process decides is found as well.
+    with Ledger(ledger.path) as another:
+        another.audits.decide("people", question, verdict("set 2"))
+    assert audits.questions("people", "alice")[0].decisions == (1, 2)
+    assert [audits.decision("people", 2, who) is None for who in ("alice", "bob", None)] == [False, True, False]
+    audits.asked_again(other, 2)
+    assert audits.decision("people", 2, "bob") is not None
+
+
+def test_the_same_query_is_not_decided_by_two_processes(ledger: Ledger) -> None:
+    question = ledger.audits.ask("people", "alice", "one")
+    ledger.audits.decide("people", question, verdict("set 1"))
+    with Ledger(ledger.path) as another:
+        another.audits.decide("people", question, verdict("set 2"))
+        with pytest.raises(LedgerError, match="Decision 2 is about the same query already"):
+            ledger.audits.decide("people", question, verdict("set 2"))
+        # What was refused is forgotten.
+        assert ledger.audits.decide("people", question, verdict("set 3")).number == 3
+        assert another.audits.find("people", "salary", "sum", "set 3").number == 3
+
+
+def test_an_answer_that_another_process_filled_in_is_found(ledger: Ledger) -> None:
+    question = ledger.audits.ask("people", "alice", "one")
+    entry = ledger.audits.decide("people", question, verdict())
+    with Ledger(ledger.path) as another:
+        another.audits.answer(entry.number, Fraction(5), durable=False)
+    assert ledger.audits.find("people", "salary", "sum", "set 1").answer == 5
+    with pytest.raises(LedgerError, match="has another answer already"):
+        ledger.audits.answer(entry.number, Fraction(6), durable=False)
 
 
 def test_a_decision_that_cannot_be_paid_is_not_taken(ledger: Ledger) -> None:

@@ -184,6 +184,8 @@ CHANGES = [
     "UPDATE audit_decisions SET answer = NULL WHERE id = 2",
     "UPDATE audit_decisions SET answered = 1 WHERE id = 1",
     "DELETE FROM audit_decisions WHERE id = 12",
+    "UPDATE audit_decisions SET members = NULL WHERE id = 12",
+    "UPDATE audit_decisions SET identity = 'another set' WHERE id = 12",
     "UPDATE audit_tokens SET revoked = NULL",
     "DELETE FROM answers",
     "DELETE FROM people",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
@@ -11,11 +12,13 @@ import pytest
 import reticent as rt
 from reticent.errors import LedgerError
 from reticent.giving import unjudged
-from reticent.ledger import Entry, Ledger
+from reticent.ledger import AuditVerdict, Entry, Ledger
+from tests.ledger.test_boundaries import run
 from tests.release.conftest import table_of_patients
 
-# Written by the code of commit f1dc096, then dumped as SQL.
-SECOND = Path(__file__).parents[1] / "fixtures" / "ledger" / "layout2.sql"
+# Written by the code of commits f1dc096 and e703282 (with a key of 32 times k), then dumped as SQL.
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "ledger"
+SECOND, THIRD, THIRD_NEWEST = (FIXTURES / name for name in ("layout2.sql", "layout3.sql", "layout3.newest"))
 
 
 def certify(entry: Entry) -> str:
@@ -28,6 +31,18 @@ def second(tmp_path: Path) -> Path:
     path.touch(mode=0o600)
     with sqlite3.connect(path) as raw:
         raw.executescript(SECOND.read_text(encoding="utf-8"))
+    return path
+
+
+@pytest.fixture
+def third(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.sqlite"
+    for name, content in (("", b""), ("-key", b"k" * 32), ("-newest", THIRD_NEWEST.read_bytes())):
+        each = path.with_name(f"{path.name}{name}")
+        each.touch(mode=0o600)
+        each.write_bytes(content)
+    with sqlite3.connect(path) as raw:
+        raw.executescript(THIRD.read_text(encoding="utf-8"))
     return path
 
 
@@ -84,7 +99,7 @@ def test_an_update_happens_once_and_takes_the_key_of_audited_sql_along(second: P
     with Ledger(second) as ledger:
         assert ledger.secret.key == b"k" * 32
     with sqlite3.connect(second) as raw:
-        assert raw.execute("PRAGMA user_version").fetchone() == (3,)
+        assert raw.execute("PRAGMA user_version").fetchone() == (4,)
         tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert not tables & {"releases", "views"}
 
@@ -109,6 +124,85 @@ def test_an_update_that_fails_leaves_the_older_layout_as_it_was(second: Path) ->
     with sqlite3.connect(second) as raw:
         assert raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == before
         assert raw.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def links(path: Path) -> list[tuple[int, bytes]]:
+    with sqlite3.connect(path) as raw:
+        return raw.execute("SELECT id, link FROM chain ORDER BY id").fetchall()
+
+
+def test_decisions_of_the_third_layout_are_kept_and_the_chain_goes_on(third: Path) -> None:
+    before = links(third)
+    for _ in range(2):
+        with Ledger(third) as ledger:
+            audits = ledger.audits
+            assert [(each.answered, each.answer) for each in audits.after("asked")] == [
+                (True, 0),
+                (False, None),
+                (True, None),
+                (True, Fraction(3, 2)),
+            ]
+            assert audits.find("asked", "salary", "max", "set 3").members == bytes([3]) * 40
+            assert [(each.asker, each.decisions) for each in audits.questions("asked")] == [
+                ("bob", (1,)),
+                *(("alice", (number,)) for number in (4, 3, 2, 1)),
+            ]
+            assert [audits.decision("asked", 1, who) is None for who in ("alice", "bob", "carol")] == [
+                False,
+                False,
+                True,
+            ]
+            assert [(each.kind, each.status) for each in ledger.entries("people")] == [("release", "given out")]
+            assert ledger.budgets.of("people", "epsilon").left == Fraction(1, 2)
+            assert audits.hashes("asked", "salary", "key") == b"h" * 32
+    # One more link for each decision, which has another form; the earlier ones stay.
+    assert links(third)[: len(before)] == before
+    assert len(links(third)) == len(before) + 4
+    with Ledger(third) as ledger:
+        question = ledger.audits.ask("asked", "carol", "SELECT")
+        with pytest.raises(LedgerError, match="Decision 1 is about the same query already"):
+            ledger.audits.decide("asked", question, AuditVerdict("salary", "max", "set 0", 3, False, "rule", "Reason."))
+        ledger.audits.answer(3, Fraction(1), durable=True)
+    with Ledger(third) as ledger:
+        assert ledger.audits.find("asked", "salary", "max", "set 2").answer == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE audit_decisions SET answered = 1 WHERE id = 2",
+        "UPDATE entries SET status = 'withdrawn'",
+        "DELETE FROM audit_decisions WHERE id = 4",
+        "UPDATE chain SET digest = zeroblob(32) WHERE id = 3",
+        "DELETE FROM chain WHERE id = 19",
+    ],
+)
+def test_a_ledger_of_the_third_layout_that_was_changed_is_refused(third: Path, change: str) -> None:
+    with sqlite3.connect(third) as raw:
+        raw.execute(change)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match=r"is damaged|is an older copy"):
+            Ledger(third)
+
+
+def test_an_older_copy_of_the_third_layout_is_refused(third: Path, tmp_path: Path) -> None:
+    shutil.copy2(third, tmp_path / "backup")
+    with Ledger(third) as ledger:
+        ledger.record("new", "content", certify)
+    shutil.copy2(tmp_path / "backup", third)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="is an older copy"):
+            Ledger(third)
+
+
+def test_an_update_of_the_third_layout_that_is_killed_is_done_again(third: Path) -> None:
+    before = links(third)
+    run("record", third, "update of the layout")
+    with sqlite3.connect(third) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone() == (3,)
+    assert links(third) == before
+    with Ledger(third) as ledger:
+        assert len(ledger.audits.after("asked")) == 4
 
 
 # The hashes that commit f1dc096 made of releases of the same table.

@@ -110,7 +110,8 @@ class AggregateQuery:
     @classmethod
     def of(cls, members: Members, function: str = "sum") -> AggregateQuery:
         """The query that asks ``function`` over any iterable of people."""
-        return cls(as_members(members), function)
+        people = members if isinstance(members, np.ndarray) else _listed(members)
+        return cls(people, function)  # type: ignore[arg-type]  # whatever it holds is checked there
 
     @classmethod
     def linear(cls, coefficients: Mapping[int, int]) -> AggregateQuery:

@@ -118,5 +118,6 @@ class SumAuditor:
         )
         if query.family != "linear":
             raise PolicyError(f"A sum auditor cannot decide on a {query.function}.")
-        as_members(query.members, self.n)
+        if query.members[-1] >= self.n:
+            as_members(query.members, self.n)
         return query

@@ -90,6 +90,8 @@ class Audits:
     def __init__(self, store: Store, entries: Entries) -> None:
         self._store, self._entries = store, entries
         self._places: dict[int, dict[tuple[str, str, str], int]] = {}
+        self._led: dict[int | None, list[int]] = {}
+        self._looked_through = 0
 
     def hashes(self, dataset: str, column: str, secret: str) -> bytes:
         """The hashes of a column's variables, in the order of their numbers, 16 bytes each.
@@ -143,12 +145,14 @@ class Audits:
                 purpose = f"{verdict.function} of {verdict.size} people"
                 spending = Spending(budget, verdict.cost, purpose, verdict.column)
                 self._entries.budgets.spend_within(writing, dataset, spending)
+            known = self._decided(writing, owner).get((verdict.column, verdict.function, verdict.identity))
+            if known is not None:
+                raise LedgerError(f"Decision {known} is about the same query already. Nothing was decided.")
             row = writing.add(
-                "audit_decisions", owner, column=verdict.column, function=verdict.function, identity=verdict.identity,
-                size=verdict.size, answered=int(verdict.answered), rule=verdict.rule, reason=verdict.reason,
-                members=verdict.members, made=now(),
+                "audit_decisions", owner, question=question, column=verdict.column, function=verdict.function,
+                identity=verdict.identity, size=verdict.size, answered=int(verdict.answered), rule=verdict.rule,
+                reason=verdict.reason, made=now(), members=verdict.members,
             )  # fmt: skip
-            writing.connection.execute("INSERT INTO audit_asked VALUES (?, ?)", (question, row["id"]))
             return _entry(row)
 
     def asked_again(self, question: int, decision: int) -> None:
@@ -181,12 +185,18 @@ class Audits:
             owner = reading.known(dataset)
             if owner is None:
                 return None
-            # Not by an index of the file: a damaged one would hide that something was asked before.
-            places = self._places.setdefault(owner, {})
-            for row in reading.rows("audit_decisions", owner, next(reversed(places.values()), 0)):
-                places[row["column"], row["function"], row["identity"]] = row["id"]
-            number = places.get((column, function, identity))
+            number = self._decided(reading, owner).get((column, function, identity))
             return _entry(reading.row("audit_decisions", number)) if number is not None else None
+
+    def _decided(self, reading: Reading, owner: int) -> dict[tuple[str, str, str], int]:
+        """The numbers of a data set's decisions by column, function and identity.
+
+        Not by an index of the file: a damaged one would hide that something was asked before.
+        """
+        places = self._places.setdefault(owner, {})
+        for row in reading.rows("audit_decisions", owner, next(reversed(places.values()), 0)):
+            places[row["column"], row["function"], row["identity"]] = row["id"]
+        return places
 
     def after(self, dataset: str, number: int = 0) -> list[AuditEntry]:
         """The decisions after decision ``number``, first to last."""
@@ -199,8 +209,8 @@ class Audits:
         """One decision; with ``asker`` only if it was this person who asked."""
         with self._store.reading() as reading:
             there = reading.connection.execute(
-                "SELECT 1 FROM audit_decisions WHERE dataset = ?1 AND id = ?2 AND (?3 IS NULL OR id IN (SELECT decision FROM audit_asked "
-                "JOIN audit_questions ON audit_questions.id = question WHERE asker = ?3))",
+                "SELECT 1 FROM audit_decisions AS found WHERE dataset = ?1 AND id = ?2 AND (?3 IS NULL OR EXISTS (SELECT 1 FROM audit_questions "
+                "WHERE asker = ?3 AND id IN (SELECT found.question UNION ALL SELECT question FROM audit_asked WHERE decision = found.id)))",
                 (reading.known(dataset), number, asker),
             ).fetchone()
             return _entry(reading.row("audit_decisions", number)) if there else None
@@ -217,10 +227,23 @@ class Audits:
                 "GROUP BY audit_questions.id ORDER BY audit_questions.id DESC LIMIT ?4",
                 (reading.known(dataset), asker, before, limit),
             ).fetchall()
+            led = self._led_to(reading)
             try:
-                return [Question(number, who, text, made, _numbers(listed)) for number, who, text, made, listed in rows]
-            except (ValueError, AttributeError):
+                return [
+                    Question(number, who, text, made, tuple(sorted({*led.get(number, ()), *_numbers(listed)})))
+                    for number, who, text, made, listed in rows
+                ]
+            except (ValueError, TypeError, AttributeError):
                 raise sqlite3.DatabaseError("the record of who asked what was changed") from None
+
+    def _led_to(self, reading: Reading) -> dict[int | None, list[int]]:
+        """The decisions that questions led to first; an index of the file would be one more page to write for every decision."""
+        for number, question in reading.connection.execute(
+            "SELECT id, question FROM audit_decisions WHERE id > ? ORDER BY id", (self._looked_through,)
+        ):
+            self._looked_through = number
+            self._led.setdefault(question, []).append(number)
+        return self._led
 
     def asked_since(self, dataset: str, asker: str, moment: str) -> int:
         """How many questions somebody has asked since a moment, for quotas."""
@@ -261,9 +284,11 @@ class Audits:
 
 
 def _entry(row: Row) -> AuditEntry:
-    fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "answered", "answer")}
     known = None if row["answer"] is None else Fraction(row["answer"])
-    return AuditEntry(number=row["id"], answered=bool(row["answered"]), answer=known, **fields)
+    return AuditEntry(
+        row["id"], row["column"], row["function"], row["identity"], row["size"], bool(row["answered"]), row["rule"],
+        row["reason"], known, row["made"], row["members"],
+    )  # fmt: skip
 
 
 def _token(row: Row) -> Token:

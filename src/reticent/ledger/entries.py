@@ -118,7 +118,7 @@ class Entries:
 
     def mark(self, writing: Writing, dataset: str, kind: str, details: dict[str, Any], note: str = "") -> Entry:
         """Write down that something of a kind was given out, or may have been, as one entry without content of its own."""
-        content = f"{kind} since position {self._store.position.count}"
+        content = f"{kind} since position {self._store.position.length}"
         entry = self._reserve(writing, writing.dataset(dataset), kind, content, note, details, lambda _: "")
         return self._move(writing, entry, "given out", "")
 

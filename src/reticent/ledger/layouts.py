@@ -21,6 +21,8 @@ SEALED = (
     "audit_decisions",
     "audit_tokens",
 )
+Schema = list[tuple[str, str, str | None]]
+"""Kind, name and definition of every table and index."""
 UNJUDGED = (
     "Recorded by an earlier version of Reticent, as another release of its data set: they were not judged together."
 )
@@ -107,32 +109,69 @@ _FOLDED = """
 DROP TABLE releases;
 DROP TABLE views;
 """
-VERSION = 3
+# A decision names the question that led to it first, and has no index: what was decided before is found by the chain. Both would be one more
+# page to write for every decision. Its members come last, so that the rest is read without them.
+_FOURTH = """
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, question INTEGER REFERENCES audit_questions,
+    column TEXT NOT NULL, function TEXT NOT NULL, identity TEXT NOT NULL, size INTEGER NOT NULL, answered INTEGER NOT NULL,
+    rule TEXT NOT NULL, reason TEXT NOT NULL, answer TEXT, made TEXT NOT NULL, members BLOB
+) STRICT;
+INSERT INTO decisions
+    SELECT id, dataset, NULL, column, function, identity, size, answered, rule, reason, answer, made, members FROM audit_decisions;
+CREATE TABLE asked_again (
+    question INTEGER NOT NULL REFERENCES audit_questions, decision INTEGER NOT NULL REFERENCES decisions,
+    PRIMARY KEY (question, decision)
+) STRICT, WITHOUT ROWID;
+INSERT INTO asked_again SELECT question, decision FROM audit_asked;
+DROP TABLE audit_asked;
+DROP TABLE audit_decisions;
+ALTER TABLE decisions RENAME TO audit_decisions;
+ALTER TABLE asked_again RENAME TO audit_asked
+"""
+_CHAINED, VERSION = 3, 4
+
+
+def is_chained(layout: int) -> bool:
+    """Whether files of a layout have a chain."""
+    return layout >= _CHAINED
 
 
 def upgrade(connection: sqlite3.Connection, layout: int) -> None:
     """Bring a file of an older layout (0: an empty one) to this one, inside the caller's transaction."""
+    if layout > 0:
+        _change(connection, layout)
+        return
+    # The same tables without what earlier layouts had: an index comes after its table.
+    for _, _, statement in sorted(expected_schema(), key=lambda each: each[0] == "index"):
+        if statement is not None:
+            connection.execute(statement)
+
+
+def _change(connection: sqlite3.Connection, layout: int) -> None:
     for number, statements in enumerate((_FIRST, _SECOND, _THIRD), start=1):
         if layout < number:
             _run(connection, statements)
-    if layout < VERSION:
+    if not is_chained(layout):
         _fold(connection)
         _run(connection, _FOLDED)
+    _run(connection, _FOURTH)
 
 
-def rows_to_seal(connection: sqlite3.Connection) -> Iterator[tuple[str, int]]:
-    """The rows of a file that had no chain, in the order in which it takes them up."""
-    for table in SEALED:
+def rows_to_seal(connection: sqlite3.Connection, layout: int) -> Iterator[tuple[str, int]]:
+    """The rows that the chain of a file does not know as they are after an upgrade, in the order in which it takes them up."""
+    for table in ("audit_decisions",) if is_chained(layout) else SEALED:
         for (number,) in connection.execute(f"SELECT id FROM {table} ORDER BY id").fetchall():
             yield table, number
 
 
-def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
+def schema_of(connection: sqlite3.Connection) -> Schema:
     """The definitions of all tables and indexes."""
     return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
-def expected_schema() -> list[tuple[str, str, str | None]]:
+@cache
+def expected_schema() -> Schema:
     """The definitions that a ledger of this layout has."""
     with closing(_fresh()) as fresh:
         return schema_of(fresh)
@@ -145,10 +184,18 @@ def columns_of(table: str) -> tuple[str, ...]:
         return tuple(name for _, name, *_ in fresh.execute(f"PRAGMA table_info({table})"))
 
 
+@cache
+def types_of(table: str) -> dict[str, type]:
+    """The types of a table's columns, as Python has them."""
+    kinds = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
+    with closing(_fresh()) as fresh:
+        return {name: kinds[kind] for _, name, kind, *_ in fresh.execute(f"PRAGMA table_info({table})")}
+
+
 def _fresh() -> sqlite3.Connection:
     """An empty ledger in memory."""
     fresh = sqlite3.connect(":memory:")
-    upgrade(fresh, 0)
+    _change(fresh, 0)
     return fresh
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from reticent.errors import LedgerError
@@ -27,22 +28,22 @@ class LedgerPlace:
         named = second if second is not None else os.environ.get(SECOND)
         return cls(_resolved(ledger_path(path)), _resolved(Path(named).expanduser()) if named else None)
 
-    @property
+    @cached_property
     def key(self) -> Path:
         """The key's file."""
         return self.path.with_name(f"{self.path.name}-key")
 
-    @property
+    @cached_property
     def newest(self) -> tuple[Path, ...]:
         """The files that hold the newest position."""
         beside = self.path.with_name(f"{self.path.name}-newest")
         return (beside,) if self.second is None else (beside, self.second)
 
 
-def check_trusted(path: Path) -> None:
-    """Refuse a file of the ledger that somebody else may have planted or can change, with what SQLite keeps beside it."""
+def check_trusted(database: Path, *others: Path) -> None:
+    """Refuse a file of the ledger that somebody else may have planted or can change: a database with what SQLite keeps beside it, and others."""
     shared = bool(os.environ.get(SHARED))
-    for each in (path, *(path.with_name(f"{path.name}{suffix}") for suffix in _SQLITE)):
+    for each in (database, *(Path(f"{database}{suffix}") for suffix in _SQLITE), *others):
         wrong = check_own(each, shared=shared)
         if wrong is not None:
             raise LedgerError(

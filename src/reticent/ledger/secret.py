@@ -12,6 +12,7 @@ from reticent.errors import LedgerError
 from reticent.files import write_whole
 
 _BYTES = 32
+_INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))
 
 
 @dataclass(frozen=True)
@@ -58,4 +59,4 @@ class Secret:
     def pads(self) -> tuple[bytes, bytes]:
         """The two blocks of HMAC-SHA256 (inner, outer), for hashing many values inside a database."""
         block = self.key.ljust(64, b"\0")
-        return bytes(byte ^ 0x36 for byte in block), bytes(byte ^ 0x5C for byte in block)
+        return block.translate(_INNER), block.translate(_OUTER)

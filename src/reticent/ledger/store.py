@@ -14,23 +14,37 @@ import struct
 import time
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import newest
-from reticent.ledger.layouts import SEALED, VERSION, columns_of, expected_schema, rows_to_seal, schema_of, upgrade
-from reticent.ledger.newest import Position
+from reticent.ledger.layouts import (
+    SEALED,
+    VERSION,
+    Schema,
+    columns_of,
+    expected_schema,
+    is_chained,
+    rows_to_seal,
+    schema_of,
+    types_of,
+    upgrade,
+)
+from reticent.ledger.newest import NewestFile, Position
 from reticent.ledger.place import LedgerPlace, check_trusted
 from reticent.ledger.secret import Secret
 
 _APPLICATION = 0x52455449
 _CODES = {name: code for code, name in enumerate(SEALED)}
+_LINK = struct.Struct(">QQQQ")
 _REMEMBERED = ("datasets", "entries")
+_LAST_REMEMBERED = ("audit_decisions",)
 _TROUBLES = (sqlite3.Error, UnicodeDecodeError, OSError)
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 Row = dict[str, Any]
@@ -41,23 +55,47 @@ Names = dict[str, list[tuple[str, int]]]
 class Chain:
     """The links that were checked so far: the last digest of every row, whose it is, and the last link of every table. Mutable because the file grows.
 
-    Of the tables that every decision looks at, rows that were ``checked`` are remembered: they hold until a later link changes them.
+    Of the tables that every decision looks at, rows that were ``checked`` are remembered, of audited decisions the last one: they hold until a
+    later link changes them.
     """
 
     def __init__(self, secret: Secret) -> None:
-        self._secret = secret
+        # HMAC with both blocks of the key hashed beforehand takes less than half of its time.
+        self._inner, self._outer = (hashlib.sha256(pad) for pad in secret.pads)
         self.position = Position()
         self.digests: dict[tuple[int, int], bytes] = {}
         self.owned: dict[tuple[int, int], list[int]] = {}
         self.checked: dict[tuple[int, int], tuple[bytes, Row]] = {}
+        self._newest_of: dict[int, int] = {}
         self.last = [newest.START] * len(SEALED)
         self._undo: list[tuple[tuple[int, int], bytes | None, int, bytes, Position]] = []
 
+    @classmethod
+    def of(cls, secret: Secret) -> Chain:
+        """The chain, before its first link, of a ledger with this key."""
+        return cls(secret.derived("the chain of entries"))
+
+    def follow(self, connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+        """Check the links of a file that are new since the last time, and take them up; yields the table and the row of each."""
+        for number, code, row, dataset, digest, link in connection.execute(
+            "SELECT id, tab, row, dataset, digest, link FROM chain WHERE id > ? ORDER BY id", (self.position.length,)
+        ):
+            try:
+                position = self.link(code, row, dataset, digest)
+            except (TypeError, struct.error):
+                position = Position()
+            if position.length != number or position.link != link:
+                raise sqlite3.DatabaseError(f"link {number} of the chain is not what was written with this key")
+            self.add(code, row, dataset, digest, position)
+            yield code, row
+
     def link(self, code: int, row: int, dataset: int, digest: bytes) -> Position:
         """The position after one more link."""
-        count = self.position.count + 1
-        message = self.position.link + struct.pack(">QQQQ", count, code, row, dataset) + digest
-        return Position(count, self._secret.digest(message))
+        count = self.position.length + 1
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(self.position.link + _LINK.pack(count, code, row, dataset) + digest)
+        outer.update(inner.digest())
+        return Position(count, outer.digest())
 
     def add(self, code: int, row: int, dataset: int, digest: bytes, position: Position) -> None:
         """Take a link up."""
@@ -73,6 +111,16 @@ class Chain:
         """A row that was checked before and did not change since."""
         digest, found = self.checked.get((code, row), (None, None))
         return found if digest is not None and digest == self.digests.get((code, row)) else None
+
+    def remember(self, table: str, row: Row) -> None:
+        """A row is as the chain says, where rows of its table are remembered."""
+        code, number = _CODES[table], row["id"]
+        if table in _LAST_REMEMBERED:
+            self.checked.pop((code, self._newest_of.get(code, 0)), None)
+            self._newest_of[code] = number
+        elif table not in _REMEMBERED:
+            return
+        self.checked[code, number] = self.digests[code, number], row
 
     def keep(self) -> None:
         """What was added is on the disk."""
@@ -103,9 +151,10 @@ class Reading:
         numbers = numbers[bisect_right(numbers, after) :]
         if not numbers:
             return []
-        known = [self._chain.remembered(code, number) for number in numbers] if table in _REMEMBERED else [None]
-        if None not in known:
-            return [row for row in known if row is not None]
+        if table in _REMEMBERED or len(numbers) == 1:
+            known = [self._chain.remembered(code, number) for number in numbers]
+            if None not in known:
+                return known  # type: ignore[return-value]  # none is None
         # The plus keeps SQLite from trusting an index: rows are found by their numbers alone.
         whose = "" if table == "datasets" else f"AND +dataset = {dataset}"
         cursor = self.connection.execute(
@@ -124,7 +173,7 @@ class Reading:
 
     def last(self, *tables: str) -> tuple[bytes, ...]:
         """What tells whether anything changed in some tables."""
-        return tuple(self._chain.last[_CODES[table]] for table in tables)
+        return _places(tables)(self._chain.last)
 
     def count(self, table: str) -> int:
         """How many rows a table has, of all data sets."""
@@ -136,8 +185,10 @@ class Reading:
 
     def known(self, name: str) -> int | None:
         """The number of a data set, None for one that the ledger has not heard of. Case, width and outer spaces of names do not count."""
-        found = self._names.get(key_of(name), [])
-        return next((number for written, number in found if written == name), found[0][1] if found else None)
+        found = self._names.get(key_of(name), ())
+        if len(found) > 1:
+            return next((number for written, number in found if written == name), found[0][1])
+        return found[0][1] if found else None
 
     def namesakes(self, name: str) -> list[int]:
         """All data sets of a name."""
@@ -154,10 +205,9 @@ class Reading:
 
     def _checked(self, table: str, code: int, number: int, values: tuple[Any, ...] | None) -> Row:
         if values is None or self._chain.digests.get((code, number)) != digest_of(values):
-            raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
+            raise _changed(table, number)
         row = dict(zip(columns_of(table), values, strict=True))
-        if table in _REMEMBERED:
-            self._chain.checked[code, number] = self._chain.digests[code, number], row
+        self._chain.remember(table, row)
         return row
 
 
@@ -167,32 +217,37 @@ class Writing(Reading):
     def add(self, table: str, dataset: int, **values: Any) -> Row:
         """Add a row; returns it as it stands, with its number."""
         if table != "datasets":
-            values = {"dataset": dataset, **values}
-        names, places = ", ".join(values), ", ".join("?" * len(values))
-        statement = f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING *"
-        return self._seal(table, self.connection.execute(statement, tuple(values.values())))
+            values["dataset"] = dataset
+        given = tuple(values.values())
+        statement, empty = _insertion(table, tuple(values), tuple(map(type, given)))
+        row = empty | values
+        row["id"] = self.connection.execute(statement, given).lastrowid
+        return self._seal(table, row)
 
     def change(self, table: str, number: int, **values: Any) -> None:
-        """Change a row that was read, and so checked, in this transaction."""
-        setting = ", ".join(f"{name} = ?" for name in values)
-        statement = f"UPDATE {table} SET {setting} WHERE id = ? RETURNING *"
-        self._seal(table, self.connection.execute(statement, (*values.values(), number)))
+        """Change a row. What it says besides is what the chain knows, not what the file says."""
+        row = self.row(table, number) | values
+        given = tuple(values.values())
+        statement = _update(table, tuple(values), tuple(map(type, given)))
+        self.connection.execute(statement, (*given, number))
+        self._seal(table, row)
 
     def seal(self, table: str, number: int) -> None:
-        """Make a row, as it stands, the newest link."""
-        self._seal(table, self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)))
+        """Make a row, as it stands in the file, the newest link."""
+        (values,) = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
+        self._seal(table, dict(zip(columns_of(table), values, strict=True)))
 
-    def _seal(self, table: str, found: sqlite3.Cursor) -> Row:
-        """Make the one row that a statement gave, as it stands in the file now, the newest link."""
-        code, (values,) = _CODES[table], found
-        row = dict(zip(columns_of(table), values, strict=True))
-        number, dataset, digest = row["id"], row.get("dataset", 0), digest_of(values)
+    def _seal(self, table: str, row: Row) -> Row:
+        """Make a row the newest link."""
+        code, number, dataset = _CODES[table], row["id"], row.get("dataset", 0)
+        digest = digest_of(row.values())
         position = self._chain.link(code, number, dataset, digest)
         self.connection.execute(
             "INSERT INTO chain (id, tab, row, dataset, digest, link) VALUES (?, ?, ?, ?, ?, ?)",
-            (position.count, code, number, dataset, digest, position.link),
+            (position.length, code, number, dataset, digest, position.link),
         )
         self._chain.add(code, number, dataset, digest, position)
+        self._chain.remember(table, row)
         return row
 
     def dataset(self, name: str) -> int:
@@ -210,23 +265,23 @@ class Store:
     def __init__(self, place: LedgerPlace, timeout: float = 30.0, *, accept: bool = False) -> None:
         self.place, self.timeout = place, timeout
         self._names: Names = {}
-        self._newest = place.newest
+        self._newest = [NewestFile(path, mapped=number == 0) for number, path in enumerate(place.newest)]
         self._durable = True
         with self._explained():
-            for each in (self.path, place.key, *place.newest):
-                check_trusted(each)
+            check_trusted(self.path, place.key, *place.newest)
             create_privately(self.path)
             self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
             try:
                 self._patiently(self._set_up)
                 self.secret = Secret.read(place.key)
-                self._chain = Chain(self.secret.derived("the chain of entries"))
+                self._chain = Chain.of(self.secret)
+                self._writing = Writing(self._connection, self._chain, self._names)
                 # What was written before now is in what is read from now on.
                 kept = [self._kept(path, accept) for path in place.newest]
                 with self.reading():
                     self.behind = self._check_newest(kept, accept)
             except BaseException:
-                self._connection.close()
+                self.close()
                 raise
 
     @property
@@ -242,73 +297,84 @@ class Store:
     def close(self) -> None:
         """Let go of the file."""
         with self._explained():
+            for file in self._newest:
+                file.close()
             self._connection.close()
 
-    @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[Writing]:
+    def writing(self, *, durable: bool = True) -> AbstractContextManager[Writing]:
         """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none.
 
         Without ``durable`` it survives ``kill -9`` all the same, but a power cut may lose it; for what can be worked out again.
         """
-        try:
-            self._sync(durable)
-            self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
-            try:
-                self._catch_up()
-                yield Writing(self._connection, self._chain, self._names)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # A failed commit may have rolled back by itself already.
-                with suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                self._chain.undo()
-                self._names = {
-                    key: known for key, known in self._names.items() if (0, known[0][1]) in self._chain.digests
-                }
-                raise
-            self._chain.keep()
-            if durable:
-                for path in self._newest:
-                    newest.write(path, self.position)
-        except _TROUBLES as error:
-            raise self._told(error) from error
+        return _Transaction(self, durable)
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
         """The rows as they stand at one moment."""
         try:
-            self._patiently(lambda: self._connection.execute("BEGIN"))
+            self._begin("BEGIN")
             try:
                 self._catch_up()
-                yield Reading(self._connection, self._chain, self._names)
+                yield self._writing
             finally:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
         except _TROUBLES as error:
             raise self._told(error) from error
 
+    def _start(self, durable: bool) -> Writing:
+        """Begin a transaction that writes."""
+        if durable != self._durable:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
+        self._begin("BEGIN IMMEDIATE")
+        try:
+            self._catch_up()
+        except BaseException:
+            self._roll_back()
+            raise
+        return self._writing
+
+    def _commit(self) -> None:
+        """Put what was written on the disk, where the transaction is durable, and then the newest position outside of the file."""
+        try:
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        self._chain.keep()
+        if self._durable:
+            for file in self._newest:
+                file.write(self._chain.position)
+
+    def _roll_back(self) -> None:
+        """Leave the file, and what is known of it, as they were before the transaction."""
+        # A failed commit may have rolled back by itself already.
+        with suppress(sqlite3.Error):
+            self._connection.execute("ROLLBACK")
+        self._chain.undo()
+        for key, known in list(self._names.items()):
+            if (_CODES["datasets"], known[0][1]) not in self._chain.digests:
+                del self._names[key]
+
+    def _begin(self, statement: str) -> None:
+        try:
+            self._connection.execute(statement)
+        except sqlite3.OperationalError:
+            self._patiently(lambda: self._connection.execute(statement))
+
     def accept(self) -> None:
         """Make the ledger's position the newest there is, forward or back: the steward's word."""
-        for path in self.place.newest:
-            newest.write(path, self.position, back=True)
+        for file in self._newest:
+            file.write(self.position, back=True)
 
     def _catch_up(self) -> None:
         """Check the links that are new since the last time."""
-        chain = self._chain
-        for number, code, row, dataset, digest, link in self._connection.execute(
-            "SELECT id, tab, row, dataset, digest, link FROM chain WHERE id > ? ORDER BY id", (chain.position.count,)
-        ):
-            try:
-                position = chain.link(code, row, dataset, digest)
-            except (TypeError, struct.error):
-                position = Position()
-            if position.count != number or position.link != link:
-                raise sqlite3.DatabaseError(f"link {number} of the chain is not what was written with this key")
-            chain.add(code, row, dataset, digest, position)
-            if code == 0:
-                name = Reading(self._connection, chain, self._names).name(row)
+        for code, row in self._chain.follow(self._connection):
+            if code == _CODES["datasets"]:
+                name = self._writing.name(row)
                 self._names.setdefault(key_of(name), []).append((name, row))
-        chain.keep()
+        self._chain.keep()
 
     def _kept(self, path: Path, accept: bool) -> Position | None:
         """The newest position in one of its files; None where it must not count."""
@@ -333,16 +399,16 @@ class Store:
     def _check_newest(self, kept: list[Position | None], accept: bool) -> int:
         """How many links the ledger is behind what was written before; more than none is refused unless the steward accepts it."""
         behind = 0
-        for path, position in zip(self.place.newest, kept, strict=True):
+        for file, position in zip(self._newest, kept, strict=True):
             if position is None:
                 # Whether anything is missing cannot be known then: where there was a file, the steward's word counts as going back.
-                behind = max(behind, int(accept and self._had(path)))
-                newest.write(path, self.position, back=accept)
+                behind = max(behind, int(accept and self._had(file.path)))
+                file.write(self.position, back=accept)
             elif not self._passes(position):
-                behind = max(behind, position.count - self.position.count, 1)
+                behind = max(behind, position.length - self.position.length, 1)
         if behind and not accept:
             raise LedgerError(
-                f"The ledger {str(self.path)!r} is an older copy, or another ledger: it ends at position {self.position.count}, and a later one was written "
+                f"The ledger {str(self.path)!r} is an older copy, or another ledger: it ends at position {self.position.length}, and a later one was written "
                 "before. What was given out since is missing in it, so nothing was published. Put the newest file back; if there is none, accept "
                 "this one, which is recorded: reticent ledger accept."
             )
@@ -352,32 +418,33 @@ class Store:
 
     def _passes(self, kept: Position) -> bool:
         """Whether the chain went through a position."""
-        if kept.count == 0 or kept == self.position:
+        if kept.length == 0 or kept == self.position:
             return kept.link == newest.START or kept == self.position
-        found = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.count,)).fetchone()
-        return kept.count < self.position.count and found is not None and found[0] == kept.link
-
-    def _sync(self, durable: bool) -> None:
-        """Let transactions wait for the disk from now on, or not."""
-        if durable != self._durable:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._durable = durable
+        found = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.length,)).fetchone()
+        return kept.length < self.position.length and found is not None and found[0] == kept.link
 
     def _set_up(self) -> None:
         connection = self._connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        if self._layout() != VERSION:
+        connection.execute("BEGIN")
+        try:
+            schema = schema_of(connection)
+            layout = self._layout(schema)
+        finally:
+            connection.execute("ROLLBACK")
+        if layout != VERSION:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                self._upgrade(self._layout())
+                self._upgrade(self._layout(schema_of(connection)))
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-        if schema_of(connection) != _expected():
+            schema = schema_of(connection)
+        if schema != expected_schema():
             raise sqlite3.DatabaseError("its tables are not those of a ledger")
 
     def _upgrade(self, layout: int) -> None:
@@ -388,21 +455,37 @@ class Store:
         check_trusted(before)
         if before.exists() and not self.place.key.exists():
             os.rename(before, self.place.key)
-        chain = Chain(Secret.create(self.place.key).derived("the chain of entries"))
-        beside = self.place.newest[0]
-        kept = newest.read(beside)
-        if kept is not None and kept.count:
-            raise LedgerError(
-                f"The ledger {str(self.path)!r} is gone, or was replaced by one of an earlier version: {str(beside)!r} says that it had "
-                f"{kept.count} links. Nothing was published. Put it back, or start a new one in another place."
-            )
-        newest.write(beside, Position())
+        chain = self._chain_before() if is_chained(layout) else self._new_chain()
         upgrade(self._connection, layout)
         writing = Writing(self._connection, chain, {})
-        for table, number in rows_to_seal(self._connection):
+        for table, number in rows_to_seal(self._connection, layout):
             writing.seal(table, number)
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _new_chain(self) -> Chain:
+        """The chain of a file that has none yet."""
+        secret = Secret.create(self.place.key)
+        beside = self.place.newest[0]
+        kept = newest.read(beside)
+        if kept is not None and kept.length:
+            raise LedgerError(
+                f"The ledger {str(self.path)!r} is gone, or was replaced by one of an earlier version: {str(beside)!r} says that it had "
+                f"{kept.length} links. Nothing was published. Put it back, or start a new one in another place."
+            )
+        self._newest[0].write(Position())
+        return Chain.of(secret)
+
+    def _chain_before(self) -> Chain:
+        """The chain of a file of an earlier layout, whose rows are checked before they get another form."""
+        chain = Chain.of(Secret.read(self.place.key))
+        for _ in chain.follow(self._connection):
+            pass
+        for (code, number), digest in chain.digests.items():
+            found = self._connection.execute(f"SELECT * FROM {SEALED[code]} WHERE id = ?", (number,)).fetchone()
+            if found is None or digest_of(found) != digest:
+                raise _changed(SEALED[code], number)
+        return chain
 
     def _patiently(self, step: Callable[[], object]) -> None:
         """Take a step again while the file is locked.
@@ -420,14 +503,14 @@ class Store:
                     raise
                 time.sleep(0.01)
 
-    def _layout(self) -> int:
-        """Which layout the ledger has; 0 for a new file, and an error for anything but a ledger that this version reads."""
-        # One statement, one moment: another process may be setting the file up.
-        application, version, tables = self._connection.execute(
-            "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), "
-            "(SELECT count(*) FROM sqlite_master)"
-        ).fetchone()
-        if application == 0 and version == 0 and tables == 0:
+    def _layout(self, schema: Schema) -> int:
+        """Which layout the ledger has; 0 for a new file, and an error for anything but a ledger that this version reads.
+
+        Only inside a transaction, so that all of it is of one moment: another process may be setting the file up.
+        """
+        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if application == 0 and version == 0 and not schema:
             return 0
         if application != _APPLICATION:
             raise LedgerError(
@@ -464,9 +547,41 @@ class Store:
         )
 
 
+class _Transaction:
+    """The block of :meth:`Store.writing`: every decision passes it, and a generator would take twice the time."""
+
+    __slots__ = ("_durable", "_store")
+
+    def __init__(self, store: Store, durable: bool) -> None:
+        self._store, self._durable = store, durable
+
+    def __enter__(self) -> Writing:
+        try:
+            return self._store._start(self._durable)
+        except _TROUBLES as error:
+            raise self._store._told(error) from error
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: object) -> None:
+        store = self._store
+        if error is not None:
+            store._roll_back()
+            if isinstance(error, _TROUBLES):
+                raise store._told(error) from error
+            return
+        try:
+            store._commit()
+        except _TROUBLES as trouble:
+            raise store._told(trouble) from trouble
+
+
 @cache
-def _expected() -> list[tuple[str, str, str | None]]:
-    return expected_schema()
+def _places(tables: tuple[str, ...]) -> Callable[[list[bytes]], tuple[bytes, ...]]:
+    """Chooses what the chain keeps of some tables, two or more."""
+    return itemgetter(*(_CODES[table] for table in tables))
+
+
+def _changed(table: str, number: int) -> sqlite3.DatabaseError:
+    return sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
 
 
 def key_of(name: object) -> str:
@@ -481,17 +596,43 @@ def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
-def digest_of(values: tuple[Any, ...]) -> bytes:
+@lru_cache
+def _insertion(table: str, names: tuple[str, ...], kinds: tuple[type, ...]) -> tuple[str, Row]:
+    """The statement that adds a row, and the row before it has values."""
+    _check_types(table, names, kinds)
+    statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+    return statement, dict.fromkeys(columns_of(table))
+
+
+@lru_cache
+def _update(table: str, names: tuple[str, ...], kinds: tuple[type, ...]) -> str:
+    _check_types(table, names, kinds)
+    return f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"
+
+
+def _check_types(table: str, names: tuple[str, ...], kinds: tuple[type, ...]) -> None:
+    """Rows are hashed as they are passed, so a value must be of the type that it will be read as."""
+    for name, kind in zip(names, kinds, strict=True):
+        if kind not in (types_of(table)[name], type(None)):
+            raise TypeError(f"{name} of {table} cannot be a {kind.__name__}")
+
+
+def digest_of(values: Iterable[Any]) -> bytes:
     """The hash of a row: every value with its type and length, so that no two rows look alike."""
-    parts: list[bytes] = []
+    digest = hashlib.sha256()
+    text = ""
     for value in values:
-        if isinstance(value, bytes):
-            parts += (b"bytes%d:" % len(value), value)
+        kind = type(value)
+        if kind is bytes:
+            digest.update(f"{text}bytes{len(value)}:".encode(errors="surrogatepass"))
+            digest.update(value)
+            text = ""
         else:
-            text = str(value)
-            length = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-            parts.append(f"{type(value).__name__}{length}:{text}".encode(errors="surrogatepass"))
-    return hashlib.sha256(b"".join(parts)).digest()
+            written = value if kind is str else str(value)
+            length = len(written) if written.isascii() else len(written.encode(errors="surrogatepass"))
+            text += f"{kind.__name__}{length}:{written}"
+    digest.update(text.encode(errors="surrogatepass"))
+    return digest.digest()
 
 
 def now() -> str:
@@ -506,8 +647,12 @@ def _written(second: int) -> str:
 
 def create_privately(path: Path) -> None:
     """Make the file, if there is none, readable by its owner only; SQLite gives its side files the same mode."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    os.close(handle)
 
 
 def _explain(path: Path, error: sqlite3.Error, timeout: float) -> str:

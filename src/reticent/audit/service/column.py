@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.audit import MaxAuditor, MinAuditor, SumAuditor
-from reticent.audit.decision import FAMILIES, Auditor, Decision
+from reticent.audit.decision import FAMILIES, AggregateQuery, Auditor, Decision
 from reticent.audit.service.settings import ProtectedColumn
 from reticent.errors import DataError
 
@@ -53,6 +53,9 @@ class ColumnAudit:
         self._contradicted = False
         self._owners: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._firsts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._has_several = False
+        # The last query that sums were judged by, with the members it was made of: who decides on a query remembers it next.
+        self._asked: tuple[NDArray[np.int64], AggregateQuery] | None = None
         self._present = self._answered = np.empty(0, dtype=bool)
 
     def extend(self, owners: NDArray[np.int64], present: NDArray[np.int64]) -> None:
@@ -60,6 +63,8 @@ class ColumnAudit:
         self._owners = owners
         _, first, whose = np.unique(owners, return_index=True, return_inverse=True)
         self._firsts = first[whose]
+        self._has_several = len(first) < len(owners)
+        self._asked = None
         self._present = np.zeros(len(owners), dtype=bool)
         self._present[present] = True
         self._answered = np.append(self._answered, np.zeros(len(owners) - len(self._answered), dtype=bool))
@@ -86,15 +91,24 @@ class ColumnAudit:
             return _GONE
         if self._stops_at_changes(family) and self._has_changed():
             return _CHANGED
-        return self._auditor_of(family).would_answer(self._judged(family, members))
+        auditor = self._auditor_of(family)
+        if isinstance(auditor, SumAuditor):
+            return auditor.would_answer(self._sum_of(members))
+        return auditor.would_answer(members)
 
-    def _judged(self, family: str, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _sum_of(self, members: NDArray[np.int64]) -> AggregateQuery:
+        """The sum that a sum of variables is judged by."""
+        if self._asked is None or self._asked[0] is not members:
+            self._asked = members, AggregateQuery.of(self._judged(members))
+        return self._asked[1]
+
+    def _judged(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """The variables that sums are judged by: where changes may be known, all values of a person are one variable.
 
         *Guarantee*: whoever knows differences of old and new values, of some people or of all, has at most the span of the answered sums and of these
         differences. Identifying the variables of each person divides by all differences, so that a value which is not in the quotient's span follows for none of them.
         """
-        if family != "linear" or self.column.changes == "unknown" or self.column.chance is not None:
+        if not self._has_several or self.column.changes == "unknown":
             return members
         # Marking and listing them takes a tenth of the time that sorting does.
         chosen = np.zeros(len(self._firsts), dtype=bool)
@@ -140,7 +154,8 @@ class ColumnAudit:
         try:
             if isinstance(self._auditor, SumAuditor):
                 # Sums are decided without answers, and may have been remembered without one.
-                self._auditor.record(self._judged(family, members))
+                self._auditor.record(self._sum_of(members))
+                self._asked = None
             else:
                 assert answer is not None
                 self._auditor.record(members, answer)

@@ -76,7 +76,9 @@ class People:
         places = self._rows[column]
         if members[-1] >= len(places):
             return None
-        rows = np.sort(places[members])
+        rows = places[members]
+        if not (rows[1:] > rows[:-1]).all():
+            rows = np.sort(rows)
         return None if rows[0] == MISSING else rows
 
 

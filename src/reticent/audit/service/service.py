@@ -353,7 +353,7 @@ class AuditService:
         """The query's identity is its set of variables, however it was written; an average is its sum."""
         variables = self._people.variables[str(aggregate.column)][cell.rows]
         function = "sum" if aggregate.function == "avg" else aggregate.function
-        return AggregateQuery(np.sort(variables[variables != MISSING]), function)
+        return AggregateQuery(variables[variables != MISSING], function)
 
     def _noisy_entry(self, look: Look, column: str, query: AggregateQuery, question: int) -> AuditEntry | None:
         """A noisy sum where the policy has a budget: paid and written down before the noise is drawn."""
