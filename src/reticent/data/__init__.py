@@ -57,7 +57,17 @@ from reticent.data.frames import as_polars, as_type_of, is_pattern
 from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLevels
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
-from reticent.data.keys import Distinct, first_rows, is_dense, number, pack, positions, sort_equal, sum_by
+from reticent.data.keys import (
+    Distinct,
+    first_rows,
+    is_dense,
+    number,
+    pack,
+    positions,
+    sort_digits,
+    sort_equal,
+    sum_by,
+)
 from reticent.data.leaves import as_type
 from reticent.data.limits import LimitedLevels, beyond_limits
 from reticent.data.meaning import (
@@ -348,6 +358,7 @@ __all__ = [
     "rows_at_once",
     "shapes_json",
     "shown_meanings",
+    "sort_digits",
     "sort_equal",
     "sorted_values",
     "stand_in_order",
