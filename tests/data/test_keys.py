@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.anonymize.bang.space import order_of_keys
-from reticent.data import sort_digits, sort_equal
+from reticent.data import Distinct, pack, positions, remember, sort_digits, sort_equal, sum_equal
+from reticent.data import keys as keys_module
 from tests.sampling import examples
 
 BITS = st.integers(0, 62)
@@ -59,3 +60,46 @@ def test_keys_that_do_not_fit_beside_their_places_are_sorted_by_what_is_left() -
         order, starts = sort_equal(keys, high * low)
         assert np.array_equal(order, np.argsort(keys, kind="stable"))
         assert np.array_equal(keys[order][starts], np.unique(keys))
+
+
+@examples(200)
+@given(data=st.data(), bits=BITS, signed=st.booleans(), large=st.booleans())
+def test_counts_of_equal_keys_are_added_up(data, bits, signed, large) -> None:
+    keys = data.draw(numbers(bits)).astype(np.int64)
+    each = st.integers(-3 if signed else 0, 2**40 if large else 3)
+    counts = np.array(data.draw(st.lists(each, min_size=len(keys), max_size=len(keys))), dtype=np.int64)
+    for given_ in (None, counts):
+        plain: dict[int, int] = {}
+        for key, count in zip(keys.tolist(), [1] * len(keys) if given_ is None else counts.tolist(), strict=True):
+            plain[key] = plain.get(key, 0) + count
+        found, totals = sum_equal(keys, given_, 2**bits)
+        assert dict(zip(found.tolist(), totals.tolist(), strict=True)) == {k: v for k, v in plain.items() if v}
+        assert (np.diff(found) > 0).all()
+        assert totals.dtype == np.int64
+
+
+@examples(100)
+@given(data=st.data(), sizes=st.lists(st.sampled_from([1, 2, 5, 2**20]), min_size=1, max_size=4))
+def test_rows_are_found_at_their_points_remembered_or_not(data, sizes) -> None:
+    many = data.draw(st.integers(1, 30))
+    rows = [
+        np.array(data.draw(st.lists(st.integers(0, min(size, 3) - 1), min_size=many, max_size=many))) for size in sizes
+    ]
+    counted = Distinct(*pack(rows, sizes, many))
+    points = [column[counted.firsts] for column in rows]
+    looked_up = positions(points, rows, sizes)
+    remember(points, rows, counted)
+    assert positions(points, rows, sizes).tolist() == looked_up.tolist()
+    other = [column[::-1].copy() for column in rows]
+    assert positions(points, other, sizes).tolist() == looked_up[::-1].tolist()
+    for column, known in zip(points, rows, strict=True):
+        assert np.array_equal(column[looked_up], known)
+
+
+def test_what_was_remembered_is_forgotten_with_its_rows() -> None:
+    rows, points = [np.array([1, 0, 1])], [np.array([0, 1])]
+    remember(points, rows, Distinct(rows[0], 2))
+    address = id(points[0])
+    assert address in keys_module._COUNTED
+    rows.clear()
+    assert address not in keys_module._COUNTED

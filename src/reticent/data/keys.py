@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,8 @@ Digit = tuple[NDArray[Any], int]
 """A part of every number, not negative, and how many bits it has."""
 WORD = 64
 _LARGEST_KEY = 2**62
+# A table of more cells than this for each key leaves the cache, and sorting the keys is cheaper.
+_CELLS_OF_A_KEY = 4
 
 
 def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDArray[Any], int]:
@@ -45,13 +48,18 @@ def is_dense(space: int, length: int) -> bool:
 def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
     """Distinct keys numbered from 0 in the order of the keys: the number of each key, and how many there are."""
     if is_dense(space, len(keys)):
-        present = np.zeros(space, dtype=bool)
-        present[keys] = True
-        lookup = np.cumsum(present, dtype=np.int32)
+        lookup = np.cumsum(present(keys, space), dtype=np.int32)
         lookup -= 1
         return lookup.take(keys), int(lookup[-1]) + 1 if space else 0
     found = Distinct(keys, space)
     return found.ids, len(found.sizes)
+
+
+def present(keys: NDArray[Any], space: int) -> NDArray[np.bool_]:
+    """Of every key that there could be whether it occurs."""
+    found = np.zeros(space, dtype=bool)
+    found[keys] = True
+    return found
 
 
 class Distinct:
@@ -63,15 +71,18 @@ class Distinct:
             self.firsts = first_rows(self.ids, count)
             self.sizes = sum_by(self.ids, None, count)
         else:
-            self._order, starts = sort_equal(keys, space)
-            self.firsts = self._order.take(starts)
+            order, starts = sort_equal(keys, space)
+            self.firsts = order.take(starts)
             self.sizes = np.diff(starts, append=len(keys))
+            # Half of the memory, for whoever keeps the order until somebody asks for the numbers.
+            self._order = order.astype(np.uint32 if len(keys) <= 1 << 32 else np.int64)
 
     @cached_property
     def ids(self) -> NDArray[Any]:
         """The number of each row's key; made when asked for, since who only counts has no use for it."""
         ids = np.empty(len(self._order), dtype=np.int32)
         ids[self._order] = np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
+        del self._order
         return ids
 
 
@@ -128,8 +139,25 @@ def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:
     return rows
 
 
+# The points that rows were counted at, by the address of the first array of points: how the rows were counted, and the arrays.
+_COUNTED: dict[int, tuple[Distinct, tuple[ref[Codes], ...]]] = {}
+
+
+def remember(points: Sequence[Codes], rows: Sequence[Codes], counted: Distinct) -> None:
+    """Let :func:`positions` know, as long as all of these arrays live, that row ``r`` is at the point ``counted.ids[r]``."""
+    address = id(points[0])
+
+    def forget(_: ref[Codes]) -> None:
+        _COUNTED.pop(address, None)
+
+    _COUNTED[address] = counted, tuple(ref(each, forget) for each in (*points, *rows))
+
+
 def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
     """For every row the place of the point that has the same code in every column, -1 where there is none."""
+    counted, arrays = _COUNTED.get(id(points[0]), (None, ()))
+    if counted is not None and _same(arrays, (*points, *rows)):
+        return counted.ids.astype(np.int64)
     known, space = len(points[0]), prod(sizes)
     if is_dense(space, len(rows[0])):
         places = np.full(space, -1, dtype=np.int32)
@@ -143,8 +171,46 @@ def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[in
     return found
 
 
+def _same(known: Sequence[ref[Codes]], given: Sequence[Codes]) -> bool:
+    return len(known) == len(given) and all(one() is other for one, other in zip(known, given, strict=True))
+
+
 def sum_by(ids: NDArray[Any], weights: NDArray[Any] | None, groups: int) -> NDArray[np.int64]:
     """Whole-number weights added up by group; exact below 2^53."""
     if weights is None:
         return np.bincount(ids, minlength=groups)
     return np.bincount(ids, weights=weights, minlength=groups).astype(np.int64)
+
+
+def sum_equal(
+    keys: NDArray[Any], counts: NDArray[np.int64] | None, space: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct keys, rising, with the sum of the counts of each (without counts: its rows); those that add up to 0 are left out. Exact below 2^53."""
+    if space <= max(_CELLS_OF_A_KEY * len(keys), 1 << 16):
+        table = np.bincount(keys, counts, minlength=space)
+        # numpy finds what is true many times faster than what is not zero.
+        distinct = np.flatnonzero(table != 0)
+        return distinct, table[distinct].astype(np.int64)
+    if counts is None:
+        ordered = rising(keys)
+        starts = _starts(ordered)
+        return ordered[starts], np.diff(starts, append=len(keys))
+    bits = int(counts.max(initial=0)).bit_length()
+    if counts.min(initial=0) >= 0 and (space - 1).bit_length() + bits <= WORD:
+        # No order is needed: each count travels in the low bits of its key.
+        words = rising((keys.astype(np.uint64) << np.uint64(bits)) | counts.astype(np.uint64))
+        ordered = (words >> np.uint64(bits)).view(np.int64)
+        added, starts = (words & np.uint64((1 << bits) - 1)).view(np.int64), _starts(ordered)
+    else:
+        order, starts = sort_equal(keys, space)
+        ordered, added = keys[order], counts[order]
+    totals = np.add.reduceat(added, starts)
+    filled = totals != 0
+    return ordered[starts[filled]], totals[filled]
+
+
+def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal numbers starts."""
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return np.flatnonzero(fresh)

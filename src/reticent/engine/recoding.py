@@ -27,7 +27,9 @@ from reticent.data import (
     Rows,
     StreamRows,
     Table,
+    is_dense,
     pack,
+    present,
 )
 from reticent.randomness import Randomness
 
@@ -69,7 +71,10 @@ def _repeated(
     """One of each kind of published row, and how many there are of it; None where most are the only ones of their kind."""
     groups = int(group.max(initial=-1)) + 1
     columns = [group[kept]] if secret is None else [group[kept], secret[kept]]
-    found = Distinct(*pack(columns, [groups, secrets][: len(columns)], len(kept)))
+    keys, space = pack(columns, [groups, secrets][: len(columns)], len(kept))
+    if is_dense(space, len(keys)) and 2 * np.count_nonzero(present(keys, space)) > len(kept):
+        return None
+    found = Distinct(keys, space)
     return None if 2 * len(found.sizes) > len(kept) else (kept[found.firsts], found.sizes)
 
 
