@@ -41,7 +41,8 @@ class Histograms:
         space = groups * size
         dtype = np.int32 if space < 2**31 else np.int64
         keys: Any = ids.astype(dtype)
-        keys = keys * dtype(size) + values.astype(dtype)
+        keys *= dtype(size)
+        np.add(keys, values, out=keys, casting="unsafe")
         distinct, totals = sum_equal(keys, counts, space)
         owners = distinct // size if size else distinct
         offsets = np.zeros(groups + 1, dtype=np.int64)
@@ -119,7 +120,7 @@ class Histograms:
     def merge(self, ids: Codes, groups: int) -> Histograms:
         """Histograms of merged groups: group ``g`` goes into ``ids[g]``."""
         size = int(self.values.max(initial=0)) + 1
-        return Histograms.from_cells(ids[self.owners], self.values, self.counts, groups, size)
+        return Histograms.from_cells(np.repeat(ids, self.distinct), self.values, self.counts, groups, size)
 
     def select(self, mask: NDArray[np.bool_]) -> Histograms:
         """Only the groups under ``mask``."""

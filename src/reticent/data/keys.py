@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ WORD = 64
 _LARGEST_KEY = 2**62
 # A table of more cells than this for each key leaves the cache, and sorting the keys is cheaper.
 _CELLS_OF_A_KEY = 4
+_AT_ONCE = 1 << 15
 
 
 def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDArray[Any], int]:
@@ -28,16 +29,30 @@ def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDA
 
     Columns whose product overflows a key are renumbered on the way (so 24 columns work as well as two).
     """
+    if prod(sizes) < _LARGEST_KEY:
+        return _packed(codes, sizes, length), prod(sizes)
     keys: Any = np.zeros(length, dtype=np.int32)
     space = 1
     for column, size in zip(codes, sizes, strict=True):
         if space * size >= _LARGEST_KEY:
             keys, space = number(keys, space)
-        dtype = np.int32 if space * size < 2**31 else np.int64
-        packed: Any = keys * dtype(size) if space > 1 else np.zeros(length, dtype=dtype)
-        packed += column
-        keys, space = packed, space * size
+        keys, space = _packed([keys, column], [space, size], length), space * size
     return keys, space
+
+
+def _packed(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> NDArray[Any]:
+    keys = np.zeros(length, dtype=np.int32 if prod(sizes) < 2**31 else np.int64)
+    for part in portions(length):
+        mine = keys[part]
+        for column, size in zip(codes, sizes, strict=True):
+            mine *= keys.dtype.type(size)
+            mine += column[part]
+    return keys
+
+
+def portions(length: int) -> Iterator[slice]:
+    """Stretches of an array that stay in the cache while several things are done to each; and no array of its whole length is made for what is in between."""
+    return (slice(start, min(start + _AT_ONCE, length)) for start in range(0, length, _AT_ONCE))
 
 
 def is_dense(space: int, length: int) -> bool:
@@ -98,22 +113,28 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
     """
     places = max(length - 1, 0).bit_length()
     free = WORD - places
-    words, rest = np.zeros(length, dtype=np.uint64), list[Digit]()
+    taken, rest = list[tuple[NDArray[Any], int, int]](), list[Digit]()
     for digit, bits in digits:
-        taken = min(bits, free)
-        free -= taken
-        if taken:
-            words <<= np.uint64(taken)
-            words |= digit.astype(np.uint64) >> np.uint64(bits - taken)
-        if taken < bits:
-            rest.append((digit, bits - taken))
-    words <<= np.uint64(places)
-    words |= np.arange(length, dtype=np.uint64)
-    words = rising(words)
-    order = (words & np.uint64((1 << places) - 1)).view(np.int64)
-    words = words >> np.uint64(places)
-    fresh = np.ones(length, dtype=bool)
-    np.not_equal(words[1:], words[:-1], out=fresh[1:])
+        some = min(bits, free)
+        free -= some
+        if some:
+            taken.append((digit, bits - some, some))
+        if some < bits:
+            rest.append((digit, bits - some))
+    words = np.zeros(length, dtype=np.uint64)
+    for part in portions(length):
+        mine = words[part]
+        for digit, below, some in taken:
+            mine <<= np.uint64(some)
+            mine |= digit[part].astype(np.uint64) >> np.uint64(below)
+        mine <<= np.uint64(places)
+        mine |= np.arange(part.start, part.stop, dtype=np.uint64)
+    words, last = rising(words), np.uint64((1 << places) - 1)
+    order, fresh = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
+    for part in portions(length):
+        order[part] = words[part] & last
+        # Words that differ in more than their places differ by more than any place.
+        np.greater(words[1:][part] ^ words[:-1][part], last, out=fresh[1:][part])
     if rest:
         alone = fresh.copy()
         alone[:-1] &= fresh[1:]
@@ -129,7 +150,7 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
 
 def rising(numbers: NDArray[Scalar]) -> NDArray[Scalar]:
     """Numbers sorted, to be read only; polars takes a third of the time of numpy for it."""
-    return pl.Series(numbers).sort(multithreaded=False).to_numpy()
+    return pl.Series(numbers).sort(multithreaded=False).to_numpy() if len(numbers) > 1 else numbers
 
 
 def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:
@@ -198,15 +219,19 @@ def sum_equal(
     bits = int(counts.max(initial=0)).bit_length()
     if counts.min(initial=0) >= 0 and (space - 1).bit_length() + bits <= WORD:
         # No order is needed: each count travels in the low bits of its key.
-        words = rising((keys.astype(np.uint64) << np.uint64(bits)) | counts.astype(np.uint64))
-        ordered = (words >> np.uint64(bits)).view(np.int64)
-        added, starts = (words & np.uint64((1 << bits) - 1)).view(np.int64), _starts(ordered)
+        words = keys.astype(np.uint32 if (space - 1).bit_length() + bits <= WORD // 2 else np.uint64)
+        words <<= words.dtype.type(bits)
+        words |= counts.astype(words.dtype)
+        words = rising(words)
+        ordered, added = words >> words.dtype.type(bits), words & words.dtype.type((1 << bits) - 1)
+        starts = _starts(ordered)
     else:
         order, starts = sort_equal(keys, space)
         ordered, added = keys[order], counts[order]
-    totals = np.add.reduceat(added, starts)
-    filled = totals != 0
-    return ordered[starts[filled]], totals[filled]
+    totals = np.add.reduceat(added, starts, dtype=np.int64)
+    if not totals.all():
+        starts, totals = starts[totals != 0], totals[totals != 0]
+    return ordered[starts].astype(np.int64), totals
 
 
 def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:

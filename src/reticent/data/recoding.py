@@ -420,7 +420,10 @@ class Regions(Recoding):
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
         found = self.points_of(codes)
-        return np.where(found >= 0, self.group[found], -1)
+        group, nowhere = self.group[found], found < 0
+        if nowhere.any():
+            group[nowhere] = -1
+        return group
 
     def points_of(self, codes: Sequence[Codes]) -> Ids:
         """The point of every row, given its leaves; -1 where it is none of the table."""
