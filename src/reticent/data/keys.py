@@ -41,11 +41,12 @@ def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDA
 
 
 def _packed(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> NDArray[Any]:
-    keys = np.zeros(length, dtype=np.int32 if prod(sizes) < 2**31 else np.int64)
+    dtype: Any = np.int32 if prod(sizes) < 2**31 else np.int64
+    keys: NDArray[Any] = np.zeros(length, dtype=dtype)
     for part in portions(length):
         mine = keys[part]
         for column, size in zip(codes, sizes, strict=True):
-            mine *= keys.dtype.type(size)
+            mine *= dtype(size)
             mine += column[part]
     return keys
 
@@ -140,10 +141,10 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
         alone[:-1] &= fresh[1:]
         among = np.flatnonzero(~alone)
         if len(among):
-            mine, run = order[among], np.cumsum(fresh[among]) - 1
-            left = [(digit[mine] & digit.dtype.type((1 << bits) - 1), bits) for digit, bits in rest]
-            inner, starts = sort_digits([(run, int(run[-1]).bit_length()), *left], len(mine))
-            order[among] = mine[inner]
+            tied, run = order[among], np.cumsum(fresh[among]) - 1
+            left = [(digit[tied] & digit.dtype.type((1 << bits) - 1), bits) for digit, bits in rest]
+            inner, starts = sort_digits([(run, int(run[-1]).bit_length()), *left], len(tied))
+            order[among] = tied[inner]
             fresh[among[starts]] = True
     return order, np.flatnonzero(fresh)
 
@@ -219,11 +220,12 @@ def sum_equal(
     bits = int(counts.max(initial=0)).bit_length()
     if counts.min(initial=0) >= 0 and (space - 1).bit_length() + bits <= WORD:
         # No order is needed: each count travels in the low bits of its key.
-        words = keys.astype(np.uint32 if (space - 1).bit_length() + bits <= WORD // 2 else np.uint64)
-        words <<= words.dtype.type(bits)
-        words |= counts.astype(words.dtype)
+        word: Any = np.uint32 if (space - 1).bit_length() + bits <= WORD // 2 else np.uint64
+        words: NDArray[Any] = keys.astype(word)
+        words <<= word(bits)
+        words |= counts.astype(word)
         words = rising(words)
-        ordered, added = words >> words.dtype.type(bits), words & words.dtype.type((1 << bits) - 1)
+        ordered, added = words >> word(bits), words & word((1 << bits) - 1)
         starts = _starts(ordered)
     else:
         order, starts = sort_equal(keys, space)
