@@ -1,6 +1,7 @@
-"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss | files | large | changes] [NAME]``.
+"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss | files | large | changes | linear] [NAME]``.
 
 ``loss`` compares on the tables of the other benchmarks with their hierarchies, ``files`` on a dozen files with the quasi columns and hierarchies that ``rt.inspect`` proposes.
+``linear`` tells how the time of an index and its release grows with rows that are nearly all different.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import reticent as rt
 from benchmarks import bang_changes, bang_large, first_hour
 from benchmarks.adult import SHARED
 from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
+from benchmarks.reproduce_banga import customers
 from benchmarks.search import Data, adult, cps, ihis, ten_million
 from reticent.anonymize import Bang, Lattice, Mondrian
 from reticent.anonymize.bang import BangCut, BangIndex
@@ -41,6 +43,23 @@ def speed(name: str, data: Data) -> list[Row]:
         rows.append(Row(f"{name}, k={k} from the same index", floor, ours, 0.2, f"{cut.count:,} classes"))
         ours, _ = best_of(5, lambda k=k: again(index, k).axes)
         rows.append(Row(f"{name}, k={k}, with the texts that classes show", floor, ours, 0.2, ""))
+    return rows
+
+
+def growth() -> list[Row]:
+    """Index and release of customers who are nearly all different, one, three and ten million of them; and by how much more than a million the larger tables take, for us and for G."""
+    rows: list[Row] = []
+    for millions in (1, 3, 10):
+        table = customers(rows=millions * 1_000_000)
+        data = Data(table.frame, dict(table.quasi), tuple(table.sensitive))
+        floor = group_by_floor(data.frame, list(data.quasi))
+        ours, draft = best_of(5, lambda data=data: Bang().draft(data.table(), KAnonymity(5), Context()))
+        note = f"{len(draft.evidence.published):,} classes"
+        if rows:
+            note += f"; {ours / rows[0].ours:.1f} x the time of a million, G {floor / rows[0].floor:.1f} x"
+        rows.append(Row(f"{millions} million different customers x 7, k=5, index and release", floor, ours, 10, note))
+        print(rows[-1].line(), flush=True)
+        del table, data, draft
     return rows
 
 
@@ -94,6 +113,9 @@ def main(*names: str) -> None:
         return
     if "large" in names:
         bang_large.main([each for each in names if each != "large"])
+        return
+    if "linear" in names:
+        report("Bang: growth with different rows", "python -m benchmarks bang linear", growth())
         return
     parts = [each for each in names if each not in ("loss", "files")]
     chosen = {name: make for name, make in FILES.items() if all(each in name for each in parts)}

@@ -57,7 +57,20 @@ from reticent.data.frames import as_polars, as_type_of, is_pattern
 from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLevels
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
-from reticent.data.keys import Distinct, first_rows, is_dense, number, pack, positions, sort_equal, sum_by
+from reticent.data.keys import (
+    Distinct,
+    first_rows,
+    is_dense,
+    number,
+    pack,
+    positions,
+    present,
+    remember,
+    sort_digits,
+    sort_equal,
+    sum_by,
+    sum_equal,
+)
 from reticent.data.leaves import as_type
 from reticent.data.limits import LimitedLevels, beyond_limits
 from reticent.data.meaning import (
@@ -338,20 +351,24 @@ __all__ = [
     "people_of",
     "places_of",
     "positions",
+    "present",
     "read_frame",
     "read_recoding",
     "read_shapes",
     "real",
     "remainder_of",
+    "remember",
     "repeated_csv_blocks",
     "round_up",
     "rows_at_once",
     "shapes_json",
     "shown_meanings",
+    "sort_digits",
     "sort_equal",
     "sorted_values",
     "stand_in_order",
     "sum_by",
+    "sum_equal",
     "table_file",
     "texts_of",
     "to_plain",

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import first_rows, number, pack, sort_equal, sum_by
+from reticent.data.keys import first_rows, number, pack, sum_by, sum_equal
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.runs import starts_of
@@ -42,20 +42,13 @@ class Histograms:
         space = groups * size
         dtype = np.int32 if space < 2**31 else np.int64
         keys: Any = ids.astype(dtype)
-        keys = keys * dtype(size) + values.astype(dtype)
-        if space <= max(8 * len(keys), 1 << 16):
-            table = sum_by(keys, counts, space)
-            # numpy finds what is true many times faster than what is not zero.
-            distinct = np.flatnonzero(table != 0)
-            totals = table[distinct]
-        else:
-            order, starts = sort_equal(keys, space)
-            distinct = keys[order[starts]]
-            totals = np.diff(starts, append=len(keys)) if counts is None else np.add.reduceat(counts[order], starts)
-            distinct, totals = distinct[totals != 0], totals[totals != 0]
+        keys *= dtype(size)
+        np.add(keys, values, out=keys, casting="unsafe")
+        distinct, totals = sum_equal(keys, counts, space)
         owners = distinct // size if size else distinct
-        offsets = np.searchsorted(owners, np.arange(groups + 1))
-        return cls(offsets.astype(np.int64), (distinct - owners * size).astype(np.int32), totals)
+        offsets = np.zeros(groups + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owners, minlength=groups), out=offsets[1:])
+        return cls(offsets, (distinct - owners * size).astype(np.int32), totals)
 
     @classmethod
     def of_one_value(cls, sizes: NDArray[np.int64]) -> Histograms:
@@ -128,7 +121,7 @@ class Histograms:
     def merge(self, ids: Codes, groups: int) -> Histograms:
         """Histograms of merged groups: group ``g`` goes into ``ids[g]``."""
         size = int(self.values.max(initial=0)) + 1
-        return Histograms.from_cells(ids[self.owners], self.values, self.counts, groups, size)
+        return Histograms.from_cells(np.repeat(ids, self.distinct), self.values, self.counts, groups, size)
 
     def select(self, mask: NDArray[np.bool_]) -> Histograms:
         """Only the groups under ``mask``."""
@@ -373,6 +366,8 @@ class Groups:
 
     def merged(self, ids: Codes, groups: int) -> Groups:
         """Groups put together by number: group ``g`` goes into ``ids[g]``."""
+        if len(ids) == groups and np.array_equal(ids, np.arange(groups)):
+            return self
         return Groups(
             sum_by(ids, self.sizes, groups),
             self.histograms.merge(ids, groups),

@@ -308,10 +308,16 @@ class RegionColumn:
     of_group: Ids
     typical: pl.Series | None = None
 
-    def of_groups(self, groups: Ids, *, coded: bool = False) -> pl.Series:
+    def of_groups(self, groups: pl.Series, *, coded: bool = False) -> pl.Series:
         """What rows of some groups show; text may be ``coded``."""
-        chosen, places = (self.shown, self.of_group.take(groups)) if self.typical is None else (self.typical, groups)
-        return (_coded(chosen) if coded else chosen)[places]
+        chosen = self.shown if self.typical is None else self.typical
+        chosen = _coded(chosen) if coded else chosen
+        if self.typical is not None:
+            return chosen.gather(groups)
+        if len(groups) < len(self.of_group):
+            return chosen.gather(self.of_group.take(groups.to_numpy()))
+        # What each group shows takes less memory than the number of its cell, and is looked up faster.
+        return chosen.gather(self.of_group).gather(groups)
 
     def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
         """The leaf of every value, -1 where it is none, and the values as they are compared."""
@@ -404,7 +410,8 @@ class Regions(Recoding):
         return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        columns = [column.of_groups(groups, coded=coded) for column in self.columns]
+        wanted = pl.Series(groups, dtype=pl.UInt32)
+        columns = [column.of_groups(wanted, coded=coded) for column in self.columns]
         return pl.DataFrame(columns if self.numbered is None else [*columns, pl.Series(self.numbered, groups + 1)])
 
     def group_table(self) -> pl.DataFrame:
@@ -414,7 +421,10 @@ class Regions(Recoding):
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
         found = self.points_of(codes)
-        return np.where(found >= 0, self.group[found], -1)
+        group, nowhere = self.group[found], found < 0
+        if nowhere.any():
+            group[nowhere] = -1
+        return group
 
     def points_of(self, codes: Sequence[Codes]) -> Ids:
         """The point of every row, given its leaves; -1 where it is none of the table."""

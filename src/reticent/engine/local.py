@@ -39,6 +39,7 @@ from reticent.data import (
     number,
     pack,
     positions,
+    remember,
     sum_by,
 )
 from reticent.engine.recoding import recode_frame
@@ -81,10 +82,14 @@ class LocalEngine:
             histograms = Histograms.of_one_value(counted)
         else:
             histograms = Histograms.from_cells(points.ids[: table.rows], joint, times, len(counted), domain.size)
+        distinct = tuple(column.take(points.firsts) for column in codes)
+        if distinct:
+            # Whoever recodes these rows need not look for their points.
+            remember(distinct, codes, points)
         return FrequencySet(
             table.hierarchies,
             levels,
-            tuple(column.take(points.firsts) for column in codes),
+            distinct,
             counted,
             histograms,
             domain,

@@ -27,7 +27,9 @@ from reticent.data import (
     Rows,
     StreamRows,
     Table,
+    is_dense,
     pack,
+    present,
 )
 from reticent.randomness import Randomness
 
@@ -48,8 +50,10 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secr
     private: dict[str, Rows] = {}
     repeated = None if table.other or table.pseudonyms else _repeated(group, kept, *secrets(table))
     chosen, times = repeated if repeated is not None else (kept, None)
-    unchanged = [table.frame[name][chosen] for name in (*table.sensitive, *table.other)]
-    data = recoding.shown(group[chosen], coded=True).hstack(unchanged)
+    unchanged = [table.frame[name] for name in (*table.sensitive, *table.other)]
+    if len(chosen) < len(group):
+        group, unchanged = group[chosen], [each[chosen] for each in unchanged]
+    data = recoding.shown(group, coded=True).hstack(unchanged)
     if listed_columns(table) or table.pseudonyms:
         data, private = _pseudonymized(table, table.frame[kept], data, randomness)
     rows = CodedRows(data)
@@ -68,8 +72,13 @@ def _repeated(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """One of each kind of published row, and how many there are of it; None where most are the only ones of their kind."""
     groups = int(group.max(initial=-1)) + 1
-    columns = [group[kept]] if secret is None else [group[kept], secret[kept]]
-    found = Distinct(*pack(columns, [groups, secrets][: len(columns)], len(kept)))
+    columns = [group] if secret is None else [group, secret]
+    if len(kept) < len(group):
+        columns = [each[kept] for each in columns]
+    keys, space = pack(columns, [groups, secrets][: len(columns)], len(kept))
+    if is_dense(space, len(keys)) and 2 * np.count_nonzero(present(keys, space)) > len(kept):
+        return None
+    found = Distinct(keys, space)
     return None if 2 * len(found.sizes) > len(kept) else (kept[found.firsts], found.sizes)
 
 

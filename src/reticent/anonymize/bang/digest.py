@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from reticent.data import FrequencySet
 
 _LANES = 2
+# So many points at once stay in the cache.
+_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -36,19 +38,25 @@ class RowDigest:
 
 
 def _sum_of(units: FrequencySet, lane: int) -> int:
-    points = np.zeros(len(units), dtype=np.uint64)
-    for place, (hierarchy, codes) in enumerate(zip(units.hierarchies, units.codes, strict=True)):
-        points += _drawn(f"quasi {lane} {place}", hierarchy.size).take(codes)
-    points = _mixed(points)
+    quasi = [_drawn(f"quasi {lane} {place}", each.size) for place, each in enumerate(units.hierarchies)]
     values = np.zeros(units.domain.size, dtype=np.uint64)
     for place, column in enumerate(units.domain.columns):
         values += _drawn(f"sensitive {lane} {place}", column.size).take(units.domain.joint[:, place])
-    cells = units.histograms
-    rows = _mixed(points.take(cells.owners) + values.take(cells.values))
-    total = int((rows * cells.counts.astype(np.uint64)).sum(dtype=np.uint64))
-    for name, counts in units.extras.items():
-        people = _mixed(points + _drawn(f"count {lane} {name}", 1))
-        total += int((people * counts.astype(np.uint64)).sum(dtype=np.uint64))
+    further = [(_drawn(f"count {lane} {name}", 1), counts) for name, counts in units.extras.items()]
+    cells, total = units.histograms, 0
+    for start in range(0, len(units), _AT_ONCE):
+        stop = min(start + _AT_ONCE, len(units))
+        points = np.zeros(stop - start, dtype=np.uint64)
+        for words, codes in zip(quasi, units.codes, strict=True):
+            points += words.take(codes[start:stop])
+        points = _mixed(points)
+        first, last = cells.offsets[start], cells.offsets[stop]
+        rows = np.repeat(points, np.diff(cells.offsets[start : stop + 1]))
+        rows = _mixed(rows + values.take(cells.values[first:last]))
+        total += int((rows * cells.counts[first:last].astype(np.uint64)).sum(dtype=np.uint64))
+        for word, counts in further:
+            people = _mixed(points + word)
+            total += int((people * counts[start:stop].astype(np.uint64)).sum(dtype=np.uint64))
     return total % 2**64
 
 

@@ -18,6 +18,8 @@ from reticent.data import Codes
 
 # A block has 10 to 35 neighbours in tables of people.
 _MOST_BESIDE = 35
+# So many keys or regions at once stay in the cache.
+_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,10 @@ class BangDirectory:
         keys = space.keys(codes)
         order = order_of_keys(keys)
         leaves = KeyLeaves(space, minimum)
-        leaves.add(keys[:, order], sizes[order])
+        for start in range(0, len(order), _AT_ONCE):
+            mine = order[start : start + _AT_ONCE]
+            leaves.add(keys[:, mine], sizes[mine])
+        del keys
         directory, owner = cls.of_leaves(leaves)
         of_point = np.empty(len(order), dtype=np.int64)
         of_point[order] = np.repeat(owner, np.diff(leaves.first, append=len(order)))
@@ -141,7 +146,12 @@ class BangDirectory:
         loops.owners(walk, parent, many - 1, level, region, owner, encloser)
         tops: Ids = walk[level[walk] >= 0].astype(np.int64)
         levels = level[tops].astype(np.int64)
-        lows, highs = space.boxes(space.cells_of(keys[:, _key_under(tops, many)]), levels)
+        lows, highs = np.empty((2, len(space.axes), len(tops)), dtype=np.int64)
+        for start in range(0, len(tops), _AT_ONCE):
+            mine = slice(start, start + _AT_ONCE)
+            lows[:, mine], highs[:, mine] = space.boxes(
+                space.cells_of(keys[:, _key_under(tops[mine], many)]), levels[mine]
+            )
         found = KeyTrie(root, shared, left, right, region, level)
         return cls(space, lows, highs, levels, encloser, held[tops], found), owner
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -59,7 +59,7 @@ class BangIndex:
     def of(cls, method: Bang, minimum: int, units: FrequencySet, context: Context) -> BangIndex:
         """The index of counted points."""
         context.step("laying out columns")
-        space = GridSpace.of(units.hierarchies, method.scales, units.column_sizes)
+        space = GridSpace.of(units.hierarchies, method.scales, _rows_of_values(method, units))
         context.step("splitting regions")
         directory, region_of = BangDirectory.built(space, units.codes, persons_of(units), minimum)
         return cls(method, minimum, space, directory, units, region_of)
@@ -216,6 +216,13 @@ class BangIndex:
             return enough & ~local.failing(groups)
 
         return BangCut.of(self, dendrogram.standing(passes), k, guarded=True)
+
+
+def _rows_of_values(method: Bang, units: FrequencySet) -> Sequence[Ids]:
+    """The rows of every value of each column, if some scale asks for them; otherwise none are counted."""
+    if any(isinstance(scale, str) and scale == "quantile" for scale in method.scales.values()):
+        return units.column_sizes
+    return [np.zeros(each.size, dtype=np.int64) for each in units.hierarchies]
 
 
 def _quasi_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:

@@ -30,6 +30,7 @@ from reticent.data import (
     ValueType,
     at_places,
     places_of,
+    sort_digits,
     unused,
 )
 from reticent.errors import DataError, PolicyError
@@ -428,9 +429,15 @@ def _bit_lengths(numbers: Words) -> Ids:
 
 
 def order_of_keys(keys: Words) -> Ids:
-    """The order of keys, the first word first."""
-    found: Ids = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
-    return found.astype(np.int64)
+    """The order of keys, the first word first, equal ones as they stand."""
+    return sort_digits([_used_bits(word) for word in keys], keys.shape[1])[0]
+
+
+def _used_bits(words: Words) -> tuple[Words, int]:
+    """Words without the bits at both ends that none of them has, and how many bits are left."""
+    used = int(np.bitwise_or.reduce(words, initial=0))
+    spared = max((used & -used).bit_length() - 1, 0)
+    return words >> np.uint64(spared), used.bit_length() - spared if used else 0
 
 
 def sortable(keys: Words) -> NDArray[Any]:
