@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian import CuttingOrder, column_cells, order_of
+from reticent.anonymize.mondrian import CuttingOrder, order_of
 from reticent.data import (
     NULL_LABEL,
     OR_MISSING,
@@ -187,14 +187,7 @@ class RankAxis(ColumnAxis):
         return found
 
     def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
-        starts, stops = self._spans(ranges)
-        if not self.hierarchy.is_limited:
-            return self._cutting.runs(starts, stops)
-        lengths = stops - starts
-        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        leaves = self.order[np.repeat(starts, lengths) + within]
-        cells = column_cells(self.hierarchy, leaves, np.repeat(np.arange(len(ranges)), lengths), len(ranges), "ranges")
-        return list(cells.labels), list(cells.meanings), cells.of_group
+        return self._cutting.runs(*self._spans(ranges))
 
     def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
         starts, stops = self._spans(ranges)

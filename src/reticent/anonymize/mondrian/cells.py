@@ -30,6 +30,7 @@ from reticent.data import (
     Values,
     unused,
 )
+from reticent.runs import starts_of
 from reticent.utility import LeafSets
 
 _PAIRS_AT_ONCE = 1 << 22
@@ -105,7 +106,7 @@ def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Id
     of_group = [numbers.setdefault(raw[low:high], len(numbers)) for low, high in pairwise(ends)]
     sets = np.frombuffer(b"".join(numbers), dtype=members.dtype)
     lengths = np.fromiter(map(len, numbers), dtype=np.int64, count=len(numbers)) // members.itemsize
-    return sets.astype(np.int64), _starts(lengths), np.array(of_group, dtype=np.int64)
+    return sets.astype(np.int64), starts_of(lengths), np.array(of_group, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ class CuttingOrder:
         """
         lengths = cells.leaves.covered()
         labels, given = list(cells.labels), Counter[str]()
-        starts, places = _starts(lengths).tolist(), cells.leaves.starts.tolist()
+        starts, places = starts_of(lengths).tolist(), cells.leaves.starts.tolist()
         # The runs of a set are single places here, one after the other in the order of cutting.
         for cell in np.flatnonzero(lengths > 1).tolist():
             mine = places[starts[cell] : starts[cell + 1]]
@@ -233,7 +234,7 @@ class CuttingOrder:
         lengths = np.diff(offsets)
         missing = (lengths - (last - first + 1))[~exact]
         ends, spans = np.unique(np.stack([lowest, highest, missing], axis=1), axis=0, return_inverse=True)
-        apart = self.sets(places[np.repeat(exact, lengths)], _starts(lengths[exact]), of_group)
+        apart = self.sets(places[np.repeat(exact, lengths)], starts_of(lengths[exact]), of_group)
         labels, meanings = [], []
         for start, stop, miss in ends.tolist():
             between = Interval(self.values[start], self.values[stop], "both")
@@ -311,11 +312,6 @@ def _numbered(text: str, given: Counter[str]) -> str:
     """A text, with a number where it was given to others before."""
     given[text] += 1
     return text if given[text] == 1 else f"{text} #{given[text]}"
-
-
-def _starts(lengths: Ids) -> Ids:
-    """Where things of some lengths start that stand one after the other, and where the last ends."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
 
 
 def _told_apart(labels: list[str]) -> list[str]:
