@@ -130,7 +130,7 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
             mine |= digit[part].astype(np.uint64) >> np.uint64(below)
         mine <<= np.uint64(places)
         mine |= np.arange(part.start, part.stop, dtype=np.uint64)
-    words, last = rising(words), np.uint64((1 << places) - 1)
+    words, last = sorted_numbers(words), np.uint64((1 << places) - 1)
     order, fresh = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
     for part in portions(length):
         order[part] = words[part] & last
@@ -149,7 +149,7 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
     return order, np.flatnonzero(fresh)
 
 
-def rising(numbers: NDArray[Scalar]) -> NDArray[Scalar]:
+def sorted_numbers(numbers: NDArray[Scalar]) -> NDArray[Scalar]:
     """Numbers sorted, to be read only; polars takes a third of the time of numpy for it."""
     return pl.Series(numbers).sort(multithreaded=False).to_numpy() if len(numbers) > 1 else numbers
 
@@ -214,7 +214,7 @@ def sum_equal(
         distinct = np.flatnonzero(table != 0)
         return distinct, table[distinct].astype(np.int64)
     if counts is None:
-        ordered = rising(keys)
+        ordered = sorted_numbers(keys)
         starts = _starts(ordered)
         return ordered[starts], np.diff(starts, append=len(keys))
     bits = int(counts.max(initial=0)).bit_length()
@@ -224,7 +224,7 @@ def sum_equal(
         words: NDArray[Any] = keys.astype(word)
         words <<= word(bits)
         words |= counts.astype(word)
-        words = rising(words)
+        words = sorted_numbers(words)
         ordered, added = words >> word(bits), words & word((1 << bits) - 1)
         starts = _starts(ordered)
     else:
