@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.keys import mixed
 from reticent.data.table import Table
 from reticent.giving import MARK_BITS, MARKS_KEPT, Marks
 
@@ -89,13 +90,13 @@ def rows_marks(frame: pl.DataFrame, key: bytes) -> Marks | None:
         return None
     combined = np.zeros(frame.height, dtype=np.uint64)
     for place, name in enumerate(sorted(frame.columns)):
-        combined = _mixed(combined * np.uint64(0x9E3779B97F4A7C15) + _value_hashes(frame[name], place, key))
+        combined = mixed(combined * np.uint64(0x9E3779B97F4A7C15) + _value_hashes(frame[name], place, key))
     distinct, counts = np.unique(combined, return_counts=True)
     if len(distinct) < _FEWEST_ROWS:
         return None
     level, levels = _sampled(distinct)
     kept = levels >= level
-    hashes = _mixed(distinct[kept] + counts[kept].astype(np.uint64))
+    hashes = mixed(distinct[kept] + counts[kept].astype(np.uint64))
     return _marks("rows", level, levels[kept], hashes)
 
 
@@ -165,11 +166,3 @@ def _hashes(texts: Sequence[str], key: bytes) -> _Hashes:
         one.update(text.encode())
         digests.append(one.digest())
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
-
-
-def _mixed(values: _Hashes) -> _Hashes:
-    """Each value mixed so that near ones end far apart (the finalizer of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: _Hashes = values ^ (values >> np.uint64(31))
-    return mixed

@@ -22,7 +22,7 @@ from reticent.data import (
     sorted_values,
     table_file,
 )
-from reticent.errors import DataError
+from reticent.errors import DataError, first_line
 from reticent.files import read_blocks
 from reticent.release.manifest import Manifest
 
@@ -45,7 +45,7 @@ def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> 
     try:
         frame = table_file(Path(file).suffix.removeprefix(".")).read(content, schema, file)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise DataError(f"{file} cannot be read as the manifest describes it: {_first_line(error)}") from None
+        raise DataError(f"{file} cannot be read as the manifest describes it: {first_line(error)}") from None
     if frame.columns != list(table.columns):
         raise DataError(f"{file} has the columns {frame.columns}, but the manifest lists {list(table.columns)}.")
     for column, dtype in schema.items():
@@ -80,7 +80,3 @@ def labels_of(series: pl.Series, meanings: Mapping[str, Meaning]) -> list[str]:
     """The labels that occur in a published quasi column, sorted: its values as text, with the label of the missing value for that."""
     labels = set(sorted_values(series).cast(pl.String).to_list())
     return sorted({null_label(meanings), *labels - {None}} if None in labels else labels)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

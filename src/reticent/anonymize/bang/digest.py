@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import FrequencySet
+from reticent.data import FrequencySet, mixed
 
 _LANES = 2
 # So many points at once stay in the cache.
@@ -49,13 +49,13 @@ def _sum_of(units: FrequencySet, lane: int) -> int:
         points = np.zeros(stop - start, dtype=np.uint64)
         for words, codes in zip(quasi, units.codes, strict=True):
             points += words.take(codes[start:stop])
-        points = _mixed(points)
+        points = mixed(points)
         first, last = cells.offsets[start], cells.offsets[stop]
         rows = np.repeat(points, np.diff(cells.offsets[start : stop + 1]))
-        rows = _mixed(rows + values.take(cells.values[first:last]))
+        rows = mixed(rows + values.take(cells.values[first:last]))
         total += int((rows * cells.counts[first:last].astype(np.uint64)).sum(dtype=np.uint64))
         for word, counts in further:
-            people = _mixed(points + word)
+            people = mixed(points + word)
             total += int((people * counts[start:stop].astype(np.uint64)).sum(dtype=np.uint64))
     return total % 2**64
 
@@ -64,12 +64,4 @@ def _drawn(seed: str, size: int) -> NDArray[np.uint64]:
     """Pseudo-random words, the same for the same seed."""
     start = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big")
     step = np.uint64(0x9E3779B97F4A7C15)
-    return _mixed(np.uint64(start) + step * np.arange(1, size + 1, dtype=np.uint64))
-
-
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit of a word changes half of the bits of the result (the finalizer of SplitMix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return mixed
+    return mixed(np.uint64(start) + step * np.arange(1, size + 1, dtype=np.uint64))

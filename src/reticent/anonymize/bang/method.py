@@ -20,7 +20,7 @@ from reticent.data import Context, Draft, Kind, Table
 from reticent.definitions import Definition, of_groups
 from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
-from reticent.exact import whole
+from reticent.exact import one_of, whole
 
 _SMALLEST = 5
 Guard = Literal["quasi", "sensitive"]
@@ -71,12 +71,7 @@ class Bang:
         if self.minimum is not None:
             whole(self.minimum, "Bang: minimum", low=1)
         for name, known in (("order", ORDERS), ("guard", GUARDS), ("few", FEW)):
-            if getattr(self, name) not in known:
-                raise PolicyError(
-                    f"Bang: {name} must be one of {', '.join(known)}, but it is {getattr(self, name)!r}.",
-                    setting=(name,),
-                    value=getattr(self, name),
-                )
+            one_of(getattr(self, name), f"Bang: {name}", known)
         built = [name for name in ("minimum", "order", "scales") if getattr(self, name) != _USUAL[name]]
         if self.index is not None and built:
             raise PolicyError(

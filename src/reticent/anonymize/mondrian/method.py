@@ -22,8 +22,8 @@ from reticent.anonymize.typical import refused
 from reticent.data import Context, Draft, FrequencySet, Kind, Table
 from reticent.definitions import Definition, GroupDefinition, require_feasible
 from reticent.engine import count_table, engine_of
-from reticent.errors import Infeasible, PolicyError
-from reticent.exact import Number, exact
+from reticent.errors import Infeasible
+from reticent.exact import Number, exact, one_of
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,7 @@ class Mondrian:
             ("ties", ("keep", "divide")),
             ("values", ("sets", "ranges", "hierarchy", "typical")),
         ):
-            if getattr(self, name) not in known:
-                raise PolicyError(
-                    f"Mondrian: {name} must be one of {', '.join(known)}, but it is {getattr(self, name)!r}.",
-                    setting=(name,),
-                    value=getattr(self, name),
-                )
+            one_of(getattr(self, name), f"Mondrian: {name}", known)
         exact(self.suppression, "Mondrian: suppression", low=0, high=1)
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
