@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from json.encoder import encode_basestring
 from typing import Any
 
 import polars as pl
@@ -12,8 +10,6 @@ import polars as pl
 from reticent.data import ValueType, clock_text, real
 from reticent.documents import parse_json
 from reticent.errors import DataError
-
-_INDENT = "  "
 
 
 def settled(series: pl.Series) -> pl.Series:
@@ -34,41 +30,8 @@ def canonical(value: Any) -> bytes:
 
 
 def readable(value: Any) -> bytes:
-    """JSON as it is written to files: sorted keys (texts), two spaces, UTF-8, and only one way to write a value."""
-    parts: list[str] = []
-    _lay_out(value, "\n", parts)
-    parts.append("\n")
-    return "".join(parts).encode()
-
-
-def _lay_out(value: Any, margin: str, parts: list[str]) -> None:
-    """Append what ``json.dumps`` with an indent writes. It lays out in Python as well, a generator for each level, which takes twice as long."""
-    if isinstance(value, dict) and value:
-        inner = margin + _INDENT
-        before = "{" + inner
-        for key in sorted(value):
-            parts.append(f"{before}{encode_basestring(key)}: ")
-            item = value[key]
-            if type(item) is str:
-                parts.append(encode_basestring(item))
-            else:
-                _lay_out(item, inner, parts)
-            before = "," + inner
-        parts.append(margin + "}")
-    elif isinstance(value, list | tuple) and value:
-        inner = margin + _INDENT
-        before = "[" + inner
-        for item in value:
-            parts.append(before)
-            if type(item) is str:
-                parts.append(encode_basestring(item))
-            else:
-                _lay_out(item, inner, parts)
-            before = "," + inner
-        parts.append(margin + "]")
-    else:
-        plain = type(value) is int or (type(value) is float and math.isfinite(value))
-        parts.append(repr(value) if plain else json.dumps(value, ensure_ascii=False, allow_nan=False))
+    """JSON as it is written to files: sorted keys, two spaces, UTF-8, and only one way to write a value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False).encode() + b"\n"
 
 
 def parsed(content: bytes, name: str) -> dict[str, Any]:
