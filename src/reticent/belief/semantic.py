@@ -87,10 +87,12 @@ class RandomSetting:
     def views(self) -> tuple[PossibleView, ...]:
         """One view an output."""
         place_of = {database: place for place, database in enumerate(self.possible)}
-        return tuple(
-            PossibleView(name, lambda database, listed=listed: Fraction(listed[place_of[database]]))  # type: ignore[misc]
-            for name, listed in self.chances.items()
-        )
+
+        def chance_of(output: str) -> Callable[[Database], Fraction]:
+            listed = self.chances[output]
+            return lambda database: Fraction(listed[place_of[database]])
+
+        return tuple(PossibleView(name, chance_of(name)) for name in self.chances)
 
     def between(self, first: Database, second: Database) -> SemanticAdversary:
         """Somebody who knows that it is one of two databases, and finds both equally likely."""
