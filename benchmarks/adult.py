@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reticent.data import Hierarchy
+from reticent.table import Hierarchy
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

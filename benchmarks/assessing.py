@@ -15,8 +15,6 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.measuring import Row, best_of, group_by_floor, in_turn, report
-from reticent._names import load
-from reticent.data import Hierarchy, Table
 from reticent.definitions import (
     AlphaKAnonymity,
     AverageRisk,
@@ -46,9 +44,11 @@ from reticent.definitions import (
     WorstCaseKnowledge,
     XYPrivacy,
 )
-from reticent.definitions.base import All, Assessment, Definition
 from reticent.definitions.catalogue import names
+from reticent.definitions.definition import All, Assessment, Definition
 from reticent.engine import count_table
+from reticent.registry import load
+from reticent.table import Hierarchy, Table
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class")

@@ -22,7 +22,7 @@ import polars as pl
 from benchmarks.measuring import Row, report
 from reticent.audit.service import AuditService
 from reticent.ledger import AuditVerdict, Ledger
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 
 PEOPLE, ANSWERED, MEASURED = 100_000, 2_000, 200
 ADDED = 0.010

@@ -16,10 +16,11 @@ from benchmarks.adult import SHARED
 from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
 from benchmarks.reproduce_banga import customers
 from benchmarks.search import Data, adult, cps, ihis, ten_million
-from reticent.anonymize import Bang, Lattice, Mondrian
-from reticent.anonymize.bang import BangCut, BangIndex
-from reticent.data import Context
+from reticent.base.context import Context
 from reticent.definitions import KAnonymity
+from reticent.methods.bang import Bang, BangCut, BangIndex
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
 
 FILES = {
     "Adult 30,162 x 8": adult,

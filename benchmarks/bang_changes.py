@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks.measuring import RESULTS
-from reticent.anonymize import Bang
-from reticent.data import Table
+from reticent.methods.bang import Bang
+from reticent.table import Table
 
 Found = TypeVar("Found")
 _ROWS = 1_000_000

@@ -15,9 +15,10 @@ import polars as pl
 
 from benchmarks.big import write_rows
 from benchmarks.measuring import RESULTS, alone
-from reticent.anonymize.bang import Bang
-from reticent.data import Context, Table
+from reticent.base.context import Context
+from reticent.methods.bang import Bang
 from reticent.policy import Policy
+from reticent.table import Table
 
 ROWS = 50_000_000
 _CENTRES, _AT_ONCE = 200, 1_000_000

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.search import SHARED, adult
+from benchmarks.adult import SHARED
+from benchmarks.search import adult
 
 _MOST_IN_MEMORY = 10_000_000
 _POLICY = """

@@ -14,8 +14,6 @@ import polars as pl
 
 from benchmarks.adult import complete_rows, quasi
 from benchmarks.measuring import Row, group_by_floor, in_turn, report
-from reticent.anonymize import Anatomy, Angelization, Mondrian
-from reticent.data import Table
 from reticent.definitions import (
     DistinctLDiversity,
     GroupDefinition,
@@ -23,7 +21,10 @@ from reticent.definitions import (
     ProbabilisticLDiversity,
     WorstCaseKnowledge,
 )
+from reticent.methods.anatomy import Anatomy, Angelization
+from reticent.methods.mondrian import Mondrian
 from reticent.release import Release, publish
+from reticent.table import Table
 
 QUESTIONS = 300
 ROWS = 1_000_000

@@ -9,8 +9,10 @@ from typing import Any
 
 from benchmarks.measuring import Row, alone, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, ihis
-from reticent.anonymize import Cellular, Gather, Lattice, Mondrian
 from reticent.definitions import DistinctLDiversity, GroupDefinition, KAnonymity
+from reticent.methods.clusters import Cellular, Gather
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
 from reticent.release import publish, verify
 
 _BOTH = KAnonymity(5) & DistinctLDiversity(3)

@@ -14,9 +14,9 @@ from faker import Faker
 
 from benchmarks.adult import SHARED
 from benchmarks.first_hour import FILES
-from reticent.data import Source
+from reticent.io import Source
 from reticent.propose import propose
-from reticent.propose.patterns import full_names, hidden_identifier, identifying_pattern
+from reticent.propose.identifier_patterns import full_names, hidden_identifier, identifying_pattern
 
 LANGUAGES = [
     "en_US",

@@ -22,9 +22,10 @@ def main(rows: str = "10000000") -> None:
     import duckdb
 
     import reticent as rt
-    from reticent.data import Context, table_file
+    from reticent.base.context import Context
     from reticent.engine import count_table, engine_of
     from reticent.engine.local import LocalEngine
+    from reticent.table import table_file
 
     data = adult()
     names = [*data.quasi, "occupation"]

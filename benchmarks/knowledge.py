@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import SHARED
 from benchmarks.measuring import Row, best_of, report
 from benchmarks.reproduce_knowledge import adult
-from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
-from reticent.knowledge import curve
-from reticent.knowledge.search import Rollup
-from reticent.worst_case import Buckets
+from reticent.core import Groups, Histograms, SensitiveDomain
+from reticent.knowledge.bucketization_search import Rollup
+from reticent.table import SensitiveColumn
+from reticent.worst_case import Buckets, curve
 
 GROUPS, VALUES, FACTS = 1_000_000, 14, 12
 ADULT_SECONDS = 0.5

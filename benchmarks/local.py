@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, ihis, ten_million
-from reticent.anonymize import Mondrian
-from reticent.anonymize.mondrian.judging import CutJudge
-from reticent.anonymize.mondrian.partition import Partition
-from reticent.data import Groups, Hierarchy
+from reticent.core import Groups
 from reticent.definitions import (
     Assessment,
     DeltaDisclosure,
@@ -25,6 +22,10 @@ from reticent.definitions import (
     WorstCaseKnowledge,
 )
 from reticent.engine import count_table
+from reticent.methods.mondrian import Mondrian
+from reticent.methods.mondrian.allowed_cuts import CutJudge
+from reticent.methods.mondrian.partition import Partition
+from reticent.table import Hierarchy
 
 
 @dataclass(frozen=True)

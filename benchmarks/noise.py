@@ -14,7 +14,7 @@ from benchmarks.measuring import best_of
 from reticent.noise import JointAnswer, JointTask, run_local
 from reticent.noise import field as gf
 from reticent.noise.circuits import CoinTree, products_of_comparison
-from reticent.noise.sharing import Dealing, share_polynomials
+from reticent.noise.secret_sharing import DealerSide, share_polynomials
 
 HEADS = ("run", "sharings", "MB", "rounds", "connecting", "computing", "whole", "processor", "target")
 
@@ -63,7 +63,7 @@ def _row(name: str, answer: JointAnswer, began: float, cells: int | None, target
 def _dealing() -> None:
     """What dealing one value costs the dealer at n = 7 (3.7: 0.14 ms in pure Python)."""
     polynomials = share_polynomials(gf.drawn_bits(100_000), 2)
-    seconds, _ = best_of(3, lambda: Dealing.of(polynomials).messages(7))
+    seconds, _ = best_of(3, lambda: DealerSide.of(polynomials).messages(7))
     print(f"\nDealing one value at n = 7: {seconds / 100_000 * 1e6:.2f} microseconds of {100_000:,} at once.")
 
 

@@ -9,7 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.search import SHARED, adult
+from benchmarks.adult import SHARED
+from benchmarks.search import adult
 
 _POLICY = """
 [data]

@@ -14,12 +14,13 @@ from typing import Any
 import polars as pl
 
 from benchmarks.adult import SHARED
-from reticent.anonymize import Lattice, Mondrian
-from reticent.data import Table
 from reticent.definitions import KAnonymity
 from reticent.errors import ReticentError
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
 from reticent.policy import inspect
 from reticent.release import Release, publish
+from reticent.table import Table
 
 FILES = (
     "adult/adult.csv.gz",
@@ -87,7 +88,7 @@ def _written(value: Any) -> str:
 
 def measured(table: Table, release: Release, asked: Sequence[str]) -> list[tuple[bool, bool, float]]:
     """For each question that is open: whether the bounds and the model's interval hold the truth, and the error as a share of the truth."""
-    from reticent.data.predicate import Condition
+    from reticent.conditions import Condition
 
     found = []
     for text in asked:

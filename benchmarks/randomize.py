@@ -14,12 +14,12 @@ from typing import Any
 
 from benchmarks.measuring import Row, best_of, report
 from benchmarks.reproduce_alpha_beta import COLUMNS, adult, adult_domain
-from reticent.randomize import View, marginals, plan, publish
+from reticent.methods.randomize import View, marginals, plan, publish
 
 _STREAMED = """
 import sys
 import numpy as np, polars as pl
-from reticent.randomize import plan, publish_to
+from reticent.methods.randomize import plan, publish_to
 generator = np.random.default_rng(0)
 frame = pl.DataFrame({f"c{i}": generator.integers(0, 100, 1_000_000) for i in range(6)}).unique()
 made = plan(n=1_000_000, domain={f"c{i}": range(100) for i in range(6)}, k=25, gamma="1/5")

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from benchmarks.adult import SHARED
-from reticent.randomize import (
+from reticent.methods.randomize import (
     FrappPlan,
     Plan,
     View,
@@ -32,11 +32,11 @@ from reticent.randomize import (
     perturb,
     plan,
 )
-from reticent.randomize.bounds import MEAN_DISTANCE
-from reticent.randomize.domain import Keys
-from reticent.randomize.draws import Draws
-from reticent.randomize.keys import distinct, in_order
-from reticent.randomize.sampling import ListedKeys, sample
+from reticent.methods.randomize.bounds import MEAN_DISTANCE
+from reticent.methods.randomize.domain import Keys
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.sampler import ListedKeys, sample
+from reticent.methods.randomize.tuple_sets import distinct, in_order
 
 COLUMNS = (
     *("age", "workclass", "education", "marital-status", "occupation"),

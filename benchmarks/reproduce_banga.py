@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 import reticent as rt
 from benchmarks import adult
 from benchmarks.search import ihis
-from reticent.anonymize.bang import BangCut
-from reticent.charts import ChartAxis, ChartLine, line_chart
-from reticent.data import Hierarchy
+from reticent.base.charts import ChartAxis, ChartLine, line_chart
 from reticent.engine import count_table
+from reticent.methods.bang import BangCut
+from reticent.table import Hierarchy
 from reticent.utility import Workload, WorkloadError, kl, workload_error
 from reticent.utility.workload import actual_counts
 
@@ -248,7 +248,7 @@ def timed() -> None:
 
 
 def _tree(table: rt.Table) -> None:
-    from reticent.anonymize.rtree.method import tree_leaves
+    from reticent.baselines.rtree.method import tree_leaves
 
     tree_leaves(count_table(table), 5)
 

@@ -17,11 +17,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adult import SHARED, complete_rows
-from reticent.charts import ChartAxis, ChartLine, line_chart, png
-from reticent.data import FrequencySet, Groups, Hierarchy, Table
+from reticent.base.charts import ChartAxis, ChartLine, line_chart, png
+from reticent.core import FrequencySet, Groups
 from reticent.engine import count_table
-from reticent.knowledge import certainty_point, curve, negation_curve
-from reticent.knowledge.search import (
+from reticent.knowledge.bucketization_search import (
     Audit,
     Rollup,
     all_minimal,
@@ -29,6 +28,8 @@ from reticent.knowledge.search import (
     descend,
     lowest_on_chain,
 )
+from reticent.table import Hierarchy, Table
+from reticent.worst_case import certainty_point, curve, negation_curve
 
 MARITAL = {
     "Married": ["Married-civ-spouse", "Married-AF-spouse", "Married-spouse-absent"],
@@ -207,7 +208,7 @@ def _least_entropy(groups: Groups) -> float:
 
 
 def _draw_figure_5(folder: Path, known: Sequence[Fraction], negated: Sequence[Fraction]) -> None:
-    from reticent.knowledge.chart import save_chart
+    from reticent.knowledge.disclosure_curves import save_chart
 
     for kind in ("svg", "png"):
         save_chart(folder / f"figure5.{kind}", known, negated, title="Adult, age in 20-year intervals (Figure 5)")

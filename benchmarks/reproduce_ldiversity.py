@@ -14,9 +14,9 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adult import SHARED, complete_rows, quasi
-from reticent.anonymize import Search, search
-from reticent.data import Table
 from reticent.definitions import EntropyLDiversity, KAnonymity, RecursiveLDiversity, homogeneity_audit
+from reticent.methods.lattice import Search, search
+from reticent.table import Table
 
 # k: tables, then (affected tables, average groups, average rows) at 100 % and at 95 %.
 E1_AS_PUBLISHED = {

@@ -27,9 +27,9 @@ from scipy.special import gammaln, logsumexp
 
 import reticent as rt
 from benchmarks.adult import SHARED
-from reticent.randomness import Randomness
-from reticent.synthesize.dropping import draw_dropped
-from reticent.synthesize.urn import Pools, draw_urns
+from reticent.base.randomness import Randomness
+from reticent.methods.synthesize.domain_reduction import draw_dropped
+from reticent.methods.synthesize.urn import Pools, draw_urns
 from reticent.utility.flows import DistanceBin, Flows, GeoPoints, distances_by_size, total_variation
 
 FOLDER = SHARED / "od"
@@ -94,7 +94,7 @@ def _codes(series: pl.Series, listed: pl.Series) -> Ints:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Summarizer:
     """Synthetic flows, with the share of rows that repeat real ones, and the seconds of plan and draw."""
 
     flows: Flows
@@ -103,7 +103,7 @@ class Drawing:
     draw_seconds: float
 
 
-def synthesize(flows: Flows, epsilon: str, mode: str, keep: str | None = None, insecure_seed: int = SEED) -> Drawing:
+def synthesize(flows: Flows, epsilon: str, mode: str, keep: str | None = None, insecure_seed: int = SEED) -> Summarizer:
     """One draw of the synthesizer: groups by their sizes, uniform noise over all values; with ``keep`` values of nobody stay with this probability."""
     sizes = np.bincount(flows.group, weights=flows.times, minlength=flows.groups).astype(np.int64)
     begun = time.perf_counter()
@@ -118,7 +118,7 @@ def synthesize(flows: Flows, epsilon: str, mode: str, keep: str | None = None, i
     else:
         codes = draw_dropped(pools, alphas, sizes, plan.prior, words)
     drawn = time.perf_counter()
-    return Drawing(_flows(flows, sizes, codes), plan.real_share, planned - begun, drawn - planned)
+    return Summarizer(_flows(flows, sizes, codes), plan.real_share, planned - begun, drawn - planned)
 
 
 def _flows(like: Flows, sizes: Ints, codes: Ints) -> Flows:
@@ -126,7 +126,7 @@ def _flows(like: Flows, sizes: Ints, codes: Ints) -> Flows:
     return Flows(groups, codes, ones, like.groups, like.values).merged(None, None)
 
 
-def safely_shrunk(jobs: Commuters, epsilon: float, seed: int = SEED) -> tuple[Drawing, float, float]:
+def safely_shrunk(jobs: Commuters, epsilon: float, seed: int = SEED) -> tuple[Summarizer, float, float]:
     """Domain dropping in its safe variant (R-SY-17, R-SY-18), with keep-probabilities that fall with distance; also the final epsilon and the mean keep-probability.
 
     The keep-probability of a block is public: a log-normal law of distances fitted to published quantiles, floored at 0.0378 as in the thesis. Draws are made in
@@ -168,7 +168,7 @@ def safely_shrunk(jobs: Commuters, epsilon: float, seed: int = SEED) -> tuple[Dr
         kept_share += float(keep.mean()) / flows.groups
         real += n * n / (n + noise)
         charge = max(charge, math.log(1 / keep.min()) + math.ceil(alpha) * math.log(2))
-    drawing = Drawing(
+    drawing = Summarizer(
         _flows(flows, sizes, np.array(codes)), real / flows.rows, planned, time.perf_counter() - begun - planned
     )
     return drawing, epsilon + charge, kept_share
@@ -257,7 +257,7 @@ def at_blocks() -> None:
     """Experiment E5 at the level of blocks, and what is left of it after coarsening the output to tracts."""
     jobs = Commuters.read()
     true_tracts = jobs.in_tracts(jobs.flows)
-    made: list[tuple[str, Drawing]] = []
+    made: list[tuple[str, Summarizer]] = []
     for epsilon in EPSILONS:
         made += [
             (f"{mode}, epsilon {epsilon}", synthesize(jobs.flows, epsilon, mode))

@@ -19,7 +19,7 @@ import polars as pl
 
 import reticent as rt
 from benchmarks.republish import QUASI, SIZES, ChangingTable, history_of
-from reticent.republish import PublishedSeries, SeriesRelease
+from reticent.methods.series import PublishedSeries, SeriesRelease
 
 RELEASES = 20
 PUBLISHERS: dict[str, dict[str, Any]] = {

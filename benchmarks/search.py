@@ -11,8 +11,6 @@ import polars as pl
 
 from benchmarks.adult import SHARED
 from benchmarks.measuring import Row, best_of, group_by_floor, report
-from reticent.anonymize import search
-from reticent.data import Hierarchy, Table
 from reticent.definitions import (
     Definition,
     DistinctLDiversity,
@@ -21,6 +19,8 @@ from reticent.definitions import (
     RecursiveLDiversity,
     TCloseness,
 )
+from reticent.methods.lattice import search
+from reticent.table import Hierarchy, Table
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import polars as pl
 
 import reticent as rt
 from benchmarks.measuring import Row, group_by_floor, report
-from reticent.republish import EventKind, PublishedSeries, SeriesRelease
+from reticent.methods.series import EventKind, PublishedSeries, SeriesRelease
 
 M, BLOCKS = 4, 12
 QUASI = ("age", "place", "sex")

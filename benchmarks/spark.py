@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks.big import SHARED, run, write_rows
+from benchmarks.adult import SHARED
+from benchmarks.big import run, write_rows
 from benchmarks.search import adult
 
 _ROWS_IN_PART = 1_000_000

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from benchmarks.measuring import Row, alone, best_of, group_by_floor, in_turn, report
 from benchmarks.search import Data, adult, ihis
-from reticent.anonymize import Lattice, Mondrian, Suppress
-from reticent.anonymize.suppress import SuppressionFit
-from reticent.data import Hierarchy
 from reticent.definitions import DistinctLDiversity, GroupDefinition, KAnonymity, TCloseness
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.methods.suppress import Suppress, SuppressionFit
+from reticent.table import Hierarchy
 
 SDCMICRO = 17_916
 """What sdcMicro stars on Adult, in 355 s, under the wildcard reading, which is not k-anonymity."""

@@ -27,7 +27,7 @@ _AT_ONCE = 1_000_000
 _FRESH = """
 import json, sys, time
 import reticent as rt
-from reticent.data import Context
+from reticent.base.context import Context
 source, domain, groups, place, epsilon = sys.argv[1:6]
 stages, began = {}, time.perf_counter()
 def listen(event):

@@ -7,9 +7,9 @@ import pickle
 import pytest
 
 from reticent import errors
-from reticent.data.predicate import ConditionError
+from reticent.base.exact import exact, whole
+from reticent.conditions import ConditionError
 from reticent.errors import Cancelled, DataError, PolicyError, ReticentError
-from reticent.exact import exact, whole
 
 TREE = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ReticentError)]
 

@@ -59,7 +59,7 @@ def test_the_recipes_name_files_and_lists_that_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     for place in re.findall(r"`((?:src|tests|docs)/[\w/.]+)`", text):
         assert (ROOT / place).exists(), place
-    names = (ROOT / "src" / "reticent" / "_names.py").read_text("utf-8")
+    names = (ROOT / "src" / "reticent" / "registry.py").read_text("utf-8")
     for listed in ("DEFINITIONS", "METHODS", "FORMATS", "ENGINES"):
         assert f"`{listed}`" in text
         assert f"{listed}: dict" in names

@@ -17,13 +17,13 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Context
+from reticent.base.context import Context
+from reticent.base.randomness import Randomness
 from reticent.definitions import definition_from, judge
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import Ledger
 from reticent.policy import Policy
-from reticent.randomness import Randomness
-from reticent.release import open_public, seen_of
+from reticent.release import adversary_view_of, open_public
 from tests.cli.test_catalogue import EXAMPLES
 from tests.seams import jobs
 from tests.seams.counting_engine import CALLS, elsewhere
@@ -128,7 +128,7 @@ def test_a_mechanism_goes_the_whole_way(tmp_path):
     walked = walk(people(), OnePersonRatio(2), noisy(), tmp_path, other=people(rows(HALF)))
     assert walked.release.format == "noisy histogram"
     assert open_public(walked.folder).frame.columns == ["illness", "noisy_count"]
-    assert seen_of(walked.folder).groups is None
+    assert adversary_view_of(walked.folder).groups is None
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_publish_refuses_what_was_not_shown_right(definition):
 
 
 def test_a_person_who_fits_several_kinds_is_not_placed():
-    from reticent.data import NOWHERE, SEVERAL
+    from reticent.core import NOWHERE, SEVERAL
 
     frame = pl.DataFrame(
         {
@@ -286,7 +286,7 @@ def test_a_person_who_fits_several_kinds_is_not_placed():
         }
     )
     table = rt.Table(frame, quasi=["age", "town"], sensitive="illness")
-    seen = seen_of(rt.publish(table, rt.KAnonymity(3), Starred(3, "age")))
+    seen = adversary_view_of(rt.publish(table, rt.KAnonymity(3), Starred(3, "age")))
     places = seen.place(pl.DataFrame({"age": ["30", "99", "50"], "town": ["Aix", "Aix", "Apt"]}))
     found = [int(each) for each in (places[0] if isinstance(places, tuple) else places)]
     assert found[0] == SEVERAL
@@ -301,7 +301,7 @@ def test_a_person_who_fits_several_kinds_is_not_placed():
 def test_shapes_go_the_whole_way(method, tmp_path):
     table = jobs.tall(rows())
     walked = walk(table, rt.KAnonymity(5), method, tmp_path, other=jobs.tall(rows(200)), people=table.held.frame())
-    assert len(seen_of(walked.folder).shapes) == len(walked.release.groups)
+    assert len(adversary_view_of(walked.folder).shapes) == len(walked.release.groups)
 
 
 # An engine.

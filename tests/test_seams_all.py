@@ -27,16 +27,18 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent as rt
-from reticent._names import DEFINITIONS, FORMATS, METHODS, load
+from reticent.base.context import Context, Event
 from reticent.cli.app import app
-from reticent.data import Context, Event, Meaning, read_recoding
+from reticent.core import read_recoding
 from reticent.definitions import Definition, definition_from
 from reticent.errors import Cancelled, LedgerError, PolicyError, ReticentError
 from reticent.ledger import Ledger
 from reticent.policy import Policy, publish_policy
 from reticent.propose import diversity_audits, exposures, risk_views
-from reticent.release import generate_keys, open_public, seen_of
+from reticent.registry import DEFINITIONS, FORMATS, METHODS, load
+from reticent.release import adversary_view_of, generate_keys, open_public
 from reticent.report import write_report, write_stewards_report
+from reticent.table import Meaning
 from tests.cli.test_catalogue import EXAMPLES as DEFINITION_EXAMPLES
 from tests.sampling import first, spread
 from tests.seams.attackers import every_adversary
@@ -155,7 +157,7 @@ def test_a_report_is_written_of_every_kind(job, releases, tmp_path):
 @every_job
 def test_draft_release_and_folder_show_the_same(job, releases):
     release, folder = releases(job)
-    shown = [seen_of(target) for target in (release, release.public, folder, str(folder))]
+    shown = [adversary_view_of(target) for target in (release, release.public, folder, str(folder))]
     first = shown[0]
     for seen in shown:
         assert [each.name for each in seen.columns] == [each.name for each in first.columns]
@@ -166,25 +168,25 @@ def test_draft_release_and_folder_show_the_same(job, releases):
     drafted, recoding = job.method.draft(job.table(), job.definition, Context()), release.private.recoding
     if not release.private.evidence.groups:
         with pytest.raises(PolicyError, match="seen once it is published"):
-            seen_of(drafted)
+            adversary_view_of(drafted)
         return
     assert all(seen.looks() == first.looks() for seen in shown)
     # Who goes where may be drawn; how many look how may not.
-    assert seen_of(drafted).sizes.sum() == first.sizes.sum()
+    assert adversary_view_of(drafted).sizes.sum() == first.sizes.sum()
     drawn = release.format in ("series", "batch-series") or (
         recoding is not None and recoding.kind in ("allocation", "coupled", "dealt")
     )
     if not drawn:
-        assert seen_of(drafted).looks() == first.looks()
+        assert adversary_view_of(drafted).looks() == first.looks()
     if recoding is not None and recoding.kind == "levels" and not recoding.exact and not release.private.suppressed:
-        assert seen_of(job.table(), recoding.levels).looks() == first.looks()
+        assert adversary_view_of(job.table(), recoding.levels).looks() == first.looks()
 
 
 @every_job
 def test_a_release_shows_rows_of_its_table_and_nobody_else(job, releases):
     """Everybody who is published fits the group that they are in: the table's own rows cover the groups as often as these are large."""
     release, _ = releases(job)
-    seen, table = seen_of(release), job.table()
+    seen, table = adversary_view_of(release), job.table()
     if seen.groups is None:
         return
     place = seen.place(table.held.frame() if not table.streamed else rows())
@@ -444,7 +446,7 @@ def test_a_claim_that_the_deadline_leaves_no_time_for_is_not_rechecked(releases)
 
 def test_no_deadline_keeps_publish_from_judging_what_the_files_show(monkeypatch):
     """A table whose public side fails is not published, however late it is."""
-    monkeypatch.setattr("reticent.release.publishing._judge_draft", lambda *_: None)
+    monkeypatch.setattr("reticent.release.publication._judge_draft", lambda *_: None)
     with pytest.raises(PolicyError, match="does not keep what it promises"):
         rt.publish(people(dataset=None), rt.KAnonymity(61), _Careless(), context=Context(deadline=0.0))
 
@@ -659,7 +661,7 @@ def test_any_change_of_a_public_file_is_found_with_the_key(job, tmp_path):
             found = rt.verify([damaged] if job.series else damaged, key=keys.public)
             assert not found.holds, (path.name, how)
             assert found.failures, (path.name, how)
-            for look in (open_public, seen_of, rt.attack.attack):
+            for look in (open_public, adversary_view_of, rt.attack.attack):
                 with suppress(ReticentError):
                     look(damaged)
             shutil.rmtree(damaged)

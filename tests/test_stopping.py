@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.base.context import Context
 from reticent.belief import beliefs_of
-from reticent.data import Context, Hierarchy, Table
 from reticent.errors import Cancelled
-from reticent.views.checking import Checker, prepare
+from reticent.table import Hierarchy, Table
+from reticent.views.checker import Checker, prepare
 from reticent.views.matrix import Matrix
 
 PEOPLE = pl.DataFrame(

@@ -12,7 +12,7 @@ import pytest
 import reticent as rt
 from reticent.audit.service import AuditService
 from reticent.policy import Policy, publish_policy
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 from tests.audit_service.conftest import PEOPLE, POLICY
 from tests.seams.jobs import rows
 from tests.tracing import SOURCE, first_calls

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from reticent.errors import ReticentError
+from reticent.methods.counts.deployment import PartyConfig
 from reticent.noise import run_party
-from reticent.noise.deploying import PartyConfig
 
 if __name__ == "__main__":
     config = PartyConfig.read(sys.argv[1])

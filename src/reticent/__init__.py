@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from reticent._names import PUBLIC, ROOMS
+from reticent.registry import PUBLIC, ROOMS
 
 __version__ = "0.5.0"
 
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC:
         return getattr(import_module(PUBLIC[name]), name)
     if name in ROOMS:
-        return import_module(f"reticent.{name}")
+        return import_module(ROOMS[name])
     raise AttributeError(f"module 'reticent' has no attribute {name!r}")
 
 

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import Context
+from reticent.base.context import Context
+from reticent.base.randomness import Randomness
 from reticent.errors import Infeasible
-from reticent.randomness import Randomness
-from reticent.republish.assigning import Shuffler
-from reticent.republish.binding import Snapshot, bind, gone_after
-from reticent.republish.placing import PublishingRules, place
-from reticent.republish.series import SeriesRelease
-from reticent.republish.signatures import flat_rows
-from reticent.republish.state import HistoryState, PersonMarks
+from reticent.methods.series.assignment import PublishingRules, place
+from reticent.methods.series.diff import Snapshot, bind, gone_after
+from reticent.methods.series.group_formation import Shuffler
+from reticent.methods.series.series import SeriesRelease
+from reticent.methods.series.signatures import flat_rows
+from reticent.methods.series.state import HistoryState, PersonMarks
 
 MARKS = PersonMarks(b"1" * 32)
 PLACES = {"p0": 0.0, "p1": 0.1, "p2": 0.5, "p3": 0.6, "p4": 0.9, "p5": 1.0}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from reticent.republish import EventKind, PublishedSeries, SeriesRelease
+from reticent.methods.series import EventKind, PublishedSeries, SeriesRelease
 
 
 def release_of(

@@ -8,14 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Context, Table
+from reticent.base.context import Context
+from reticent.base.disclosures import SeriesState, alone
+from reticent.base.randomness import Randomness
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import Infeasible
-from reticent.giving import SeriesState, alone
-from reticent.randomness import Randomness
-from reticent.republish import MInvariance, PublishedSeries, Republish, SeriesRelease, TauSafety
-from reticent.republish.method import SeriesPlace
-from reticent.republish.state import HistoryState, PersonMarks
+from reticent.methods.series import MInvariance, PublishedSeries, Republish, SeriesRelease, TauSafety
+from reticent.methods.series.method import SeriesPosition
+from reticent.methods.series.state import HistoryState, PersonMarks
+from reticent.table import Table
 
 QUASI = ("age", "place")
 
@@ -46,7 +47,7 @@ class MemoryPublisher:
         if k:
             definition = definition & KAnonymity(k)
         before = self.states[-1] if self.states else None
-        place = SeriesPlace(before, None, PersonMarks(b"0" * 32), keep, alone)
+        place = SeriesPosition(before, None, PersonMarks(b"0" * 32), keep, alone)
         table = Table(
             frame, quasi=dict.fromkeys(QUASI), sensitive="illness", identifiers=["id"], key="id", dataset="memory"
         )

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.anonymize import Lattice, Mondrian
 from reticent.attack import (
     Adversary,
     Exclusion,
@@ -26,7 +25,6 @@ from reticent.attack import (
     attack,
     hold_out,
 )
-from reticent.data import Hierarchy, Table
 from reticent.definitions import (
     BetaLikeness,
     CategoryDiversity,
@@ -38,8 +36,11 @@ from reticent.definitions import (
     TCloseness,
 )
 from reticent.definitions.mechanisms import BoundedBelief
-from reticent.randomize import AlphaBeta
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.methods.randomize import AlphaBeta
 from reticent.release import publish
+from reticent.table import Hierarchy, Table
 
 METHODS: dict[str, Any] = {"lattice": Lattice(suppression="0.05"), "mondrian": Mondrian()}
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country"]

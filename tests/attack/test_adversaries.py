@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Lattice, Mondrian
 from reticent.attack import (
     Adversary,
     Exclusion,
@@ -29,8 +28,7 @@ from reticent.attack import (
     attack,
     compare,
 )
-from reticent.data import Hierarchy, Seen, Table
-from reticent.data.meaning import Value
+from reticent.core import AdversaryView
 from reticent.definitions import (
     BetaLikeness,
     CategoryDiversity,
@@ -44,7 +42,11 @@ from reticent.definitions import (
 )
 from reticent.demo import hospital, hospital_table, twelve_patients
 from reticent.errors import DataError, PolicyError
-from reticent.release import Release, publish, seen_of
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.release import Release, adversary_view_of, publish
+from reticent.table import Hierarchy, Table
+from reticent.table.meaning import Value
 from tests.attack.test_linkage import MEANINGS
 from tests.oracles.attack_adversaries import excluded, posteriors, similar, skewed
 from tests.sampling import examples
@@ -84,11 +86,11 @@ def released(table: Table, definition: Definition, method: str) -> Release:
     return publish(table, definition, METHODS[method])
 
 
-def groups(values: list[list[Any]]) -> Seen:
+def groups(values: list[list[Any]]) -> AdversaryView:
     """A release with one quasi column that names the group."""
     labels = [str(number) for number, group in enumerate(values) for _ in group]
     data = pl.DataFrame({"place": labels, "secret": [value for group in values for value in group]})
-    return Seen.in_rows(data, None, {"place": {label: Value(label) for label in labels}}, ["secret"])
+    return AdversaryView.in_rows(data, None, {"place": {label: Value(label) for label in labels}}, ["secret"])
 
 
 def test_after_ruling_out_heart_disease_umeko_has_a_viral_infection() -> None:
@@ -306,7 +308,7 @@ def test_posteriors_are_those_of_bayes_row_by_row(data: st.DataObject, error: fl
     rows = data.draw(st.lists(row, min_size=1, max_size=10))
     people = data.draw(st.lists(person, min_size=1, max_size=6))
     frame = pl.DataFrame(people, schema={"age": pl.Int64, "zip": pl.String})
-    view = Seen.in_rows(pl.DataFrame(rows), None, {name: meanings[name] for name in ["age", "zip"]}, ["ill"])
+    view = AdversaryView.in_rows(pl.DataFrame(rows), None, {name: meanings[name] for name in ["age", "zip"]}, ["ill"])
     used = {
         name: {label: meaning for label, meaning in meanings[name].items() if any(row[name] == label for row in rows)}
         for name in meanings
@@ -326,7 +328,7 @@ def test_with_many_columns_rare_sets_of_mistakes_enter_by_their_expectation() ->
         pl.when(pl.Series(random.random(60) < 0.1)).then(pl.lit("1")).otherwise(name).alias(name) for name in quasi[:3]
     )
     meanings = {name: {value: Value(value) for value in "012"} for name in quasi}
-    view = Seen.in_rows(rows, None, {name: meanings[name] for name in quasi}, [])
+    view = AdversaryView.in_rows(rows, None, {name: meanings[name] for name in quasi}, [])
     expected = posteriors(listed.to_dicts(), rows.to_dicts(), meanings, quasi, 0.02, 0.7)
     found = ProbabilisticLinkage(listed, errors="0.02", present="0.7").attack(view)
     assert found.details["expected"] == pytest.approx(sum(expected), rel=0.01)
@@ -412,7 +414,7 @@ def test_however_local_recoding_writes_its_labels_people_are_placed_in_their_gro
 
 def test_thirty_thousand_people_meet_every_adversary_within_seconds() -> None:
     table = hospital_table(hospital(30_000, seed=1))
-    published = seen_of(table)
+    published = adversary_view_of(table)
     for adversary in adversaries_for(published, table.frame.select(*table.quasi, *table.sensitive)):
         started = time.perf_counter()
         adversary.attack(published)
@@ -446,7 +448,7 @@ def test_inference_needs_to_know_who_was_right() -> None:
 def test_columns_are_weighed_together_without_changing_anything(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """People against places of a local recoding: one table for all columns, several, or one a column."""
     frame = population()
-    view = seen_of(released(table_of(frame), KAnonymity(3), "mondrian"))
+    view = adversary_view_of(released(table_of(frame), KAnonymity(3), "mondrian"))
     expected = ProbabilisticLinkage(frame, errors="0.05").attack(view)
     monkeypatch.setattr("reticent.attack.probabilistic._MOST_WEIGHTS", most)
     found = ProbabilisticLinkage(frame, errors="0.05").attack(view)

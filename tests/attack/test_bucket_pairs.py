@@ -12,7 +12,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reticent.anonymize import Lattice
 from reticent.attack import (
     Adversary,
     Exclusion,
@@ -25,7 +24,6 @@ from reticent.attack import (
     Skewness,
     attack,
 )
-from reticent.data import Table
 from reticent.definitions import (
     BetaLikeness,
     CategoryDiversity,
@@ -37,7 +35,9 @@ from reticent.definitions import (
     TCloseness,
 )
 from reticent.errors import PolicyError
+from reticent.methods.lattice import Lattice
 from reticent.release import Release, publish
+from reticent.table import Table
 from tests.attack.test_adversaries import by_zip, population, table_of
 
 KINDS = {"chronic": ["gout", "asthma", "HIV"], "acute": ["flu", "ulcer"]}

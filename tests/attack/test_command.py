@@ -116,7 +116,7 @@ def test_what_does_not_go_together_is_refused(
     [(0.0, "0%"), (5 / 29_086, "0.02%"), (1e-9, "under 0.0001%"), (0.116, "11.6%"), (0.99999, "99.9%"), (1.0, "100%")],
 )
 def test_a_few_people_are_not_shown_as_nobody(share: float, shown: str) -> None:
-    from reticent.cards import percent
+    from reticent.base.cards import percent
 
     assert percent(share, 1) == shown
 

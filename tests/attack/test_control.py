@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.attack import Inference, compare, hold_out
-from reticent.data import Hierarchy, Table
+from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap, TCloseness
 from reticent.errors import DataError, PolicyError
-from reticent.release import publish, seen_of
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.release import adversary_view_of, publish
+from reticent.table import Hierarchy, Table
 
 HIERARCHIES = {"age": Hierarchy.intervals([5, 10, 20], domain=(20, 79)), "zip": Hierarchy.masking(3)}
 
@@ -51,7 +53,7 @@ def test_what_holds_for_everybody_is_no_leak_although_the_guesses_are_good(metho
     frame = population(3000)
     table = table_of(frame)
     release = publish(table, definition, method)
-    alone = Inference(frame).attack(seen_of(release))
+    alone = Inference(frame).attack(adversary_view_of(release))
     assert alone.succeeds
     found = {after.adversary: after for _, after in compare(table, release)}
     after = found["inference"]

@@ -7,19 +7,20 @@ import polars as pl
 import pytest
 
 from reticent.attack import Findings, Homogeneity, attack, wilson
-from reticent.data import Seen, Table
-from reticent.data.meaning import Values
+from reticent.core import AdversaryView
 from reticent.demo import ten_people, twelve_patients
 from reticent.errors import PolicyError
+from reticent.table import Table
+from reticent.table.meaning import Values
 
 FOUR_ANONYMOUS = ["130**, < 30"] * 4 + ["1485*, >= 40"] * 4 + ["130**, 3*"] * 4
 THREE_DIVERSE = ["1305*"] + ["1306*"] * 2 + ["1305*"] + ["1485*"] * 4 + ["1305*"] * 2 + ["1306*"] * 2
 
 
-def grouped(labels: list[str], values: list[str] | pl.Series) -> Seen:
+def grouped(labels: list[str], values: list[str] | pl.Series) -> AdversaryView:
     data = pl.DataFrame({"place": labels, "condition": values})
     meanings = {"place": {label: Values((label,)) for label in set(labels)}}
-    return Seen.in_rows(data, None, {name: meanings[name] for name in ["place"]}, ["condition"])
+    return AdversaryView.in_rows(data, None, {name: meanings[name] for name in ["place"]}, ["condition"])
 
 
 def test_the_four_anonymous_patients_give_away_one_group_of_four() -> None:

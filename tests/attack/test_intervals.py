@@ -23,9 +23,9 @@ from reticent.attack import (
     Skewness,
     wilson,
 )
-from reticent.attack.base import independent_draws
-from reticent.data import Seen
-from reticent.data.meaning import Value
+from reticent.attack.adversary import independent_draws
+from reticent.core import AdversaryView
+from reticent.table.meaning import Value
 
 PLACES, TIMES = 60, 100
 MEANINGS = {"place": {str(place): Value(place) for place in range(PLACES)}}
@@ -40,9 +40,9 @@ def drawn(random: np.random.Generator, people: int) -> pl.DataFrame:
     return pl.DataFrame({"place": at, "secret": secret})
 
 
-def view(frame: pl.DataFrame) -> Seen:
+def view(frame: pl.DataFrame) -> AdversaryView:
     shown = frame.with_columns(pl.col("place").cast(pl.String))
-    return Seen.in_rows(shown, None, {name: MEANINGS[name] for name in ["place"]}, ["secret"])
+    return AdversaryView.in_rows(shown, None, {name: MEANINGS[name] for name in ["place"]}, ["secret"])
 
 
 @cache

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.attack import Homogeneity, Linkage, attack
-from reticent.data import Hierarchy, Meaning, Seen, Table, ValueType
-from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
+from reticent.core import AdversaryView
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
 from reticent.engine import count_table, engine_of
 from reticent.errors import DataError, PolicyError
+from reticent.table import Hierarchy, Meaning, Table, ValueType
+from reticent.table.meaning import Anything, Interval, Missing, Prefix, Value, Values
 from tests.oracles.attack_linkage import link
 from tests.sampling import examples
 
@@ -32,9 +33,11 @@ def generalized(table: Table, levels: tuple[int, ...]) -> tuple[pl.DataFrame, di
     return labelled.with_columns(table.frame[name] for name in table.sensitive), meanings
 
 
-def published(table: Table, levels: tuple[int, ...]) -> Seen:
+def published(table: Table, levels: tuple[int, ...]) -> AdversaryView:
     data, meanings = generalized(table, levels)
-    return Seen.in_rows(data, None, {name: meanings[name] for name in list(table.quasi)}, list(table.sensitive))
+    return AdversaryView.in_rows(
+        data, None, {name: meanings[name] for name in list(table.quasi)}, list(table.sensitive)
+    )
 
 
 def test_ten_people_are_all_found_in_the_table_as_it_stands() -> None:
@@ -113,8 +116,8 @@ def test_meanings_that_went_through_json_place_people_alike() -> None:
         for name, known in json.loads(json.dumps(written)).items()
     }
     quasi = ["age", "sex", "postcode", "nationality", "admitted"]
-    first = Seen.in_rows(data, None, {name: meanings[name] for name in quasi}, ["diagnosis"])
-    second = Seen.in_rows(data, None, {name: again[name] for name in quasi}, ["diagnosis"])
+    first = AdversaryView.in_rows(data, None, {name: meanings[name] for name in quasi}, ["diagnosis"])
+    second = AdversaryView.in_rows(data, None, {name: again[name] for name in quasi}, ["diagnosis"])
     linkage = Linkage(register)
     assert linkage.attack(first) == linkage.attack(second)
     assert linkage.attack(first).details["matched"] == 200
@@ -157,7 +160,7 @@ def test_overlapping_labels_agree_with_the_row_by_row_twin(data: st.DataObject) 
     people = data.draw(st.lists(person, min_size=1, max_size=8))
     expected = link(people, rows, MEANINGS, ["age", "zip"], "ill")
     frame = pl.DataFrame(people, schema={"age": pl.Int64, "zip": pl.String})
-    view = Seen.in_rows(pl.DataFrame(rows), None, {name: MEANINGS[name] for name in ["age", "zip"]}, ["ill"])
+    view = AdversaryView.in_rows(pl.DataFrame(rows), None, {name: MEANINGS[name] for name in ["age", "zip"]}, ["ill"])
     findings = Linkage(frame).attack(view)
     assert findings.hits == sum(count == 1 for count, _ in expected)
     assert findings.details["matched"] == sum(count > 0 for count, _ in expected)
@@ -227,7 +230,7 @@ def test_a_person_outside_the_list_is_refused() -> None:
 def test_a_label_without_a_meaning_is_refused() -> None:
     data = pl.DataFrame({"age": ["[20, 30)"], "ill": ["flu"]})
     with pytest.raises(DataError, match="shows the label '\\[20, 30\\)', whose meaning was not published"):
-        Seen.in_rows(data, None, {name: {"age": {}}[name] for name in ["age"]}, ["ill"])
+        AdversaryView.in_rows(data, None, {name: {"age": {}}[name] for name in ["age"]}, ["ill"])
 
 
 def test_numbers_in_the_other_list_may_be_text_and_the_other_way_round() -> None:

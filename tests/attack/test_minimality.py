@@ -14,12 +14,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.attack import Minimality, attack, compare
-from reticent.attack.choosing import Choice
 from reticent.attack.control import definition_of, method_of
-from reticent.attack.worlds import Placed
-from reticent.data import Hierarchy, Table
+from reticent.attack.method_inversion import Choice
+from reticent.attack.release_worlds import Placed
+from reticent.baselines.datafly import Datafly
 from reticent.definitions import (
     ConfidenceBounding,
     DistinctLDiversity,
@@ -31,7 +30,10 @@ from reticent.definitions import (
 )
 from reticent.demo import twelve_patients_table
 from reticent.errors import DataError, Infeasible, PolicyError
-from reticent.release import publish, seen_of
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.release import adversary_view_of, publish
+from reticent.table import Hierarchy, Table
 from tests.oracles import attack_minimality as oracle
 from tests.sampling import examples
 
@@ -149,7 +151,7 @@ def test_following_the_order_of_nodes_agrees_with_running_the_search_in_every_wo
         side = publish(table, definition, Lattice(objective=objective)).public
     except Infeasible:
         assume(False)
-    published = seen_of(side)
+    published = adversary_view_of(side)
     assert published.made is not None
     choice = Choice(
         table, of_groups(definition_of(published.made), "This"), published, Placed.of(published, frame), 60, 60
@@ -194,7 +196,7 @@ def test_with_people_left_out_chances_are_those_of_publishing_every_table(
     expected = oracle.same_releases(
         len(people), ["a", "b"], lambda values: look_of(table(values), definition, method), look
     )
-    found = Minimality(mine).attack(seen_of(publish(mine, definition, method, insecure_seed=0)))
+    found = Minimality(mine).attack(adversary_view_of(publish(mine, definition, method, insecure_seed=0)))
     assert found.details["left_out"] == len(people) - len(shown)
     assert found.details["surest"] == str(max(max(each.values()) for each in expected))
     moved = 0
@@ -222,7 +224,7 @@ def test_with_two_secrets_chances_are_those_of_publishing_every_table(people: st
     shown = look_of(mine, definition, Lattice())
     values = [(ill, job) for ill in "ab" for job in "xy"]
     expected = oracle.same_releases(len(at), values, lambda some: look_of(table(some), definition, Lattice()), shown)
-    published = seen_of(publish(mine, definition, Lattice()))
+    published = adversary_view_of(publish(mine, definition, Lattice()))
     for place, column in enumerate(("ill", "job")):
         found = Minimality(mine, column=column).attack(published)
         surest = [
@@ -354,5 +356,5 @@ def test_a_release_of_more_groups_than_numpy_has_dimensions_is_followed() -> Non
     frame = pl.DataFrame({"age": list(range(140)), "ill": [f"value {i // 2}" for i in range(140)]})
     table = Table(frame, quasi={"age": Hierarchy.intervals([2, 140], domain=(0, 139))}, sensitive="ill")
     release = publish(table, KAnonymity(2), Lattice(node={"age": 1}))
-    found = Minimality(table).attack(seen_of(release))
+    found = Minimality(table).attack(adversary_view_of(release))
     assert (found.details["worlds"], found.hits) == (1, 0)

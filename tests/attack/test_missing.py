@@ -8,11 +8,13 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.anonymize import Lattice, Mondrian
 from reticent.attack import Linkage, attack, compare
-from reticent.data import Interval, Missing, OrMissing, Table, Values, cover
-from reticent.data.meaning import Value
+from reticent.core import cover
 from reticent.definitions import KAnonymity
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.table import Interval, Missing, OrMissing, Table, Values
+from reticent.table.meaning import Value
 
 
 def table(rows: list[tuple[Any, ...]]) -> Table:

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.anonymize import Lattice, Mondrian
 from reticent.attack import Inference, attack, compare
-from reticent.attack.models import Encoder
-from reticent.data import Hierarchy, Table
+from reticent.attack.guess_models import Encoder
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.errors import PolicyError
-from reticent.release import publish, seen_of
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.release import adversary_view_of, publish
+from reticent.table import Hierarchy, Table
 
 
 def either_or(rows: int, seed: int) -> pl.DataFrame:
@@ -69,7 +70,7 @@ def test_without_its_library_a_forest_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     frame = either_or(50, 1)
     with pytest.raises(PolicyError, match=r"needs scikit-learn.*reticent\[models\]"):
-        attack(seen_of(table(frame)), Inference(frame, model="forest"))
+        attack(adversary_view_of(table(frame)), Inference(frame, model="forest"))
 
 
 def test_a_model_that_is_not_there_is_refused_with_a_hint() -> None:

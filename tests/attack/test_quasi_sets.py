@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.anonymize import Lattice
 from reticent.attack import Homogeneity, Linkage, attack, compare
-from reticent.data import Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
-from reticent.release import Release, publish, seen_of
+from reticent.methods.lattice import Lattice
+from reticent.release import Release, adversary_view_of, publish
+from reticent.table import Hierarchy, Table
 
 SETS = [["age", "sex"], ["zip"]]
 
@@ -51,7 +51,7 @@ def test_nobody_is_hit_by_what_somebody_may_know_although_all_columns_together_w
     assert [each.adversary for each in linked] == ["linkage by age and sex", "linkage by zip"]
     assert [each.hits for each in linked] == [0, 0]
     assert min(each.details["smallest_match"] for each in linked) >= 4
-    everything = Linkage(table.frame).attack(seen_of(release))
+    everything = Linkage(table.frame).attack(adversary_view_of(release))
     assert everything.hits > 0
 
 
@@ -78,13 +78,13 @@ def test_a_list_that_shares_no_column_with_a_set_is_used_for_the_others(table: T
 @pytest.mark.parametrize("columns", [["age", "sex"], ["zip"], ["zip", "age"]])
 def test_knowing_some_columns_is_a_release_of_these_columns(table: Table, release: Release, columns: list[str]) -> None:
     """The same groups as a table with these labels alone."""
-    seen = seen_of(release).known(columns)
+    seen = adversary_view_of(release).known(columns)
     plain = release.frame.group_by(columns).agg(pl.len(), pl.col("ill").n_unique().alias("kinds"))
     assert sorted(seen.sizes.tolist()) == sorted(plain["len"].to_list())
     alone = int(plain.filter(pl.col("kinds") == 1)["len"].sum())
     assert Homogeneity().attack(seen).hits == alone
     assert seen.names == tuple(columns)
-    assert seen.rows == seen_of(release).rows
+    assert seen.rows == adversary_view_of(release).rows
 
 
 def test_in_buckets_fewer_columns_lead_to_more_rows_and_no_further() -> None:
@@ -92,8 +92,8 @@ def test_in_buckets_fewer_columns_lead_to_more_rows_and_no_further() -> None:
     made = publish(
         Table(rows, quasi=["age", "sex"], sensitive="ill"), DistinctLDiversity(2), Lattice(format="bucketize")
     )
-    seen = seen_of(made).known(["sex"])
-    assert len(seen.groups) == len(seen_of(made).groups)
+    seen = adversary_view_of(made).known(["sex"])
+    assert len(seen.groups) == len(adversary_view_of(made).groups)
     assert seen.rows == 60
     found = Linkage(rows.select("sex")).attack(seen)
     assert found.details["smallest_match"] == rows["sex"].value_counts()["count"].min()

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from reticent.attack.artificial import Linkability
 from reticent.attack.cohorts import Cohorts
 from reticent.attack.foreign import coded_columns
-from reticent.attack.records import COLUMN, RecordIndex, Records, Ruler
-from reticent.data import Context, Hierarchy, Seen, Table
+from reticent.attack.numeric_records import COLUMN, NumericScale, RecordIndex, Records
+from reticent.base.context import Context
+from reticent.core import AdversaryView
 from reticent.errors import DataError
+from reticent.table import Hierarchy, Table
 from tests.oracles import attack_records as oracle
 from tests.sampling import examples
 
@@ -36,7 +38,7 @@ def world(rows: int, seed: int, missing: float = 0.1) -> pl.DataFrame:
     return frame.with_columns(pl.when(~holes[name]).then(pl.col(name)).alias(name) for name in COLUMNS)
 
 
-def lengths_of(ruler: Ruler) -> dict[str, Fraction]:
+def lengths_of(ruler: NumericScale) -> dict[str, Fraction]:
     return {name: Fraction(scale.length) for name, scale in ruler.scales.items() if scale.is_number}
 
 
@@ -44,7 +46,7 @@ def lengths_of(ruler: Ruler) -> dict[str, Fraction]:
 @given(rows=st.integers(1, 200), seed=st.integers(0, 10_000), chosen=st.sets(st.sampled_from(COLUMNS), min_size=1))
 def test_distances_are_those_of_all_pairs(rows: int, seed: int, chosen: set[str]) -> None:
     records, people = world(rows, seed), world(7, seed + 1)
-    ruler = Ruler.of(COLUMNS, records, people)
+    ruler = NumericScale.of(COLUMNS, records, people)
     index = RecordIndex.of(Records.of(records), ruler)
     columns = [name for name in COLUMNS if name in chosen]
     found = index.nearest(people, columns, Context(), "testing")
@@ -61,7 +63,7 @@ def test_a_guess_is_a_value_that_most_of_the_nearest_rows_have(rows: int, seed: 
     distinct = frame.group_by("a", "b", "x", maintain_order=True).len()
     records = Records(distinct.drop("len"), distinct["len"].to_numpy().astype(np.int64))
     people = world(5, seed + 1).select("a", "b", "x").with_columns(pl.col("x").cast(pl.String))
-    index = RecordIndex.of(records, Ruler.of(("a", "b", "x"), records.frame, records.frame))
+    index = RecordIndex.of(records, NumericScale.of(("a", "b", "x"), records.frame, records.frame))
     guesses = index.guesses(people, ["a", "x"], "b", Context(), "testing")
     for place, person in enumerate(people.to_dicts()):
         assert guesses[place] in oracle.votes(person, frame.to_dicts(), ["a", "x"], "b", {})
@@ -70,7 +72,7 @@ def test_a_guess_is_a_value_that_most_of_the_nearest_rows_have(rows: int, seed: 
 @given(rows=st.integers(1, 300), seed=st.integers(0, 10_000))
 def test_rows_that_fit_a_description_are_counted_up_to_two(rows: int, seed: int) -> None:
     frame = world(rows, seed)
-    index = RecordIndex.of(Records.of(frame), Ruler.of(COLUMNS, frame))
+    index = RecordIndex.of(Records.of(frame), NumericScale.of(COLUMNS, frame))
     places, random = index.ruler.places(frame), np.random.default_rng(seed)
     ends = np.sort(places[random.integers(0, rows, (20, 2))], axis=1)
     least, most = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
@@ -86,7 +88,7 @@ def test_two_lists_are_linked_where_one_row_is_nearest_by_both() -> None:
     shown = world(60, 4, missing=0).select("a", "b", "y").with_columns(pl.col("y").cast(pl.String))
     shown = pl.concat([shown, original[:30]])
     cohorts = Cohorts.of(original, original[60:], sample=60)
-    (found,) = (Linkability(cohorts, first=["b"]).attack(Seen.in_noise(shown)),)
+    (found,) = (Linkability(cohorts, first=["b"]).attack(AdversaryView.in_noise(shown)),)
     rows = shown.to_dicts()
     expected = sum(oracle.linked(person, rows, ["b"], ["a", "y"], {}) for person in cohorts.targets.to_dicts())
     assert 0 < found.hits == expected < found.people
@@ -103,18 +105,18 @@ def test_rows_are_drawn_without_replacement() -> None:
 def test_columns_that_cannot_be_compared_are_named() -> None:
     years, ranges = (pl.DataFrame({"age": ages * 10}) for ages in (["34", "35"], ["30-39", "40-49"]))
     with pytest.raises(DataError, match=r"Column 'age' has no value in common with the original: '30-39'"):
-        Ruler.of(["age"], years, ranges)
+        NumericScale.of(["age"], years, ranges)
 
 
 def test_numbers_without_spread_and_columns_without_values_do_no_harm() -> None:
     frame = pl.DataFrame({"same": [4, 4, 4], "none": [None, None, None], "huge": [1e300, -1e300, 0.0]})
-    index = RecordIndex.of(Records.of(frame), Ruler.of(frame.columns, frame))
+    index = RecordIndex.of(Records.of(frame), NumericScale.of(frame.columns, frame))
     assert index.nearest(frame, frame.columns, Context(), "testing").tolist() == [0, 0, 0]
 
 
 def test_long_whole_numbers_of_one_length_and_masked_digits_are_codes() -> None:
     frame = pl.DataFrame({"block": [440010301001000, 440010301001001], "year": [1990, 1991], "zip": [2139, 2138]})
-    ruler = Ruler.of(frame.columns, frame, codes={"zip"})
+    ruler = NumericScale.of(frame.columns, frame, codes={"zip"})
     assert [scale.is_number for scale in ruler.scales.values()] == [False, True, False]
     table = Table(frame, quasi={"zip": Hierarchy.masking(5), "year": Hierarchy.intervals([5])}, sensitive="block")
     assert coded_columns(table) == ["zip"]

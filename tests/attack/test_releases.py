@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Lattice
 from reticent.attack import Homogeneity, Linkage, attack, compare
-from reticent.data import Hierarchy, Seen, Table
-from reticent.data.meaning import Value
+from reticent.core import AdversaryView
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
+from reticent.methods.lattice import Lattice
 from reticent.release import publish
+from reticent.table import Hierarchy, Table
+from reticent.table.meaning import Value
 from tests.sampling import examples
 
 
@@ -98,7 +99,7 @@ def test_a_bucket_of_one_value_gives_it_away() -> None:
     quasi = pl.DataFrame({"age": [20, 21, 30, 31], "bucket": [1, 1, 2, 2]})
     counted = pl.DataFrame({"bucket": [1, 2, 2], "ill": ["flu", "flu", "gout"], "count": [2, 1, 1]})
     meanings = {"age": {str(age): Value(age) for age in (20, 21, 30, 31)}}
-    published = Seen.in_buckets(quasi, counted, meanings, ["ill"], "bucket", counted["count"].to_numpy())
+    published = AdversaryView.in_buckets(quasi, counted, meanings, ["ill"], "bucket", counted["count"].to_numpy())
     linked, shared = attack(published, Linkage({"age": [20, 30, 31]}), Homogeneity())
     assert linked.details["learned"] == 1
     assert shared.hits == 2
@@ -113,7 +114,7 @@ def test_the_chance_of_the_best_guess_in_buckets_is_that_of_counting_worlds(seed
     quasi = pl.DataFrame({"age": np.arange(size), "bucket": random.integers(0, 2, size)}).sort("bucket")
     sensitive = quasi.select("bucket").with_columns(pl.Series("ill", random.choice(["a", "b", "c"], size)))
     meanings = {"age": {str(age): Value(age) for age in range(size)}}
-    published = Seen.in_buckets(quasi, sensitive, meanings, ["ill"], "bucket")
+    published = AdversaryView.in_buckets(quasi, sensitive, meanings, ["ill"], "bucket")
     findings = Linkage({"age": list(range(size))}, about=0).attack(published)
     bucket = quasi.filter(pl.col("age") == 0)["bucket"][0]
     values = sensitive.filter(pl.col("bucket") == bucket)["ill"].value_counts(sort=True)

@@ -14,7 +14,7 @@ import pytest
 import reticent as rt
 from reticent.attack import Remainder, adversaries_for, attack, compare
 from reticent.errors import PolicyError
-from reticent.release.values import readable
+from reticent.release.canonical_json import readable
 from tests.sampling import seeds
 
 ROWS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from reticent.attack import Homogeneity, adversaries_for, attack, compare
-from reticent.data import Hierarchy, Table
 from reticent.definitions import CategoryDiversity, DistinctLDiversity, KAnonymity
 from reticent.release import Release, publish
+from reticent.table import Hierarchy, Table
 
 KINDS = {"stomach": ["ulcer", "gastritis", "dyspepsia"], "lungs": ["asthma", "flu"]}
 

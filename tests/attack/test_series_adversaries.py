@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import reticent as rt
-from reticent.republish import EventKind, method
-from reticent.republish.binding import Snapshot, SnapshotDiff, bind
-from reticent.republish.placing import PublishingRules
+from reticent.methods.series import EventKind, method
+from reticent.methods.series.assignment import PublishingRules
+from reticent.methods.series.diff import Snapshot, SnapshotDiff, bind
 from tests.attack.series_algorithm import PATTERNS, simulate
 from tests.attack.series_publisher import published, random_months
 from tests.oracles.series_worlds import (

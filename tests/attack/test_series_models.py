@@ -10,11 +10,11 @@ import pytest
 
 import reticent as rt
 from reticent.attack.tracking import bcf_of_releases, hd_composition, m_distinct
-from reticent.republish import EventKind, PublishedSeries
+from reticent.methods.series import EventKind, PublishedSeries
 from tests.attack.series_examples import random_series, release_of
+from tests.methods.series.examples import unsafe_series
 from tests.oracles.series_models import bcf, least_left
 from tests.oracles.series_worlds import months_of
-from tests.republish.examples import unsafe_series
 
 
 def grown(old: dict[str, int], new: dict[str, int], groups: list[list[list[str]]], places: dict[str, float]):

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from reticent.attack import Homogeneity, Sighting, attack, compare, hold_out, wilson
 from reticent.cli.app import app
-from reticent.data import Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError, PolicyError
-from reticent.randomize import AlphaBeta, Frapp, Series, plan
+from reticent.methods.randomize import AlphaBeta, Frapp, Series, plan
 from reticent.release import publish
 from reticent.report import write_report
+from reticent.table import Table
 
 DOMAIN = {"age": range(20, 60), "zip": ["1", "2", "3", "4", "5"], "ill": ["flu", "gout", "HIV"]}
 SIZE = 40 * 5 * 3

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 import reticent as rt
 from reticent.attack import Cohorts, Findings, Isolation, Linkability, Membership, NearestGuess, attack, synthetic
+from reticent.base.context import Context
 from reticent.cli.app import app
-from reticent.data import Context, Seen, Table
+from reticent.core import AdversaryView
 from reticent.errors import Cancelled, DataError, PolicyError, ReticentError
+from reticent.table import Table
 
 Generator = Callable[[pl.DataFrame, np.random.Generator], pl.DataFrame]
 
@@ -131,7 +133,7 @@ def test_intervals_hold_for_new_people_again_and_again() -> None:
 
 def test_releases_and_seen_records_are_attacked_by_adversaries_of_ones_own_choice() -> None:
     cohorts = Cohorts.of(ORIGINAL, CONTROL, sample=200)
-    seen = Seen.in_noise(ORIGINAL)
+    seen = AdversaryView.in_noise(ORIGINAL)
     found = attack(
         seen,
         Membership(cohorts, alarms="0.05"),
@@ -152,7 +154,7 @@ def test_true_rows_are_left_to_other_adversaries() -> None:
     with pytest.raises(PolicyError, match="these are true rows"):
         attack(table, Membership(cohorts))
     with pytest.raises(PolicyError, match="compares 'place', which was not published"):
-        attack(Seen.in_noise(ORIGINAL.drop("place")), Membership(cohorts))
+        attack(AdversaryView.in_noise(ORIGINAL.drop("place")), Membership(cohorts))
 
 
 def test_roles_come_from_the_table_or_from_what_was_said() -> None:

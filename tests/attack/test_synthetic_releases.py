@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import reticent as rt
 from reticent.attack import adversaries_for, attack, compare, synthetic
 from reticent.cli.app import app
-from reticent.release import Release, seen_of
+from reticent.release import Release, adversary_view_of
 
 VALUES = [f"home {number:03}" for number in range(200)]
 NAMES = ["membership", "singling out", "linkability", "inference of home"]
@@ -37,7 +37,7 @@ def released(epsilon: float) -> Release:
 
 
 def test_artificial_rows_are_seen_as_nobodys() -> None:
-    seen = seen_of(released(2))
+    seen = adversary_view_of(released(2))
     assert seen.is_artificial
     assert seen.rows == 3000
     assert attack(seen) == []

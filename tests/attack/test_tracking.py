@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import reticent as rt
-from reticent.attack.tracking import counting, joining
-from reticent.republish import EventKind, PublishedSeries
+from reticent.attack.tracking import join_attack as joining
+from reticent.attack.tracking import world_counts as counting
+from reticent.methods.series import EventKind, PublishedSeries
 from tests.attack.series_examples import random_series, release_of
 from tests.attack.series_publisher import published, random_months
+from tests.methods.series.examples import DOMAIN, unsafe_series
 from tests.oracles.series_worlds import chances, joined_values, months_of, worlds
-from tests.republish.examples import DOMAIN, unsafe_series
 from tests.sampling import campaign, seeds
 
 HALF = Fraction(1, 2)

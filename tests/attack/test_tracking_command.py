@@ -14,11 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent as rt
-from reticent.attack.tracking import counting, explain, republished
+from reticent.attack.tracking import explain, republished
+from reticent.attack.tracking import world_counts as counting
 from reticent.cli.app import app
+from reticent.methods.series import History
 from reticent.report import measure_series, series_figures, write_series_page
-from reticent.republish import History
-from tests.republish.examples import DOMAIN, MONTHS, UNSAFE_GROUPS, unsafe_series
+from tests.methods.series.examples import DOMAIN, MONTHS, UNSAFE_GROUPS, unsafe_series
 
 
 def opened(folder: Path) -> History:

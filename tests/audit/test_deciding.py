@@ -11,7 +11,7 @@ import pytest
 
 import reticent as rt
 from reticent.audit import AggregateQuery, MaxAuditor, MinAuditor, QueryHistory, SumAuditor, decide
-from reticent.audit.leaky import AuditedGate
+from reticent.baselines.leaky_auditors import AuditedGate
 from tests.oracles import audit_maxima, audit_sums
 from tests.sampling import campaign
 

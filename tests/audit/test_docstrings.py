@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("module", ["sums", "maxima", "monitor"])
+@pytest.mark.parametrize("module", ["sums", "maxima", "size_monitor"])
 def test_the_examples_are_true(module):
     result = doctest.testmod(import_module(f"reticent.audit.{module}"))
     assert result.attempted > 0

@@ -9,12 +9,7 @@ import pytest
 from scipy import special, stats
 
 from reticent.audit.chance import Exponential, Game, ProbabilisticSumAuditor, Uniform
-from reticent.audit.chance.class_sums import (
-    NONE_SAFE,
-    ExponentialSumsOfClasses,
-    UniformSumsOfClasses,
-    tolerated_totals,
-)
+from reticent.audit.chance.class_sums import NONE_SAFE, ExponentialSumsOfClasses, UniformSumsOfClasses, tolerated_totals
 
 PARAMETERS = [(5, 2), (10, 2), (2, 4), (5, 3), (3, Fraction(3, 2))]
 

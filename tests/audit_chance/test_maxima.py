@@ -11,15 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import AggregateQuery
-from reticent.audit.chance import (
-    Game,
-    Gaussian,
-    PriorCells,
-    ProbabilisticMaxAuditor,
-    ProbabilisticMinAuditor,
-    Uniform,
-)
-from reticent.audit.chance.maxima import MaximumJudge, Synopsis
+from reticent.audit.chance import Game, Gaussian, PriorCells, ProbabilisticMaxAuditor, ProbabilisticMinAuditor, Uniform
+from reticent.audit.chance.max_auditor import MaximumJudge, Synopsis
 from reticent.errors import DataError, PolicyError
 from tests.oracles import audit_chance_worlds as worlds
 from tests.sampling import examples

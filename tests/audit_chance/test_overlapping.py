@@ -10,7 +10,7 @@ import pytest
 from reticent.audit.chance import Game, ProbabilisticSumAuditor, Uniform
 from reticent.audit.chance.class_sums import UniformSumsOfClasses
 from reticent.audit.chance.irwin_hall import cumulative, density
-from reticent.audit.chance.overlapping import OverlappingSums, _kept_back
+from reticent.audit.chance.overlapping_sums import OverlappingSums, _kept_back
 from reticent.audit.decision import AggregateQuery
 
 GAME = Game(1, 5, "0.1", 10)

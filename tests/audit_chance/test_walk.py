@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reticent.audit.chance import Exponential, Game, Gaussian, PriorCells, Uniform
-from reticent.audit.chance.sampling import Tally, Vote, safe
+from reticent.audit.chance.monte_carlo import Tally, Vote, safe
 from reticent.audit.chance.walk import Walk
 from reticent.errors import DataError
 from tests.oracles import audit_chance_worlds as worlds

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from reticent.audit import AggregateQuery
 from reticent.audit.offline import Log, LogEntry, check_log
-from reticent.audit.offline import sums as sums_room
-from reticent.audit.offline.certificate import Combination
-from reticent.audit.offline.lifting import Basis, reconstruct
+from reticent.audit.offline import unbounded_sums as sums_room
+from reticent.audit.offline.p_adic_solver import Basis, reconstruct
+from reticent.audit.offline.proofs import Combination
 from tests.oracles import audit_offline_brute as brute
 from tests.sampling import examples
 
@@ -174,7 +174,7 @@ def test_thousands_of_questions_about_a_hundred_thousand_people():
 @pytest.mark.parametrize("rank", [400, -1], ids=["explicit", "primes"])
 def test_an_unlucky_prime_is_noticed_and_replaced(rank, monkeypatch):
     """All-but-one questions have determinant -5: modulo 5 the sixth seems to depend on the others, as in QA-G8."""
-    from reticent.audit.offline import lifting
+    from reticent.audit.offline import p_adic_solver as lifting
 
     primes = iter([5])
     monkeypatch.setattr(lifting, "random_prime", lambda: next(primes, 1_073_741_827))

@@ -12,7 +12,7 @@ PEOPLE = 40
 
 
 def policy(folder: Path):
-    from reticent.policy.auditing import AuditPolicy
+    from reticent.policy.audit_policy import AuditPolicy
 
     text = (folder / "audit.toml").read_text()
     return AuditPolicy.parse(text, "audit.toml", folder)

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from reticent.audit.service import AuditService
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 
 PEOPLE = pl.DataFrame(
     {

@@ -18,7 +18,7 @@ import pytest
 
 from reticent.audit.service import AuditService
 from reticent.errors import ReticentError
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 from tests.sampling import first
 
 from ..oracles.audit_sessions import determined_by_maxima, determined_by_sums, explanations, free_direction

@@ -11,7 +11,7 @@ import pytest
 from reticent.audit.service import AuditService
 from reticent.errors import LedgerError
 from reticent.ledger import Ledger
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 from tests.ledger.test_damage import damaged
 
 from .conftest import PEOPLE, POLICY

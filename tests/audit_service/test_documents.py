@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from reticent.policy.auditing import AuditPolicy, AuditSections
+from reticent.policy.audit_policy import AuditPolicy, AuditSections
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -28,7 +28,7 @@ def test_every_setting_is_on_the_page():
         for name, field in model.model_fields.items():
             found.append(field.alias or name)
             for kind in re.findall(r"\w+Section", str(field.annotation)):
-                found += settings(getattr(sys.modules["reticent.policy.auditing"], kind))
+                found += settings(getattr(sys.modules["reticent.policy.audit_policy"], kind))
         return found
 
     shown = re.findall(r"`\[?(?:\w+\.)*([\w.]+)(?:\.NAME)?\]?`", PAGE.replace(".NAME", ""))

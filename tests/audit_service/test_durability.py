@@ -55,7 +55,7 @@ def processes() -> multiprocessing.context.BaseContext:
     context.set_forkserver_preload(
         [
             "reticent.audit.service",
-            "reticent.policy.auditing",
+            "reticent.policy.audit_policy",
             "reticent.audit.sums",
             "reticent.audit.maxima",
             "duckdb",

@@ -8,7 +8,7 @@ import pytest
 
 from reticent.audit.service import Chance, Noise, PriorSettings, ProtectedColumn, Role
 from reticent.errors import PolicyError
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 
 WHOLE = """\
 dataset = "staff"

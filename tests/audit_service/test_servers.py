@@ -15,7 +15,7 @@ import pytest
 from reticent.audit.service import AuditService
 from reticent.audit.service.postgres import PostgresDatabase
 from reticent.errors import DataError
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 from tests.oracles.audit_sessions import determined_by_sums
 
 from .conftest import PEOPLE as STAFF

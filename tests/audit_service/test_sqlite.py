@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from reticent.data.readers import read_frame
 from reticent.errors import DataError
+from reticent.io.source import read_frame
 
 
 def value(service, condition: str, function: str = "SUM(salary)"):

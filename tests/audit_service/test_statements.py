@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.audit.service import AuditService, Statement, StatementError
-from reticent.data.predicate import ConditionError
+from reticent.conditions import ConditionError
 from reticent.errors import PolicyError
 from tests.sampling import examples
 

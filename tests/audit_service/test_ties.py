@@ -19,7 +19,7 @@ import pytest
 
 from reticent.audit.service import AuditService
 from reticent.errors import DataError
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 
 POLICY = """\
 dataset = "staff"

@@ -14,7 +14,7 @@ import pytest
 import reticent as rt
 from reticent.cli.app import app
 from reticent.cli.console import run
-from reticent.data import Hierarchy, Table
+from reticent.table import Hierarchy, Table
 from tests.oracles import belief_worlds as oracle
 
 PEOPLE = pl.DataFrame(

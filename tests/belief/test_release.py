@@ -12,15 +12,16 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.anonymize import Lattice, Mondrian
 from reticent.belief import Belief, PopulationModel, ReleasedGroup, bucket_posterior, posterior_among
-from reticent.belief import release as released
-from reticent.belief.buckets import _tilted
-from reticent.belief.release import beliefs_of
-from reticent.data import Hierarchy, Table
+from reticent.belief import release_beliefs as released
+from reticent.belief.bucket_beliefs import _tilted
+from reticent.belief.release_beliefs import beliefs_of
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table
 from reticent.errors import DataError, PolicyError
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.table import Hierarchy, Table
 from tests.oracles import belief_worlds as oracle
 from tests.sampling import seeds
 

@@ -15,7 +15,7 @@ from reticent.belief import (
     semantic_negative,
     semantic_sets,
 )
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.definitions import CategoryDiversity, NegativePositiveDiversity, RecursiveLDiversity
 from reticent.errors import DataError, PolicyError
 from tests.sampling import seeds

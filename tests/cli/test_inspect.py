@@ -116,7 +116,7 @@ def test_what_was_found_is_shown_where_nothing_can_be_written(
     def read_only(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("reticent.policy.inspecting.write_whole", read_only)
+    monkeypatch.setattr("reticent.policy.inspection.write_whole", read_only)
     found = reticent("inspect", "patients.csv")
     assert found.code == 0
     assert "Proposed roles" in found.out

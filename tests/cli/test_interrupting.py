@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from reticent.base.context import Event
 from reticent.cli import console
-from reticent.data import Event
 from reticent.errors import Cancelled
 from reticent.ledger import Ledger
 from reticent.release import Release

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reticent.giving import unjudged
+from reticent.base.disclosures import unjudged
 from reticent.ledger import Ledger
 from tests.cli.conftest import Command
 

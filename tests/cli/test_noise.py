@@ -1,4 +1,4 @@
-"""``reticent noise``: plans, trials and keys from the command line; runs of several hosts are in tests/noise/test_deploying.py."""
+"""``reticent noise``: plans, trials and keys from the command line; runs of several hosts are in tests/methods/counts/test_deployment.py."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import polars as pl
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
+from reticent.core import Groups, Histograms, SensitiveDomain
+from reticent.table import SensitiveColumn
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.definitions import (
     AlphaKAnonymity,
     AverageRisk,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.data import Table
 from reticent.definitions import definition_from
 from reticent.engine import count_table
+from reticent.table import Table
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=25)
 

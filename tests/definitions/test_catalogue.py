@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from reticent.data import Groups, Hierarchy, SensitiveColumn, Table
+from reticent.core import Groups
 from reticent.definitions import (
     AlphaKAnonymity,
     AverageRisk,
@@ -43,6 +43,7 @@ from reticent.definitions import (
 from reticent.definitions.likeness import exceeds_logarithm
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
+from reticent.table import Hierarchy, SensitiveColumn, Table
 from tests.definitions.making import LETTERS, groups_of, matrices, named
 from tests.oracles import catalogue_models as oracle
 from tests.sampling import examples

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Groups, Hierarchy, Table
+from reticent.core import Groups
 from reticent.definitions import (
     AlphaKAnonymity,
     AverageRisk,
@@ -40,7 +40,8 @@ from reticent.definitions import (
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy
-from tests.anonymize.worlds import COLUMNS, random_world
+from reticent.table import Hierarchy, Table
+from tests.methods.grouping.worlds import COLUMNS, random_world
 from tests.oracles import catalogue_models as oracle
 from tests.oracles import lattice
 from tests.sampling import seeds, spread

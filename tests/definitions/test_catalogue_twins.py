@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Hierarchy, Table
 from reticent.definitions import (
     CategoryDiversity,
     ConfidenceBounding,
@@ -20,7 +19,8 @@ from reticent.definitions import (
     PersonalPrivacy,
     RangeDiversity,
 )
-from tests.anonymize.worlds import COLUMNS, random_world
+from reticent.table import Hierarchy, Table
+from tests.methods.grouping.worlds import COLUMNS, random_world
 from tests.oracles import catalogue_models as oracle
 from tests.oracles import lattice
 from tests.sampling import seeds

@@ -10,18 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import Groups, Hierarchy, SensitiveColumn, SensitiveDomain, Table
-from reticent.data.sensitive import bind_sensitive
+from reticent.core import Groups, SensitiveDomain
 from reticent.definitions import TCloseness
 from reticent.engine import count_table
 from reticent.errors import PolicyError
+from reticent.table import Hierarchy, SensitiveColumn, Table
+from reticent.table.sensitive import bind_sensitive
 from tests.definitions.making import column_of, groups_of, matrices
-from tests.oracles.definitions_transport import (
-    earth_movers_distance,
-    equal_ground,
-    hierarchical_ground,
-    ordered_ground,
-)
+from tests.oracles.definitions_transport import earth_movers_distance, equal_ground, hierarchical_ground, ordered_ground
 from tests.sampling import examples
 
 PATHS = [

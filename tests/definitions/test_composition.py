@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.data import Groups, Table
+from reticent.core import Groups
 from reticent.definitions import (
     All,
     Definition,
@@ -26,6 +26,7 @@ from reticent.definitions import (
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
+from reticent.table import Table
 from tests.definitions.making import groups_of
 
 ON_A_COLUMN: list[Definition] = [

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.data import Groups, Histograms
+from reticent.core import Groups, Histograms
 from reticent.definitions import GroupDefinition, definition_from
 from tests.cli.test_catalogue import EXAMPLES
 from tests.sampling import examples

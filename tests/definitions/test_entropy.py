@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.definitions import EntropyLDiversity
 from reticent.definitions.logarithms import sign_of_logarithms
 from tests.definitions.making import LETTERS, groups_of, matrices

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.data import Table
 from reticent.definitions import individual_risk, population_estimate, reidentification
 from reticent.engine import count_table
 from reticent.errors import PolicyError
 from reticent.propose import exposures
+from reticent.table import Table
 from tests.engine.making import frame_of
 from tests.oracles.weights_repeated import candidates, repeated
 from tests.sampling import seeds

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import Groups, Table
+from reticent.core import Groups
 from reticent.definitions import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -22,6 +22,7 @@ from reticent.definitions import (
 )
 from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
+from reticent.table import Table
 from tests.definitions.making import groups_of, matrices
 from tests.sampling import examples
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from reticent.data import Groups, Table
+from reticent.core import Groups
 from reticent.definitions import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -19,6 +19,7 @@ from reticent.definitions import (
     homogeneity_audit,
 )
 from reticent.engine import count_table
+from reticent.table import Table
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "definitions"
 CASES = tomllib.loads((FIXTURES / "goldens.toml").read_text(encoding="utf-8"))["case"]

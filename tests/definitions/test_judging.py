@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reticent as rt
-from reticent.data import Evidence, Groups, MechanismPlan, Patterns, ReleaseHistory
+from reticent.core import Evidence, Groups, MechanismPlan, Patterns, ReleaseHistory
 from reticent.definitions import (
     All,
     Assessment,

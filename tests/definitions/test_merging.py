@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Hierarchy, Histograms, SensitiveDomain
-from reticent.data.sensitive import bind_sensitive
+from reticent.core import Groups, Histograms, SensitiveDomain
 from reticent.definitions import (
     Definition,
     DistinctLDiversity,
@@ -23,6 +22,8 @@ from reticent.definitions import (
     TCloseness,
 )
 from reticent.definitions.diversity import ValuesAtLeast
+from reticent.table import Hierarchy
+from reticent.table.sensitive import bind_sensitive
 from tests.definitions.making import column_of, groups_of
 
 MERGES = 100_000

@@ -9,10 +9,10 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
-from reticent.data import Table
 from reticent.definitions import NTCloseness
 from reticent.engine import count_table
-from tests.anonymize.worlds import random_world
+from reticent.table import Table
+from tests.methods.grouping.worlds import random_world
 from tests.oracles import catalogue_models as oracle
 from tests.sampling import seeds
 

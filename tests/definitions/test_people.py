@@ -7,7 +7,7 @@ from fractions import Fraction
 import polars as pl
 
 import reticent as rt
-from reticent.data import Table
+from reticent.table import Table
 
 
 def people_table(rows, sensitive=("s",)):

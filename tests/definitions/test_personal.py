@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity, PersonalPrivacy
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy
+from reticent.table import Hierarchy, Table
 from tests.oracles import catalogue_models as oracle
 from tests.sampling import seeds
 

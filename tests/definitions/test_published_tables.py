@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Hierarchy, Table
+from reticent.table import Hierarchy, Table
 from tests.oracles import definitions_figures as figures
 
 AGES = Hierarchy.intervals([2, 4], origin=0, domain=(0, 6))

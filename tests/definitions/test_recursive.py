@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.definitions import NegativePositiveDiversity, RecursiveLDiversity
 from reticent.definitions.diagnostics import largest_l
 from tests.definitions.making import LETTERS, groups_of, matrices, named

@@ -18,10 +18,11 @@ from reticent.belief import (
     posterior,
     semantic_sets,
 )
-from reticent.data import FrameRows, Groups, SensitiveColumn
-from reticent.data.meaning import Anything, Interval
+from reticent.core import Groups
 from reticent.definitions import DistinctLDiversity, RangeDiversity, TCloseness
-from reticent.release.counting import count_labels
+from reticent.release.count_queries import count_labels
+from reticent.table import FrameRows, SensitiveColumn
+from reticent.table.meaning import Anything, Interval
 from tests.definitions.making import groups_of
 
 RELEASE = pl.DataFrame(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, SensitiveDomain
+from reticent.core import Groups, Histograms, SensitiveDomain
 from reticent.definitions import population_uniqueness
 
 PEOPLE = 20_000

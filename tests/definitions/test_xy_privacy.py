@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity, XYPrivacy, definition_from
 from reticent.engine import count_table
 from reticent.errors import PolicyError
+from reticent.table import Hierarchy, Table
 from tests.oracles import catalogue_models as oracle
 
 NAMES = ("illness", "drug", "ward")

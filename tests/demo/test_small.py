@@ -6,7 +6,7 @@ from math import log
 
 import polars as pl
 
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.demo import (
     six_patients,
     six_patients_release,

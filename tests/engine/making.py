@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 
-from reticent.data import Hierarchy
+from reticent.table import Hierarchy
 
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=17 * number) for number in range(30)]
 TREE = {"north": ["Ålesund", "Bergen"], "south": {"near": ["Como"], "far": ["Łódź", "Évora", 'a, "b"']}}

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.data import Table
-from reticent.data.rows import StreamRows
+from reticent.base.files import Scratch
 from reticent.definitions import KAnonymity
 from reticent.errors import DataError
-from reticent.files import Scratch
 from reticent.release import publish, verify
+from reticent.table import Table
+from reticent.table.rows import StreamRows
 from tests.engine.making import frame_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,7 +129,7 @@ def test_only_a_few_chunks_of_rows_are_ever_alive_together(tmp_path: Path) -> No
 KILLED = """
 import sys
 import polars as pl
-from reticent.data import Table
+from reticent.table import Table
 from reticent.definitions import KAnonymity
 from reticent.release import publish
 table = Table(pl.scan_csv(sys.argv[1]), quasi=["age", "zip"], sensitive="illness", other=["note"], engine="streaming")
@@ -168,7 +168,7 @@ def test_a_killed_process_leaves_a_whole_release_or_none_and_its_scratch_is_swep
 FULL_DISK = """
 import resource, signal, sys
 import polars as pl
-from reticent.data import Table
+from reticent.table import Table
 from reticent.definitions import KAnonymity
 from reticent.errors import DataError
 from reticent.ledger import Ledger

@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Datafly, Lattice, Mondrian
-from reticent.data import StoredRows, Table
+from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap, TCloseness
 from reticent.engine import count_table
 from reticent.errors import DataError, Infeasible, PolicyError
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
 from reticent.release import Release, open_public, publish, verify
-from reticent.release.assessing import assess
+from reticent.release.assessment import assess
+from reticent.table import StoredRows, Table
 from tests.engine.making import QUASI, frame_of
 from tests.sampling import examples
 
@@ -93,7 +95,7 @@ def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
     roles["sensitive"] = [name for name in sensitive if name not in quasi]
     local, streamed = both(frame, **roles)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reticent.data.rows.rows_at_once", lambda columns: chunk)
+        patch.setattr("reticent.table.rows.rows_at_once", lambda columns: chunk)
         floor = tuple(seed % (each.height + 1) for each in local.hierarchies)
         for levels in (None, floor):
             same_counts(count_table(local, floor=levels), count_table(streamed, floor=levels))
@@ -128,7 +130,7 @@ def test_both_engines_publish_the_same(seed, files, nulls, sensitive, other, sev
     if isinstance(method, Lattice) and several:
         method = replace(method, objective="discernibility")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reticent.data.rows.rows_at_once", lambda columns: 100 + seed % 500)
+        patch.setattr("reticent.table.rows.rows_at_once", lambda columns: 100 + seed % 500)
         local, streamed = both(frame, **roles)
         first = publish(local, definition, method, files=files)
         second = publish(streamed, definition, method, files=files)
@@ -198,7 +200,7 @@ def test_messages_name_the_row_of_the_whole_table():
         pl.when(pl.arange(pl.len()) == 4321).then(pl.lit("Atlantis")).otherwise(pl.col("city")).alias("city")
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reticent.data.rows.rows_at_once", lambda columns: 1000)
+        patch.setattr("reticent.table.rows.rows_at_once", lambda columns: 1000)
         streamed = Table(frame.lazy(), quasi={"city": QUASI["city"]}, engine="streaming")
         with pytest.raises(DataError, match=r"'Atlantis' \(row 4322\)"):
             count_table(streamed)

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.adult import SHARED
-from benchmarks.reproduce_knowledge import (
-    Comparison,
-    adult,
-    experiment_1,
-    experiment_2,
-    experiment_3,
-    experiment_4,
-)
+from benchmarks.reproduce_knowledge import Comparison, adult, experiment_1, experiment_2, experiment_3, experiment_4
 
-from reticent.knowledge.search import Rollup
+from reticent.knowledge.bucketization_search import Rollup
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
 

@@ -11,10 +11,10 @@ import pytest
 import typer
 
 import reticent as rt
-from reticent.anonymize import Lattice
 from reticent.cli import knowledge
 from reticent.cli.console import run
 from reticent.definitions.knowledge import WorstCaseKnowledge
+from reticent.methods.lattice import Lattice
 from tests.knowledge.conftest import FIXTURES
 from tests.knowledge.test_definition import flu_table
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.anonymize import search
-from reticent.data import Groups
-from reticent.data.groups import Histograms, SensitiveDomain
+from reticent.core import Groups
+from reticent.core.groups import Histograms, SensitiveDomain
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
 from reticent.engine import count_table
 from reticent.errors import DataError, Infeasible, PolicyError
-from reticent.knowledge import curve, negation_curve
+from reticent.methods.lattice import search
+from reticent.worst_case import curve, negation_curve
 from tests.knowledge.conftest import FIXTURES, golden
 from tests.worst_case.strategies import bucket_lists, given
 
@@ -180,7 +180,7 @@ def test_publishing_verifies_and_infeasible_promises_say_so(tmp_path):
 
 
 def test_a_bucketized_release_keeps_exact_values_and_shuffles_the_diseases():
-    from reticent.anonymize import Lattice
+    from reticent.methods.lattice import Lattice
 
     release = rt.publish(flu_table(), WorstCaseKnowledge("0.7", 1), method=Lattice(format="bucketize"))
     assert sorted(release.tables["quasi"]["age"].to_list()) == [21, 22, 23, 24, 24, 25, 26, 27, 28, 29]

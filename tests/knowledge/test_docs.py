@@ -14,8 +14,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "knowledge.md"
 @pytest.mark.parametrize(
     "module",
     [
-        "knowledge.monitor",
-        *(f"worst_case.{name}" for name in ("buckets", "disclosure", "facts", "minimize", "tree", "witness")),
+        "knowledge.bucket_monitor",
+        *(
+            f"worst_case.{name}"
+            for name in ("histogram_buckets", "disclosure", "facts", "minimize1", "tree", "worst_facts")
+        ),
     ],
 )
 def test_the_examples_of_the_docstrings_are_true(module):

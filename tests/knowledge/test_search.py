@@ -9,8 +9,7 @@ from itertools import product
 import pytest
 
 from reticent.errors import Infeasible, PolicyError
-from reticent.knowledge import curve
-from reticent.knowledge.search import (
+from reticent.knowledge.bucketization_search import (
     Audit,
     LevelLattice,
     Rollup,
@@ -22,7 +21,7 @@ from reticent.knowledge.search import (
     ranked,
     require_nested,
 )
-from reticent.worst_case import Buckets
+from reticent.worst_case import Buckets, curve
 from tests.knowledge.conftest import flu_rows, golden
 from tests.knowledge.test_definition import flu_table
 

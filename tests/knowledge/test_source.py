@@ -8,14 +8,15 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.anonymize import Lattice
-from reticent.data import Seen
-from reticent.data.meaning import Interval, Value
+from reticent.core import AdversaryView
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.errors import DataError, PolicyError
-from reticent.knowledge import Subject, curve, negation_curve, watch, what_if
-from reticent.knowledge.chart import save_chart
+from reticent.knowledge import Subject, watch, what_if
+from reticent.knowledge.disclosure_curves import save_chart
+from reticent.methods.lattice import Lattice
+from reticent.table.meaning import Interval, Value
+from reticent.worst_case import curve, negation_curve
 from tests.knowledge.conftest import FIXTURES, golden
 from tests.knowledge.test_definition import flu_table
 
@@ -132,9 +133,9 @@ def test_people_are_placed_where_labels_overlap_unless_several_groups_fit():
         "sex": {"M": Value("M"), "F": Value("F")},
     }
     people = pl.DataFrame({"age": [25, 25, 21, 21], "sex": ["M", "F", "F", "M"]})
-    assert Seen.in_rows(places, None, meanings, []).place(people).tolist() == [0, 1, -1, 0]
+    assert AdversaryView.in_rows(places, None, meanings, []).place(people).tolist() == [0, 1, -1, 0]
     either = places.with_columns(sex=pl.lit("M"))
-    assert Seen.in_rows(either, None, meanings, []).place(people).tolist() == [-2, -1, -1, 0]
+    assert AdversaryView.in_rows(either, None, meanings, []).place(people).tolist() == [-2, -1, -1, 0]
 
 
 def test_a_locally_recoded_release_can_be_asked_about():

@@ -8,7 +8,7 @@ import pytest
 
 from reticent.errors import PolicyError
 from reticent.knowledge import explore
-from reticent.knowledge.sampling import chernoff_interval
+from reticent.knowledge.world_samples import chernoff_interval
 from reticent.worst_case import BudgetExceeded, PersonValue, Population
 from tests.knowledge.conftest import golden
 

@@ -4,7 +4,8 @@ import os
 import signal
 import sys
 
-from reticent.ledger import Ledger, entries, newest, store
+from reticent.ledger import Ledger, entries, store
+from reticent.ledger import rollback_guard as newest
 
 
 def die(*arguments, **options):
@@ -18,12 +19,12 @@ def record(path: str, boundary: str) -> None:
     if boundary == "new file after the key":
         store.rows_to_seal = die
     if boundary == "update of the layout":
-        store.Writing.seal = die
+        store.WriteTransaction.seal = die
     ledger = Ledger(path)
     if boundary == "reserve before the commit":
         ledger.record("people", "a", die)
     if boundary == "reserve after the commit":
-        newest.NewestFile.write = die
+        newest.RollbackGuard.write = die
     entry = ledger.record("people", "a", lambda entry: "c")
     if boundary == "reserved":
         die()
@@ -31,9 +32,9 @@ def record(path: str, boundary: str) -> None:
         move = entries.Entries._move
         entries.Entries._move = lambda *arguments: (move(*arguments), die())
     if boundary == "give out after the commit":
-        newest.NewestFile.write = die
+        newest.RollbackGuard.write = die
     if boundary == "withdraw after the commit":
-        newest.NewestFile.write = die
+        newest.RollbackGuard.write = die
         ledger.withdraw(entry, "never written")
     ledger.give_out(entry)
     die()
@@ -41,7 +42,7 @@ def record(path: str, boundary: str) -> None:
 
 def save(path: str, boundary: str) -> None:
     """Publish a table and save it beside the ledger."""
-    from reticent import files
+    from reticent.base import files
     from reticent.definitions import KAnonymity
     from reticent.release import publish
     from tests.release.conftest import table_of_patients

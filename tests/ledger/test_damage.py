@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from reticent.base.disclosures import PersonFingerprints, SeriesState, Spending, unjudged
 from reticent.errors import LedgerError
-from reticent.giving import Marks, SeriesState, Spending, unjudged
 from reticent.ledger import AuditVerdict, Ledger
 
 FILES = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-key", "ledger.sqlite-newest")
@@ -25,7 +25,7 @@ def certify(entry) -> str:
 
 def fill(ledger: Ledger) -> None:
     """A little of everything that later decisions depend on."""
-    people = [Marks("people", 0, (1, 2, 3))]
+    people = [PersonFingerprints("people", 0, (1, 2, 3))]
     spend = [Spending("epsilon", "1/2", total=1)]
     ledger.give_out(ledger.record("people", "first", certify, people=people, spend=spend))
     ledger.record("series", "one", certify, state=SeriesState("tau", "v1", {"index": 1}))
@@ -61,7 +61,9 @@ def forbidden(ledger: Ledger) -> list[Callable[[], object]]:
     """What the whole ledger refuses."""
     return [
         lambda: ledger.record("people", "second", certify),
-        lambda: ledger.record("the same people", "second", certify, people=[Marks("people", 0, (2, 3, 4))]),
+        lambda: ledger.record(
+            "the same people", "second", certify, people=[PersonFingerprints("people", 0, (2, 3, 4))]
+        ),
         lambda: ledger.record("asked", "release", certify),
         lambda: ledger.record("x", "y", certify, spend=[Spending("epsilon", 1)]),
         lambda: ledger.record("people", "z", certify, beside=unjudged, spend=[Spending("epsilon", "3/5")]),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, Spending, allow, refuse, unjudged
 from reticent.errors import LedgerError
-from reticent.giving import Given, Judgement, SeriesState, Spending, allow, refuse, unjudged
 from reticent.ledger import AuditVerdict, Entry, Ledger
 from tests.sampling import examples
 
@@ -96,9 +96,9 @@ def test_names_that_differ_in_case_width_or_outer_spaces_are_one_data_set(ledger
 def test_beside_sees_everything_that_is_not_withdrawn_and_its_note_reaches_the_certificate(ledger: Ledger) -> None:
     ledger.withdraw(ledger.record("people", "a", certify), "never written")
     ledger.record("people", "b", certify, kind="alpha-beta", details={"views": 2})
-    asked: list[Sequence[Given]] = []
+    asked: list[Sequence[PriorDisclosure]] = []
 
-    def beside(given: Sequence[Given]) -> Judgement:
+    def beside(given: Sequence[PriorDisclosure]) -> Judgement:
         asked.append(given)
         return allow("judged together with view 1")
 
@@ -112,7 +112,7 @@ def test_beside_sees_everything_that_is_not_withdrawn_and_its_note_reaches_the_c
 def test_something_recorded_while_it_was_judged_makes_it_be_judged_again(ledger: Ledger) -> None:
     seen: list[int] = []
 
-    def beside(given: Sequence[Given]) -> Judgement:
+    def beside(given: Sequence[PriorDisclosure]) -> Judgement:
         seen.append(len(given))
         if len(given) < 2:
             with Ledger(ledger.path) as another:

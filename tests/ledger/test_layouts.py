@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import reticent as rt
+from reticent.base.disclosures import unjudged
 from reticent.errors import LedgerError
-from reticent.giving import unjudged
 from reticent.ledger import AuditVerdict, Entry, Ledger
 from tests.ledger.test_boundaries import run
 from tests.release.conftest import table_of_patients

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from reticent.base.disclosures import unjudged
 from reticent.errors import LedgerError, PolicyError
-from reticent.giving import unjudged
 from reticent.ledger import Entry, Ledger, ledger_path
 
 
@@ -220,7 +220,7 @@ def test_a_ledger_that_stays_in_use_says_so(tmp_path: Path) -> None:
 FULL_DISK = """
 import resource, signal, sys
 from reticent.errors import LedgerError
-from reticent.giving import unjudged
+from reticent.base.disclosures import unjudged
 from reticent.ledger import Ledger
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Ledger(sys.argv[1]) as ledger:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from reticent.errors import LedgerError
-from reticent.ledger import Ledger, newest
-from reticent.ledger.newest import NewestFile, Position
+from reticent.ledger import Ledger
+from reticent.ledger import rollback_guard as newest
+from reticent.ledger.rollback_guard import Position, RollbackGuard
 
 
 def at(count: int) -> Position:
@@ -19,12 +20,12 @@ def at(count: int) -> Position:
 
 @pytest.fixture(params=[True, False], ids=["mapped", "written"])
 def file(request: pytest.FixtureRequest, tmp_path: Path):
-    opened = NewestFile(tmp_path / "newest", mapped=request.param)
+    opened = RollbackGuard(tmp_path / "newest", mapped=request.param)
     yield opened
     opened.close()
 
 
-def test_a_position_moves_forward_only_unless_the_steward_says_so(file: NewestFile) -> None:
+def test_a_position_moves_forward_only_unless_the_steward_says_so(file: RollbackGuard) -> None:
     assert newest.read(file.path) is None
     for count, kept in ((0, 0), (1, 1), (3, 3), (2, 3), (3, 3), (300, 300)):
         file.write(at(count))
@@ -35,8 +36,8 @@ def test_a_position_moves_forward_only_unless_the_steward_says_so(file: NewestFi
     assert newest.read(file.path) == at(8)
 
 
-def test_two_that_write_in_turn_never_move_it_back(file: NewestFile) -> None:
-    other = NewestFile(file.path, mapped=not file._mapped)
+def test_two_that_write_in_turn_never_move_it_back(file: RollbackGuard) -> None:
+    other = RollbackGuard(file.path, mapped=not file._mapped)
     for count in range(1, 50):
         (file if count % 3 else other).write(at(count))
         (other if count % 3 else file).write(at(max(count - 2, 0)))
@@ -44,7 +45,7 @@ def test_two_that_write_in_turn_never_move_it_back(file: NewestFile) -> None:
     other.close()
 
 
-def test_every_torn_write_leaves_the_position_before_it(file: NewestFile) -> None:
+def test_every_torn_write_leaves_the_position_before_it(file: RollbackGuard) -> None:
     for count in range(1, 7):
         before = file.path.read_bytes() if count > 1 else bytes(256)
         file.write(at(count))
@@ -59,7 +60,7 @@ def test_every_torn_write_leaves_the_position_before_it(file: NewestFile) -> Non
                 assert newest.read(file.path.with_name("torn")) in (at(count - 1), at(count))
 
 
-def test_a_torn_slot_is_written_next(file: NewestFile) -> None:
+def test_a_torn_slot_is_written_next(file: RollbackGuard) -> None:
     file.write(at(1))
     file.write(at(2))
     content = bytearray(file.path.read_bytes())
@@ -72,7 +73,7 @@ def test_a_torn_slot_is_written_next(file: NewestFile) -> None:
     assert file.path.read_bytes()[:1] == b"1"
 
 
-def test_a_file_that_was_put_in_its_place_is_used_from_then_on(file: NewestFile) -> None:
+def test_a_file_that_was_put_in_its_place_is_used_from_then_on(file: RollbackGuard) -> None:
     file.write(at(5))
     content = file.path.read_bytes()
     file.path.rename(file.path.with_name("moved"))
@@ -87,7 +88,7 @@ def test_a_file_that_was_put_in_its_place_is_used_from_then_on(file: NewestFile)
 
 
 @pytest.mark.parametrize("length", [0, 100, 128, 200])
-def test_a_file_that_was_cut_off_is_written_again(file: NewestFile, length: int) -> None:
+def test_a_file_that_was_cut_off_is_written_again(file: RollbackGuard, length: int) -> None:
     file.write(at(5))
     file.write(at(6))
     os.truncate(file.path, length)
@@ -95,7 +96,7 @@ def test_a_file_that_was_cut_off_is_written_again(file: NewestFile, length: int)
     assert newest.read(file.path) == at(7)
 
 
-def test_a_planted_link_is_not_followed(file: NewestFile) -> None:
+def test_a_planted_link_is_not_followed(file: RollbackGuard) -> None:
     file.write(at(1))
     file.path.rename(file.path.with_name("elsewhere"))
     file.path.symlink_to(file.path.with_name("elsewhere"))
@@ -105,7 +106,7 @@ def test_a_planted_link_is_not_followed(file: NewestFile) -> None:
 
 
 def push(path: Path, first: int, mapped: bool, barrier) -> None:
-    file = NewestFile(path, mapped=mapped)
+    file = RollbackGuard(path, mapped=mapped)
     barrier.wait()
     for count in range(first, 2_000, 4):
         file.write(at(count))
@@ -137,7 +138,7 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
     for number in range(5):
         with Ledger(tmp_path / "ledger.sqlite", newest=tmp_path / "second") as ledger:
             ledger.record(str(number), "content", lambda entry: "")
-    forgotten = NewestFile(tmp_path / "third", mapped=True)
+    forgotten = RollbackGuard(tmp_path / "third", mapped=True)
     forgotten.write(at(1))
     del forgotten
     assert len(os.listdir("/proc/self/fd")) == before

@@ -10,13 +10,13 @@ import pytest
 
 import reticent as rt
 from reticent.audit.service import AuditService
-from reticent.data.people import marks_of_people, people_marks, rows_marks
+from reticent.base.disclosures import PersonFingerprints, unjudged
 from reticent.errors import LedgerError
-from reticent.giving import Marks, unjudged
 from reticent.ledger import Entry, Ledger
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
+from reticent.table.person_marks import marks_of_people, people_marks, rows_marks
 from reticent.views import load_schema
-from reticent.views.policy import AccessControl
+from reticent.views.authorizations import AccessControl
 
 FOUR = pl.DataFrame({"person": ["p1", "p2", "p3", "p4"], "zip": [1, 1, 2, 2], "salary": [100, 200, 1000, 5000]})
 AUDIT = """\
@@ -277,7 +277,7 @@ def test_rows_with_missing_values_and_every_type_are_marked() -> None:
 
 
 def test_marks_of_different_kinds_never_overlap() -> None:
-    assert not Marks("people", 0, (1, 2)).overlaps(Marks("rows", 0, (1, 2)))
+    assert not PersonFingerprints("people", 0, (1, 2)).overlaps(PersonFingerprints("rows", 0, (1, 2)))
 
 
 def test_the_same_people_are_found_whoever_was_first(tmp_path: Path) -> None:
@@ -298,12 +298,15 @@ def test_the_same_people_are_found_whoever_was_first(tmp_path: Path) -> None:
 def test_a_table_that_changes_a_little_is_written_down_once_and_is_known_after_it_changed_much(tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         for first in range(0, 400, 4):
-            ledger.know("one", [Marks("people", 0, tuple(range(first, first + 100)))])
+            ledger.know("one", [PersonFingerprints("people", 0, tuple(range(first, first + 100)))])
         with ledger._store.reading() as reading:
             assert 10 <= reading.count("people") <= 50
         ledger.record("one", "a", lambda entry: "")
         for first in (0, 200, 396):
             with pytest.raises(LedgerError, match="'one' was released already"):
                 ledger.record(
-                    "two", "b", lambda entry: "", people=[Marks("people", 0, tuple(range(first, first + 100)))]
+                    "two",
+                    "b",
+                    lambda entry: "",
+                    people=[PersonFingerprints("people", 0, tuple(range(first, first + 100)))],
                 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reticent.errors import LedgerError
-from reticent.ledger import Ledger, LedgerPlace
+from reticent.ledger import Ledger, LedgerLocation
 from reticent.release import publish
 from tests.release.conftest import table_of_patients
 
@@ -89,7 +89,7 @@ def test_a_ledger_reached_through_links_is_one_ledger_with_one_turn(ledger: Path
         tmp_path / "folder" / "ledger.sqlite",
         tmp_path / "folder" / "link.sqlite",
     ]
-    assert {LedgerPlace.of(name).path for name in names} == {ledger}
+    assert {LedgerLocation.of(name).path for name in names} == {ledger}
     turns = set()
     for name in names:
         with Ledger(name) as opened:

@@ -2,7 +2,7 @@
 
 import sys
 
-from reticent.giving import unjudged
+from reticent.base.disclosures import unjudged
 from reticent.ledger import Ledger
 
 

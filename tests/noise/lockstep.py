@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from reticent.noise.behaviours import LeftOnPurpose, misbehaving
+from reticent.noise.faults import LeftOnPurpose, misbehaving
 from reticent.noise.network import NoiseAborted
 
 

@@ -1,6 +1,6 @@
 """An adversary who controls up to t parties together, and rushes: it sees everything that honest parties send to its own in a round before it sends anything.
 
-Independent of :mod:`reticent.noise.behaviours`: the corrupt parties run the honest program, and the adversary decides message by message what becomes of what it
+Independent of :mod:`reticent.noise.faults`: the corrupt parties run the honest program, and the adversary decides message by message what becomes of what it
 would send: as it is, nothing, somebody else's message, an old one, bytes flipped, cut, repeated, elements shifted, or texts with one entry exchanged for something extreme.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reticent.noise.agreement import agree, broadcast, rounds_of_broadcast
-from reticent.noise.behaviours import BEHAVIOURS
+from reticent.noise.faults import BEHAVIOURS
 from reticent.noise.network import packed, unpacked
 from tests.noise.lockstep import play
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 import reticent as rt
-from reticent.data import Context
+from reticent.base.context import Context
 from reticent.noise import BEHAVIOURS, NoiseAborted
-from reticent.noise.running import run_task
+from reticent.noise.local_run import run_task
 from tests.noise.worlds import counted, joint, small_task
 
 STEPS = (

@@ -11,7 +11,7 @@ import pytest
 from reticent.errors import DataError
 from reticent.noise.channels import HandshakeFailed, Identity, Link, LinkSession, accept, connect
 from reticent.noise.party import bound
-from reticent.noise.rounds import PartyPlace, assemble
+from reticent.noise.rounds import PartyAddress, assemble
 
 
 async def linked(callers, answerer, session_names=("run", "run"), keys=None):
@@ -140,7 +140,7 @@ def test_somebody_who_is_no_party_cannot_keep_the_parties_from_meeting():
         identities = [Identity.new() for _ in range(4)]
         keys = tuple(each.public for each in identities)
         sockets = [bound("127.0.0.1", 0) for _ in range(4)]
-        places = [PartyPlace("127.0.0.1", each.getsockname()[1]) for each in sockets]
+        places = [PartyAddress("127.0.0.1", each.getsockname()[1]) for each in sockets]
         strangers = []
         for place in places:
             writer = (await asyncio.open_connection(place.host, place.port))[1]

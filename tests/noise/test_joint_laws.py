@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
+from reticent.noise.cost_plan import plan
 from reticent.noise.laws import BinomialLaw, ExponentialLaw
-from reticent.noise.planning import plan
 from reticent.noise.protocol import PartyResult
 from reticent.noise.tasks import JointTask
 from tests.noise.rushing import Adversary, play

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from reticent.noise import field as gf
 from reticent.noise.proofs import BatchLayout, BatchSection, product, proved_bits, proved_triples
-from reticent.noise.sharing import Dealing
-from tests.noise.test_sharing import enumerated
+from reticent.noise.secret_sharing import DealerSide
+from tests.noise.test_secret_sharing import enumerated
 
 
 def residues(layout: BatchLayout, polynomials, points):
-    dealing = Dealing.of(polynomials)
+    dealing = DealerSide.of(polynomials)
     return [layout.first_unproved(point, dealing.part(point - 1)) for point in points]
 
 
@@ -29,7 +29,7 @@ def test_bits_and_triples_pass_at_every_point(faults):
     polynomials = np.concatenate([proved_bits(bits, faults), proved_triples(7, faults)], axis=-1)
     assert polynomials.shape[-1] == layout.size
     assert residues(layout, polynomials, range(1, 3 * faults + 2)) == [None] * (3 * faults + 1)
-    part = Dealing.of(polynomials).part(0)
+    part = DealerSide.of(polynomials).part(0)
     assert layout.values(part, 0).shape == (1, 5)
     assert layout.values(part, 1).shape == (3, 7)
 
@@ -54,7 +54,7 @@ def test_one_holder_sees_the_same_for_zero_and_one(monkeypatch, holder):
             count = enumerated(patch, 5, 5)
             polynomials = proved_bits(np.full(count, secret), 1)
             both = np.concatenate([polynomials[:, :count], polynomials[:, count:]], axis=0).reshape(2, 2, count)
-            parts = [Dealing.of(each).part(holder) for each in both]
+            parts = [DealerSide.of(each).part(holder) for each in both]
             seen = np.concatenate([half for part in parts for half in (part.rows, part.columns)])
             views.append(Counter(map(tuple, seen.T.tolist())))
     assert views[0] == views[1]

@@ -10,7 +10,7 @@ import pytest
 
 from reticent.errors import DataError, PolicyError
 from reticent.noise import BEHAVIOURS, NoiseAborted, plan
-from reticent.noise.behaviours import behaviour
+from reticent.noise.faults import behaviour
 from reticent.noise.protocol import take_part, take_part_as_client
 from reticent.noise.tasks import JointTask
 from tests.noise.lockstep import play

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from reticent.noise import Identity, NoiseAborted, PartyPlace, PartySettings
+from reticent.noise import Identity, NoiseAborted, PartyAddress, PartySettings
 from reticent.noise.channels import HandshakeFailed, LinkSession, connect
 from reticent.noise.party import _run, bound
 from reticent.noise.protocol import free
@@ -32,7 +32,7 @@ class Table:
         self.identities = [Identity.new() for _ in range(4)]
         self.keys = tuple(each.public for each in self.identities)
         self.sockets = [bound("127.0.0.1", 0) for _ in range(4)]
-        self.places = tuple(PartyPlace(*each.getsockname()) for each in self.sockets)
+        self.places = tuple(PartyAddress(*each.getsockname()) for each in self.sockets)
         self.gathering = gathering
 
     def session(self, name: str | None = None) -> LinkSession:

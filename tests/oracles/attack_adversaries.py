@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from reticent.data import Meaning
+from reticent.table import Meaning
 from tests.oracles.attack_linkage import fits
 
 

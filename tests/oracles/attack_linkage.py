@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reticent.data import Meaning
+from reticent.table import Meaning
 
 
 def fits(value: Any, meant: Meaning) -> bool:

@@ -1,6 +1,6 @@
 """Optimal clusters by trying all of them, linear programs over all candidate clusters, and two algorithms as they were printed.
 
-Shares nothing with ``reticent.anonymize.gather``: plain Python over tables of distances, and HiGHS for the programs.
+Shares nothing with ``reticent.methods.clusters``: plain Python over tables of distances, and HiGHS for the programs.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from tests.oracles.leaving import WHOLE, Leaving, LeftOut, Part, Row
+from tests.oracles.leaving import WHOLE, Part, PublishedGroups, Row, SuppressedGroups
 from tests.oracles.mondrian import Column, Demand
 
 Levels = tuple[int, ...]
@@ -17,7 +17,7 @@ class Climbed(NamedTuple):
     """The levels of the columns, and whom they leave out."""
 
     levels: Levels
-    left_out: LeftOut
+    left_out: SuppressedGroups
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class FullDomain:
     """Rows whose columns are all shown at one level each, of which at most ``limit`` may be left out.
 
     What is left out on account of one set of columns is missing in the groups of the others. A demand on all groups together is looked at where
-    nothing may be left out. Where groups are compared with the whole table, rows are left out in one of the ways of :class:`Leaving`, that which loses least.
+    nothing may be left out. Where groups are compared with the whole table, rows are left out in one of the ways of :class:`PublishedGroups`, that which loses least.
     """
 
     rows: Sequence[Row]
@@ -36,7 +36,7 @@ class FullDomain:
     people: Sequence[tuple] = ()
     row_is_person: bool = True
 
-    def ways(self, levels: Levels, hoped: LeftOut | None) -> Iterator[LeftOut | None]:
+    def ways(self, levels: Levels, hoped: SuppressedGroups | None) -> Iterator[SuppressedGroups | None]:
         """Whom these levels may leave out; None where they do not pass. Of several possibilities one that is hoped for is among the first."""
         failing = self.failing(levels)
         kept = [row for row in self.rows if row.number not in failing]
@@ -46,15 +46,15 @@ class FullDomain:
         if len(failing) > self.limit * len(self.rows) or not together:
             yield None
         elif not failing or not self.demand.compares:
-            yield LeftOut(failing, WHOLE)
+            yield SuppressedGroups(failing, WHOLE)
         else:
             for both in self.leaving(levels).outcomes(failing, hoped):
                 yield from self._best(levels, [way for way in both if way is not None])
 
-    def leaving(self, levels: Levels) -> Leaving:
+    def leaving(self, levels: Levels) -> PublishedGroups:
         """The ways to leave out rows at some levels."""
         cells = {row.number: self._shown(row.quasi, range(len(self.columns)), levels) for row in self.rows}
-        return Leaving(self.rows, cells, self._known, self.demand.judges, self.limit, self.row_is_person)
+        return PublishedGroups(self.rows, cells, self._known, self.demand.judges, self.limit, self.row_is_person)
 
     def failing(self, levels: Levels) -> frozenset[int]:
         """The rows of groups that fail beside the whole table, for some adversary."""
@@ -86,13 +86,13 @@ class FullDomain:
                 found[self._shown(person, names, levels)].people.append(person)
         return list(found.values())
 
-    def _best(self, levels: Levels, possible: Sequence[LeftOut]) -> Iterator[LeftOut | None]:
+    def _best(self, levels: Levels, possible: Sequence[SuppressedGroups]) -> Iterator[SuppressedGroups | None]:
         """The ways that lose least, of those that leave out the same rows the first."""
         losses = {way: self._loss(levels, way) for way in possible}
         least = {way.rows: way for way in reversed(possible) if losses[way] == min(losses.values())}
         yield from least.values() if possible else [None]
 
-    def _loss(self, levels: Levels, left_out: LeftOut) -> Fraction:
+    def _loss(self, levels: Levels, left_out: SuppressedGroups) -> Fraction:
         """The share of its domain that a cell covers beside its value, over all rows and columns; a row that is left out covers everything."""
         total = Fraction(0)
         for row in self.rows:

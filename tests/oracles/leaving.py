@@ -60,7 +60,7 @@ def seen(
     return groups
 
 
-class LeftOut(NamedTuple):
+class SuppressedGroups(NamedTuple):
     """The rows that are not published, by number, and what the groups of the others are compared with."""
 
     rows: frozenset[int]
@@ -68,7 +68,7 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Leaving:
+class PublishedGroups:
     """What is shown of every row, and what the groups that each adversary sees must pass; at most ``limit`` of the rows may be left out.
 
     ``counted``: a row is a person. Where a person may have several, histograms do not tell how many people are left out.
@@ -82,8 +82,8 @@ class Leaving:
     counted: bool
 
     def outcomes(
-        self, failing: frozenset[int], hoped: LeftOut | None
-    ) -> Iterator[tuple[LeftOut | None, LeftOut | None]]:
+        self, failing: frozenset[int], hoped: SuppressedGroups | None
+    ) -> Iterator[tuple[SuppressedGroups | None, SuppressedGroups | None]]:
         """The two ways to leave out the failing rows, None for one that does not exist: compared with the published rows, with the whole table.
 
         The second may end differently, since a choice leaves ties open. All endings are told, one that is hoped for among the first; of the others not
@@ -93,7 +93,7 @@ class Leaving:
         for second in self.with_more(failing, hoped):
             yield first, second
 
-    def among_published(self, failing: frozenset[int]) -> LeftOut | None:
+    def among_published(self, failing: frozenset[int]) -> SuppressedGroups | None:
         """Adversary by adversary, groups that fail beside the rows that are still published are left out as well, until none does."""
         kept, before = [row for row in self.rows if row.number not in failing], -1
         while len(kept) != before:
@@ -103,9 +103,9 @@ class Leaving:
                 kept = [row for part in parts if self._passes(part) for row in part.rows]
                 if self._too_few(len(kept)):
                     return None
-        return LeftOut(frozenset(row.number for row in self.rows) - {row.number for row in kept}, PUBLISHED)
+        return SuppressedGroups(frozenset(row.number for row in self.rows) - {row.number for row in kept}, PUBLISHED)
 
-    def with_more(self, failing: frozenset[int], hoped: LeftOut | None) -> Iterator[LeftOut | None]:
+    def with_more(self, failing: frozenset[int], hoped: SuppressedGroups | None) -> Iterator[SuppressedGroups | None]:
         """Group by group more is left out until those left out pass, of whom each column's histogram is told. Then the others must pass as well."""
         if not self.counted:
             yield None
@@ -138,8 +138,8 @@ class Leaving:
         """The groups with some of the rows."""
         return frozenset(place for place, group in enumerate(self._groups) if any(row.number in rows for row in group))
 
-    def _left_out(self, places: Places) -> LeftOut:
-        return LeftOut(frozenset(row.number for place in places for row in self._groups[place]), WHOLE)
+    def _left_out(self, places: Places) -> SuppressedGroups:
+        return SuppressedGroups(frozenset(row.number for place in places for row in self._groups[place]), WHOLE)
 
     def _endings(self, start: Places) -> Iterator[Places | None]:
         """Where the choice of further groups may end: where those left out pass, or (None) nowhere. Of groups that hold the same the first is taken."""

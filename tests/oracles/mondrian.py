@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.oracles import leaving
-from tests.oracles.leaving import WHOLE, Judge, Leaving, LeftOut, Part, Row
+from tests.oracles.leaving import WHOLE, Judge, Part, PublishedGroups, Row, SuppressedGroups
 
 AllJudge = Callable[[list[Part]], bool]
 
@@ -228,7 +228,7 @@ class Mondrian:
     """A table and what is asked of its release. Columns that some adversary holds together are cut together, the others apart; what fails in the
     end for some adversary is left out, again and again until nothing fails, and may be no more than ``limit`` of all rows.
 
-    Where groups are compared with the whole table and rows are left out, it is done in one of the ways of :class:`Leaving`, the one that loses fewer rows;
+    Where groups are compared with the whole table and rows are left out, it is done in one of the ways of :class:`PublishedGroups`, the one that loses fewer rows;
     where there is none, the table is cut anew and nobody may be left out.
     """
 
@@ -261,10 +261,10 @@ class Mondrian:
             return
         failing = frozenset(row.number for row in self.rows) - {row.number for row in kept}
         if not failing or not settled.compares:
-            yield self._without(cells, LeftOut(failing, WHOLE))
+            yield self._without(cells, SuppressedGroups(failing, WHOLE))
             return
-        ways = Leaving(self.rows, cells, self._known, settled.judges, self.limit, self.row_is_person)
-        wanted = None if hoped is None else LeftOut(frozenset(cells) - hoped.cells.keys(), hoped.compared_with)
+        ways = PublishedGroups(self.rows, cells, self._known, settled.judges, self.limit, self.row_is_person)
+        wanted = None if hoped is None else SuppressedGroups(frozenset(cells) - hoped.cells.keys(), hoped.compared_with)
         for both in ways.outcomes(failing, wanted):
             possible = [way for way in both if way is not None]
             if possible:
@@ -306,7 +306,7 @@ class Mondrian:
         return kept if all(judge(view) for view in views for judge in settled.together) else None
 
     @staticmethod
-    def _without(cells: dict[int, tuple[frozenset, ...]], left_out: LeftOut) -> Recoded:
+    def _without(cells: dict[int, tuple[frozenset, ...]], left_out: SuppressedGroups) -> Recoded:
         shown = {number: own for number, own in cells.items() if number not in left_out.rows}
         return Recoded(shown, left_out.compared_with)
 

@@ -1,4 +1,4 @@
-"""Brute force over all tables and all views of tiny domains: shares no code with reticent.randomize."""
+"""Brute force over all tables and all views of tiny domains: shares no code with reticent.methods.randomize."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a synthetic release promises, worked out from its public files alone: laws of small groups by rational Polya urns, and every world that could be.
 
-Shares nothing with ``reticent.synthesize``: files are read with csv and json, laws are built draw by draw, and disclosure is decided by its definition.
+Shares nothing with ``reticent.methods.synthesize``: files are read with csv and json, laws are built draw by draw, and disclosure is decided by its definition.
 """
 
 from __future__ import annotations

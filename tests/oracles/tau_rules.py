@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-Seen = dict[Any, tuple[Any, frozenset[Any]]]
+AdversaryView = dict[Any, tuple[Any, frozenset[Any]]]
 """Everybody of one release: the true value, and the signature of the own group."""
 
 
-def is_tau_safe(groups: list[list[list[Any]]], people: list[Seen], m: int, *, hardened: bool = True) -> bool:
+def is_tau_safe(groups: list[list[list[Any]]], people: list[AdversaryView], m: int, *, hardened: bool = True) -> bool:
     """Whether releases keep the rules: ``groups`` lists the published values of every group of each release, ``people`` who is where."""
     for release in groups:
         for values in release:
             if len(values) < m or len(set(values)) < len(values):
                 return False
-    last: Seen = {}
+    last: AdversaryView = {}
     last_time: dict[Any, int] = {}
     for time, seen in enumerate(people):
         for person, (value, signature) in seen.items():

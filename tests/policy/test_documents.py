@@ -73,7 +73,7 @@ def test_every_option_of_a_documented_command_is_documented() -> None:
 
 
 def test_every_python_call_on_the_data_page_works() -> None:
-    from reticent.data import Hierarchy
+    from reticent.table import Hierarchy
 
     calls = re.findall(
         r"`(Hierarchy\.(?:intervals|cuts|masking|dates|suppression)\([^`]*\))`", (DOCS / "data.md").read_text()

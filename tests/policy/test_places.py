@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.policy.places import Places
+from reticent.policy.toml_positions import TomlPositions
 from reticent.propose.document import key, value
 from tests.sampling import examples
 
@@ -38,7 +38,7 @@ x = 2
 
 
 def place_of(*path: str | int) -> tuple[int, int]:
-    place = Places(TEXT).find(path)
+    place = TomlPositions(TEXT).find(path)
     return place.line, place.column
 
 
@@ -62,7 +62,7 @@ def test_what_is_not_written_is_placed_at_what_surrounds_it() -> None:
 
 
 def test_the_line_is_shown_with_a_mark_under_the_column() -> None:
-    shown = Places(TEXT).find(("table", "list", 3)).point("f.toml", "no.")
+    shown = TomlPositions(TEXT).find(("table", "list", 3)).point("f.toml", "no.")
     assert shown == "f.toml:12:3: no.\n  12 |   4]\n     |   ^"
 
 
@@ -80,7 +80,7 @@ def test_whatever_is_written_down_is_found_again(content: dict[str, Any]) -> Non
             lines += [f"[{key(name)}]", *(f"{key(inner)} = {value(below)}" for inner, below in item.items())]
     text = "\n".join(lines) + "\n"
     assert tomllib.loads(text) == content
-    places = Places(text)
+    places = TomlPositions(text)
     for name, item in content.items():
         place = places.find((name,))
         assert place.text[place.column - 1 :].lstrip("[").startswith(key(name))
@@ -92,5 +92,5 @@ def test_whatever_is_written_down_is_found_again(content: dict[str, Any]) -> Non
 
 def test_a_key_with_a_backslash_before_a_letter_is_found() -> None:
     """A backslash is written twice, so what follows is a letter and no code point; a code point is read as one."""
-    assert Places('a = 1\n"\\\\U" = 2\n').find(("\\U",)).line == 2
-    assert Places('a = 1\n"\\U0001F600" = 2\n').find(("\U0001f600",)).line == 2
+    assert TomlPositions('a = 1\n"\\\\U" = 2\n').find(("\\U",)).line == 2
+    assert TomlPositions('a = 1\n"\\U0001F600" = 2\n').find(("\U0001f600",)).line == 2

@@ -12,12 +12,13 @@ import polars as pl
 import pytest
 
 import reticent
-from reticent.anonymize import Lattice, Mondrian
-from reticent.data import Table
 from reticent.definitions import Definition, KAnonymity, RecursiveLDiversity
 from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
 from reticent.policy import Policy
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
+from reticent.table import Table
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"
 GOOD = (FIXTURES / "good.toml").read_text()
@@ -148,7 +149,7 @@ def test_the_default_method_is_chosen_in_one_place(folder: Path, monkeypatch: py
         asked.append((table.rows, definition, dict(parameters or {})))
         return Mondrian()
 
-    for place in ("reticent.release", "reticent.release.publishing"):
+    for place in ("reticent.release", "reticent.release.publication"):
         monkeypatch.setattr(f"{place}.default_method", chosen)
     unnamed = GOOD.replace('name = "Lattice"\n', "")
     policy = Policy.parse(unnamed, "policy.toml", folder)

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reticent.data import Hierarchy
 from reticent.errors import DataError, PolicyError
 from reticent.policy import inspect, read
+from reticent.table import Hierarchy
 
 POLICY = """
 [data]

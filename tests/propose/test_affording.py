@@ -9,7 +9,8 @@ import pytest
 
 import reticent as rt
 from reticent.policy import Policy, inspect
-from reticent.propose import afford, affording, propose
+from reticent.propose import afford, propose
+from reticent.propose import tradeoff as affording
 
 
 def people(rows: int = 400, secrets: tuple[str, ...] = ("flu", "cold", "ulcer", "asthma"), **more: Any) -> pl.DataFrame:

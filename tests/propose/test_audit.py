@@ -8,9 +8,9 @@ from math import exp, log, sqrt
 import polars as pl
 import pytest
 
-from reticent.data import Table
 from reticent.demo import twelve_patients
 from reticent.propose import diversity_audits
+from reticent.table import Table
 
 BLOCKS = ["130**, < 30"] * 4 + ["1485*, >= 40"] * 4 + ["130**, 3*"] * 4
 THREE_DIVERSE = ["1305*"] + ["1306*"] * 2 + ["1305*"] + ["1485*"] * 4 + ["1305*"] * 2 + ["1306*"] * 2

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import CalendarUnit, Digits, Microaggregation, Rounding
 from reticent.propose.coarsenings import ALONE, coarsening_for, share_alone
+from reticent.table import CalendarUnit, Digits, Microaggregation, Rounding
 
 
 @given(values=st.lists(st.one_of(st.floats(-1e9, 1e9), st.none()), min_size=1, max_size=200))

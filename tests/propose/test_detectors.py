@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from reticent.propose import detectors, propose
-from reticent.propose.patterns import full_names, hidden_identifier, identifying_pattern
+from reticent.propose.identifier_patterns import full_names, hidden_identifier, identifying_pattern
 
 LANGUAGES = ["en_US", "de_DE", "fr_FR", "it_IT", "pl_PL", "es_MX"]
 KINDS = ["email", "phone_number", "name", "street_address", "ssn", "url", "iban"]

@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.propose import exposures
+from reticent.table import Table
 from tests.sampling import examples
 
 FRAME = pl.DataFrame(

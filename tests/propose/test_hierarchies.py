@@ -11,11 +11,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from reticent.data import PUBLIC_DOMAINS, Hierarchy, hierarchy_from
 from reticent.errors import PolicyError
 from reticent.policy import Policy, inspect
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.profile import profile_column
+from reticent.table import NAMES as PUBLIC_DOMAINS
+from reticent.table import Hierarchy, hierarchy_from
 
 
 def proposed(name: str, values: list[Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
+from reticent.propose.identifier_patterns import identifying_pattern
 from reticent.propose.names import meaning_of, words_of
-from reticent.propose.patterns import identifying_pattern
 from reticent.propose.profile import profile, profile_column
 
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from reticent.data import Table
 from reticent.errors import DataError
 from reticent.policy import Policy
 from reticent.propose import afford, propose, propose_policy
 from reticent.propose.document import key, value
+from reticent.table import Table
 from tests.sampling import examples
 
 NO_OPTIONS: dict[str, Any] = {"table": None, "query": None, "delimiter": None, "encoding": None}

@@ -184,7 +184,7 @@ def test_what_is_recomputed_from_a_release_agrees_with_it(tmp_path: Path) -> Non
 
 
 def release_kind() -> Any:
-    from reticent.data.types import ValueType
+    from reticent.table.value_types import ValueType
 
     return ValueType.INTEGER
 

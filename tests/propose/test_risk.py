@@ -11,9 +11,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.data import Table
 from reticent.demo import hospital, hospital_table
 from reticent.propose import Risk, risk_views
+from reticent.table import Table
 from tests.sampling import examples
 
 

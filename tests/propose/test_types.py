@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from reticent.policy import Policy, inspect
-from reticent.propose.types import proposed_types
+from reticent.propose.proposed_types import proposed_types
 
 DAYS = [datetime.date(1931, 1, 5) + datetime.timedelta(days=613 * i) for i in range(40)]
 

@@ -4,11 +4,12 @@ import random
 
 import polars as pl
 
-from reticent.anonymize import Lattice, Mondrian
-from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity, RecursiveLDiversity
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
 from reticent.propose import poor_worth
 from reticent.report import preview
+from reticent.table import Hierarchy, Table
 
 
 def table(secrets: list[str]) -> Table:

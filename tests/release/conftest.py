@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reticent.data import Hierarchy, Table
 from reticent.release import KeyFiles, generate_keys
+from reticent.table import Hierarchy, Table
 
 PATIENTS = [
     (13053, 28, "Russian", "heart"),

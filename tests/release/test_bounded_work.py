@@ -16,7 +16,7 @@ import pytest
 
 import reticent as rt
 from reticent.release import Verification, generate_keys, open_public, verify
-from reticent.release.values import readable
+from reticent.release.canonical_json import readable
 
 SECONDS, MEGABYTES = 10, 200
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import reticent as rt
 from reticent.cli.app import app
-from reticent.data import Values
 from reticent.errors import DataError
-from reticent.release import open_public, seen_of
+from reticent.release import adversary_view_of, open_public
 from reticent.release.manifest import Manifest
 from reticent.report import write_report
+from reticent.table import Values
 from tests.seams.walk import command, full_walk
 
 
@@ -128,7 +128,7 @@ def test_counts_have_certain_bounds_around_the_truth(folder):
 
 
 def test_everybody_fits_the_class_that_she_is_in(folder):
-    seen = seen_of(folder)
+    seen = adversary_view_of(folder)
     asked, _ = seen.covering(people().select("age", "town"))
     fitting = Counter(asked.tolist())
     assert set(fitting) == set(range(people().height))

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent._names import TABLE_FILES
 from reticent.definitions.mechanisms import BoundedBelief
-from reticent.randomize import AlphaBeta
+from reticent.methods.randomize import AlphaBeta
+from reticent.registry import TABLE_FILES
 from reticent.release import Release, open_public, publish
-from tests.randomize.examples import scores_frame
+from tests.methods.randomize.examples import scores_frame
 
 VALUES = {"age": list(range(20, 40)), "nationality": ["British", "Indian", "American"], "score": list(range(81, 101))}
 PEOPLE = pl.DataFrame(

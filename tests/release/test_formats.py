@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Lattice
-from reticent.data import Context, Table
+from reticent.base.context import Context
 from reticent.definitions import KAnonymity
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import Infeasible
+from reticent.methods.lattice import Lattice
 from reticent.release import publish
 from reticent.release.claims import check_claims
+from reticent.table import Table
 from tests.sampling import examples
 
 SOME = examples(40)

@@ -17,8 +17,8 @@ import reticent as rt
 from reticent.errors import DataError, LedgerError
 from reticent.ledger import Ledger
 from reticent.release import open_public, verify
+from reticent.release.canonical_json import canonical
 from reticent.release.format import CHOSEN
-from reticent.release.values import canonical
 
 EARLIER = Path(__file__).resolve().parents[1] / "fixtures" / "release" / "layout-1"
 TABLE = rt.Table(

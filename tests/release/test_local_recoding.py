@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from tests.anonymize.test_mondrian import people
+from tests.methods.mondrian.test_mondrian import people
 
 
 @pytest.fixture(params=["sets", "ranges", "hierarchy", "divide"])

@@ -10,11 +10,13 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Context, Draft, FrameRows, Kind, Table
+from reticent.base.context import Context
+from reticent.core import Draft, Kind
 from reticent.definitions import Definition
 from reticent.engine.local import LocalEngine
 from reticent.errors import PolicyError
 from reticent.ledger import Ledger
+from reticent.table import FrameRows, Table
 
 FRAME = pl.DataFrame(
     {"id": [f"p{i}" for i in range(12)], "q": [i % 3 for i in range(12)], "s": ["abc"[i // 4] for i in range(12)]}

@@ -8,10 +8,11 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reticent.data import RepeatedRows, ValueType, as_csv
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest, ManifestColumn, ManifestTable
-from reticent.release.tables import read_rows, read_table
+from reticent.release.public_tables import read_rows, read_table
+from reticent.table import RepeatedRows, ValueType
+from reticent.table.blocks import as_csv
 from tests.sampling import examples
 
 COLUMNS = (ManifestColumn("town", "other", ValueType.TEXT), ManifestColumn("age", "other", ValueType.INTEGER))

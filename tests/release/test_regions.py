@@ -16,7 +16,7 @@ import pytest
 
 import reticent as rt
 from reticent.release import open_public
-from reticent.release.nested import NestedRegions, SteppedColumn
+from reticent.release.nested_regions import NestedRegions, SteppedColumn
 from tests.release.test_verification import copy, forge, forged
 from tests.sampling import seeds
 

@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent import _names
-from reticent.data import Context, Draft, Evidence, Groups, Kind, ReleaseHistory, Table
+from reticent import registry as _names
+from reticent.base.context import Context
+from reticent.core import Draft, Evidence, Groups, Kind, ReleaseHistory
 from reticent.definitions import Assessment, Definition, GroupDefinition, HistoryDefinition, Witness, all_of
 from reticent.errors import PolicyError
 from reticent.release import verify
+from reticent.table import Table
 
 
 @dataclass(frozen=True)

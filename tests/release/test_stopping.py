@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from reticent.anonymize import Datafly, Lattice, Mondrian, search
 from reticent.attack import attack
-from reticent.data import Context
+from reticent.base.context import Context
+from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.errors import Cancelled
 from reticent.ledger import Ledger
+from reticent.methods.lattice import Lattice, search
+from reticent.methods.mondrian import Mondrian
 from reticent.release import publish
 from tests.release.conftest import table_of_patients
 from tests.sampling import campaign

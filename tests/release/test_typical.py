@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.attack import Linkage, SinglingOut
-from reticent.data import Hierarchy, Interval, Table, Values
+from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap
 from reticent.errors import DataError, PolicyError
-from reticent.release import apply, default_method, open_public, publish, seen_of, verify
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.release import adversary_view_of, apply, default_method, open_public, publish, verify
+from reticent.table import Hierarchy, Interval, Table, Values
 from tests.oracles.typical import commonest, grid_days, grid_places, middle
 
 FIRST = datetime.date(1950, 1, 1)
@@ -129,7 +131,7 @@ def test_adversaries_see_what_they_see_in_ranges() -> None:
     )
     quasi = list(typical.meanings)
     assert typical.frame.select(quasi).n_unique() < typical.frame["group"].n_unique()
-    assert seen_of(typical).looks() == seen_of(ranges).looks()
+    assert adversary_view_of(typical).looks() == adversary_view_of(ranges).looks()
     for condition in ("age between 30 and 40 and sex = 'm'", "wage > 20000", "ill = 'flu' and born < '1970-01-01'"):
         assert typical.count(condition) == ranges.count(condition)
     assert rt.assess(typical, definition).value == rt.assess(ranges, definition).value

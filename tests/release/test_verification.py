@@ -14,14 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Lattice
-from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity, TCloseness
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import DataError, PolicyError
-from reticent.release import Verification, generate_keys, publish, verify, wording
+from reticent.methods.lattice import Lattice
+from reticent.release import Verification, generate_keys, publish, verify
+from reticent.release import statements as wording
+from reticent.release.canonical_json import readable
 from reticent.release.certificate import MANIFEST, fingerprint
-from reticent.release.values import readable
+from reticent.table import Hierarchy, Table
 from tests.release.conftest import frame_of_patients, table_of_patients
 from tests.sampling import examples
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reticent.data import Groups
-from reticent.report.figures import best_guesses
+from reticent.base.figures import best_guesses
+from reticent.core import Groups
 from reticent.report.knowledge_figure import knowledge_curves
 
 

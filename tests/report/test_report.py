@@ -20,18 +20,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from reticent.anonymize import Lattice
 from reticent.attack import Homogeneity, Linkage, attack
+from reticent.base.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
 from reticent.cli.app import app_for
-from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, TCloseness
 from reticent.demo import hospital, hospital_policy_text, hospital_table, ten_people_table, voter_roll
 from reticent.errors import DataError
+from reticent.methods.lattice import Lattice
+from reticent.methods.lattice.figure import LatticeFacts, lattice
 from reticent.propose import exposures, risk_views
 from reticent.release import PublicSide, Release, publish
 from reticent.report import write_report
-from reticent.report.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
-from reticent.report.lattice_figure import LatticeFacts, lattice
+from reticent.table import Table
 
 _VOID = {"meta", "br", "img", "hr", "link", "input"}
 

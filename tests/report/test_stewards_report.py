@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from reticent.cli.app import app
-from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.demo import hospital, hospital_policy_text, voter_roll
 from reticent.policy import Policy
 from reticent.release import publish
 from reticent.report import write_report, write_stewards_report
+from reticent.table import Hierarchy, Table
 
 
 @pytest.fixture(scope="module")

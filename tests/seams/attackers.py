@@ -11,10 +11,10 @@ import pytest
 
 import reticent as rt
 from reticent.attack.artificial import ArtificialRecordsAttack
-from reticent.data import SEVERAL, Seen
+from reticent.core import SEVERAL, AdversaryView
 from reticent.definitions import definition_from
 from reticent.errors import DataError, PolicyError
-from reticent.release import seen_of
+from reticent.release import adversary_view_of
 
 _NO_GROUPS = "has no groups of people who look alike"
 _NO_CHANNEL = "does not say how likely a record is shown"
@@ -45,7 +45,7 @@ def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
     return found
 
 
-def _reason(name: str, seen: Seen) -> str | None:
+def _reason(name: str, seen: AdversaryView) -> str | None:
     """Why an adversary cannot run on what is seen, by what the release shows and not by what it is called; None if it can."""
     if name == "Sighting":
         return _TRUE_ROWS if seen.groups is not None else _NO_CHANNEL if seen.channel is None else None
@@ -65,7 +65,7 @@ def _refusal(release: rt.Release, adversary: Any) -> str | None:
     return None
 
 
-def _unfollowed(release: rt.Release, seen: Seen, people: pl.DataFrame) -> str:
+def _unfollowed(release: rt.Release, seen: AdversaryView, people: pl.DataFrame) -> str:
     """Why the choice of a release cannot be followed, which depends on more than what adversaries are asked beforehand."""
     assert seen.made is not None
     claims = [definition_from(claim["definition"], claim["parameters"]) for claim in seen.made.claims]
@@ -86,7 +86,7 @@ def every_adversary(release: rt.Release, folder: Path, table: rt.Table, people: 
     # Those who attack artificial records need both sides of an experiment, and are tried beside it.
     artificial = {name for name in known if issubclass(getattr(rt.attack, name), ArtificialRecordsAttack)}
     assert set(made) | {"Minimality"} == known - artificial
-    seen = seen_of(release)
+    seen = adversary_view_of(release)
     for name, adversary in made.items():
         reason = _reason(name, seen)
         if reason is not None:

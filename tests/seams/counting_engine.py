@@ -11,20 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import (
-    Context,
-    FrameRows,
-    FrequencySet,
-    Order,
-    Profile,
-    Recoded,
-    Recoding,
-    Rows,
-    Table,
-    TableFile,
-    Written,
-    engine_named,
-)
+from reticent.base.context import Context
+from reticent.core import FrequencySet, Order, Recoded, Recoding, Written, engine_named
+from reticent.table import FrameRows, Profile, Rows, Table, TableFile
 
 CALLS: list[str] = []
 

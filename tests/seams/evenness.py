@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.definitions import Assessment, GroupDefinition, Witness
 
 

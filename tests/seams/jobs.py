@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 import reticent as rt
-from reticent._names import DEFINITIONS, ENGINES, FORMATS, METHODS, load
+from reticent.registry import DEFINITIONS, ENGINES, FORMATS, METHODS, load
 from tests.seams.no_shrinking import Growing, NoShrinking
 from tests.seams.noisy_histogram import NoisyHistogram, OnePersonRatio
 from tests.seams.shaped import Gathered, Holes

@@ -8,12 +8,15 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import reticent as rt
-from reticent.data import Context, Draft, Groups, Kind, Rows, Seen, Table
-from reticent.data.predicate import Condition
+from reticent.base.context import Context
+from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, refuse
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, Groups, Kind
 from reticent.definitions import Assessment, Definition, HistoryDefinition, Witness
-from reticent.giving import Given, Judgement, SeriesState, allow, refuse
 from reticent.ledger import Ledger
-from reticent.release import Answer, GroupFormat, ManifestColumn, PublicSide, Release, Words, format_of, publish
+from reticent.release import ManifestColumn, PublicSide, Release, publish
+from reticent.release.format import Answer, GroupFormat, Words, format_of
+from reticent.table import Rows, Table
 
 SERIES = "growing"
 
@@ -80,7 +83,7 @@ class Growing:
     def describe(self) -> dict[str, Any]:
         return {"name": "Growing", "earlier": [list(each) for each in self.earlier], "version": self.version}
 
-    def _beside(self, given: Sequence[Given]) -> Judgement:
+    def _beside(self, given: Sequence[PriorDisclosure]) -> Judgement:
         if len(given) != len(self.earlier):
             return refuse(
                 f"This is release {len(self.earlier) + 1} of the series, and {len(given)} are out. Read the state anew."
@@ -117,7 +120,9 @@ class GrownFormat(GroupFormat):
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
     sensitive_table: ClassVar[str] = "data"
 
-    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
         return format_of("generalize").seen(rows, columns, details)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:

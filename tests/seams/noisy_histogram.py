@@ -16,14 +16,17 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reticent.data import Context, Draft, Evidence, Kind, MechanismPlan, Rows, Seen, Table, ValueType
-from reticent.data.predicate import Condition
+from reticent.base.context import Context
+from reticent.base.disclosures import Spending
+from reticent.base.exact import exact, whole
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, Evidence, Kind, MechanismPlan
 from reticent.definitions import Assessment, Definition, PlanDefinition, Witness
 from reticent.engine import count_table
 from reticent.errors import DataError
-from reticent.exact import exact, whole
-from reticent.giving import Spending
-from reticent.release import ManifestColumn, MechanismFormat, PublicSide, Words
+from reticent.release import ManifestColumn, PublicSide
+from reticent.release.format import MechanismFormat, Words
+from reticent.table import Rows, Table, ValueType
 
 NOISY = "noisy_count"
 
@@ -239,8 +242,10 @@ class NoisyHistogramFormat(MechanismFormat):
         if not frame[NOISY].is_between(0, plan.most).all():
             raise DataError(f"A noisy count lies outside 0 to {plan.most}.")
 
-    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
-        return Seen.in_noise(rows["histogram"].frame())
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        return AdversaryView.in_noise(rows["histogram"].frame())
 
     def words(self, public: PublicSide) -> Words:
         return Words("Every count was changed at random before it was published.", ("Large counts are nearly right.",))

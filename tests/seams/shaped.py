@@ -10,29 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reticent.data import (
-    Ball,
-    Context,
-    Draft,
-    Evidence,
-    Kind,
-    Meaning,
-    Nested,
-    RegionColumn,
-    Regions,
-    Rows,
-    Seen,
-    Shape,
-    Table,
-    ValueType,
-    read_shapes,
-    shapes_json,
-)
-from reticent.data.predicate import Condition
+from reticent.base.context import Context
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Ball, Draft, Evidence, Kind, Nested, RegionColumn, Regions, Shape
+from reticent.core.shape import read_shapes, shapes_json
 from reticent.definitions import Definition
 from reticent.engine import engine_of
 from reticent.errors import DataError, Infeasible
-from reticent.release import Answer, GroupFormat, ManifestColumn, PublicSide, Words, count_labels, format_of
+from reticent.release import ManifestColumn, PublicSide, count_labels
+from reticent.release.format import Answer, GroupFormat, Words, format_of
+from reticent.table import Meaning, Rows, Table, ValueType
 
 _WHOLE = ValueType.published(pl.Int64())
 Side = tuple[int, int]
@@ -67,7 +54,7 @@ class _Shaped:
         codes = tuple(_codes(column, points[column.name]) for column in columns)
         recoding = Regions(columns, codes, group, table.carried, shapes=tuple(cell.shape for cell in cells))
         recoded = engine_of(table, context).recode(table, recoding, context)
-        seen = Seen.in_rows(recoded.tables["data"].frame(), None, recoding.meanings, list(table.sensitive))
+        seen = AdversaryView.in_rows(recoded.tables["data"].frame(), None, recoding.meanings, list(table.sensitive))
         if not definition.holds(seen.true_groups):  # type: ignore[attr-defined]
             raise Infeasible(f"The groups do not satisfy {definition}.")
         labels = {tuple(_text(cell.sides[name]) for name in names): cell.shape for cell in cells}
@@ -175,7 +162,9 @@ class ShapedFormat(GroupFormat):
             raise DataError("manifest.json: the details must have the shapes of all cells.")
         assert public.seen.shapes
 
-    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
         shapes = read_shapes(details["shapes"], "manifest.json")
         return format_of("generalize").seen(rows, columns, details).shaped(shapes)
 

@@ -9,24 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reticent.data import (
-    SUPPRESSED,
-    Context,
-    Draft,
-    Evidence,
-    FrameRows,
-    Kind,
-    Meaning,
-    Patterns,
-    Rows,
-    Seen,
-    Table,
-    ValueType,
-)
-from reticent.data.predicate import Condition
+from reticent.base.context import Context
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, Evidence, Kind, Patterns
 from reticent.definitions import Definition
 from reticent.errors import DataError
-from reticent.release import Answer, Format, Judged, ManifestColumn, PublicSide, Words, count_labels, format_of
+from reticent.release import ManifestColumn, PublicSide, count_labels
+from reticent.release.format import Answer, EvidenceRequest, Format, Words, format_of
+from reticent.table import SUPPRESSED, FrameRows, Meaning, Rows, Table, ValueType
 
 _STAR = {"all": True}
 
@@ -107,10 +97,12 @@ class StarredFormat(Format):
             if column.role == "quasi" and set(shown[column.name]) != set(column.labels):
                 raise DataError(f"The labels of column {column.name!r} are not those of the manifest.")
 
-    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
         return Evidence(patterns=patterns_of(public.rows["data"].frame().select(public.manifest.named("quasi"))))
 
-    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
         return format_of("generalize").seen(rows, columns, details)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:

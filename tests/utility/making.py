@@ -11,8 +11,9 @@ import polars as pl
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reticent.data import FrequencySet, Hierarchy, Table
+from reticent.core import FrequencySet
 from reticent.engine import count_table
+from reticent.table import Hierarchy, Table
 from tests.oracles.utility_rows import ReleasedTable, Row
 
 ZIPS = ["100", "101", "110", "200", "201"]

@@ -5,9 +5,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.anonymize import Mondrian
-from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
+from reticent.methods.mondrian import Mondrian
+from reticent.table import Hierarchy, Table
 from reticent.utility import LeafSets
 
 SETS = st.lists(st.sets(st.integers(0, 11), min_size=1), min_size=1, max_size=6)

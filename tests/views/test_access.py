@@ -10,12 +10,12 @@ import pytest
 from reticent import views
 from reticent.errors import PolicyError
 from reticent.ledger import Ledger
-from reticent.views.certificate import certify, read_certificate
-from reticent.views.checking import Checker
-from reticent.views.policy import AccessControl
+from reticent.views.authorizations import AccessControl
+from reticent.views.certificate_check import verify
+from reticent.views.checker import Checker
 from reticent.views.policy_file import open_policy
-from reticent.views.repairing import causes, repairs
-from reticent.views.verifying import verify
+from reticent.views.repairs import causes, repairs
+from reticent.views.view_certificate import certify, read_certificate
 from tests.views.goldens import read_goldens, read_sql_goldens
 
 DDL = """

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from reticent import views
-from reticent.views.checking import Checker
+from reticent.views.checker import Checker
 from reticent.views.matrix import Matrix
-from reticent.views.sql.files import read_queries
+from reticent.views.sql.query_files import read_queries
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -14,13 +14,13 @@ from reticent import views
 from reticent.errors import PolicyError
 from reticent.views.acyclic import contained_in_acyclic, is_acyclic
 from reticent.views.budget import SearchBudget
-from reticent.views.checking import Checker
-from reticent.views.classes import classify
-from reticent.views.coding import Codebook, CodedQuery, encode
+from reticent.views.checker import Checker
 from reticent.views.containment import answer_remains
 from reticent.views.datalog import parse
 from reticent.views.homomorphism import find_homomorphism, gather
 from reticent.views.influence import critical_rows, is_critical
+from reticent.views.integer_queries import Codebook, CodedQuery, encode
+from reticent.views.query_classes import classify
 from reticent.views.schema import Schema, table
 from reticent.views.two_sat import NotApplicable, contained_by_two_sat
 from reticent.views.unification import unify
@@ -319,7 +319,7 @@ def _has_shape(row: tuple[int, int], terms: tuple[object, ...]) -> bool:
 
 
 def test_minimisation_does_not_change_verdicts_and_shortens_queries() -> None:
-    from reticent.views.minimize import minimized
+    from reticent.views.query_core import minimized
 
     schema, (query,) = views.prepare(["Q(x) :- R(x,y), R(x,z), R(x,1)"], None)
     assert [str(atom) for atom in minimized(query, schema, SearchBudget()).parts[0].disjuncts[0].body] == ["R(x,1)"]

@@ -8,7 +8,7 @@ import pytest
 
 from reticent import views
 from reticent.views.budget import SearchBudget
-from reticent.views.checking import Checker
+from reticent.views.checker import Checker
 from tests.views.goldens import Golden, read_goldens, read_sql_goldens
 
 DATALOG = read_goldens("goldens.txt")

@@ -6,7 +6,7 @@ import pytest
 
 from reticent import views
 from reticent.errors import Denied, PolicyError
-from reticent.views.granting import Grant, grant
+from reticent.views.grants import Grant, grant
 
 DDL = "CREATE TABLE patient (name TEXT NOT NULL, code TEXT NOT NULL)"
 SECRET = "SELECT name FROM patient WHERE code = 'cancer'"

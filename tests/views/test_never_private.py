@@ -6,8 +6,8 @@ import pytest
 
 from reticent import views
 from reticent.errors import PolicyError
-from reticent.views.certificate import certify
-from reticent.views.verifying import verify
+from reticent.views.certificate_check import verify
+from reticent.views.view_certificate import certify
 
 _TABLES = "CREATE TABLE r (a INT NOT NULL, b INT NOT NULL); CREATE TABLE s (a INT NOT NULL, c TEXT NOT NULL);"
 _SECRET = "SELECT a FROM s WHERE c = 'x'"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reticent import views
-from reticent.views.checking import Checker
+from reticent.views.checker import Checker
 from tests.oracles import views_queries as q
 from tests.oracles import views_sat, views_sqlite
 from tests.oracles.views_critical import Keys, all_rows, critical_by_definition, critical_by_witness, shares

@@ -9,11 +9,11 @@ import pytest
 
 from reticent import views
 from reticent.errors import PolicyError
-from reticent.views.checking import Checker
+from reticent.views.checker import Checker
+from reticent.views.constants import constant
 from reticent.views.replay import replayed
 from reticent.views.sql.ddl import read_schema
-from reticent.views.sql.files import read_queries
-from reticent.views.values import constant
+from reticent.views.sql.query_files import read_queries
 from tests.views.goldens import FIXTURES
 
 DDL = """

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from reticent.audit.service import AuditService
-from reticent.policy.auditing import AuditPolicy
+from reticent.policy.audit_policy import AuditPolicy
 from tests.audit_service.conftest import PEOPLE, POLICY
 
 PROGRAM = Path(sys.executable).parent / "reticent"

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from reticent.worst_case.minimize import AtomTable, atom_table
+from reticent.worst_case.minimize1 import AtomTable, atom_table
 from tests.knowledge.conftest import golden
 from tests.oracles.knowledge_recursion import minimize1, minimize1_as_printed
 from tests.oracles.knowledge_worlds import histograms_of_size, least_chance

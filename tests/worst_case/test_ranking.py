@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from reticent.worst_case.ranking import ascending, least_chances_exactly
+from reticent.worst_case.fraction_order import ascending, least_chances_exactly
 from tests.oracles.knowledge_recursion import minimize1
 from tests.worst_case.strategies import given
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from reticent.worst_case import Buckets, curve, negation_curve, screen, witness
-from reticent.worst_case import buckets as buckets_module
+from reticent.worst_case import histogram_buckets as buckets_module
 from tests.oracles.knowledge_recursion import disclosure, minimize1, ratio
 from tests.worst_case.strategies import bucket_lists, given
 

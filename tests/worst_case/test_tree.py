@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from reticent.errors import DataError, PolicyError
-from reticent.knowledge import DisclosureTree, Monitor, curve
-from reticent.worst_case import merge, merge_all
+from reticent.knowledge import Monitor
+from reticent.worst_case import DisclosureTree, curve, merge, merge_all
 from tests.worst_case.strategies import bucket_lists, given, histogram
 
 

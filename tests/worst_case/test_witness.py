@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import strategies as st
 
 from reticent.worst_case import RankedAtom, curve, negation_curve, negation_witness, witness
-from reticent.worst_case.witness import plain_name
+from reticent.worst_case.worst_facts import plain_name
 from tests.oracles.knowledge_facts import belief
 from tests.worst_case.strategies import bucket_lists, given, varied_lists
 

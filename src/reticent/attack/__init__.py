@@ -1,24 +1,24 @@
 """Adversaries that run: each gets what the public gets plus knowledge that it states, and says what it found.
 
-``base``           ``Adversary``, ``Findings``, confidence intervals
-``linkage``        look people of another list up (``matching`` places them, ``people`` is the list)
+``adversary``      ``Adversary``, ``Findings``, confidence intervals
+``linkage``        look people of another list up (``candidate_rows`` places them, ``target_list`` is the list)
 ``probabilistic``  the same with mistakes in the list, and people who are not in the data
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``remainder``      what a declared histogram tells about those left out
 ``singling_out``   descriptions that one row fits
-``sighting``       records looked up in a randomized release, where most are not true
-``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
-``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``records``, ``foreign``)
-``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``choosing`` rules out)
+``record_lookup``  records looked up in a randomized release, where most are not true
+``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people out
+``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``numeric_records``, ``foreign``)
+``minimality``     who knows how the release was chosen rules out worlds (``release_worlds`` lists them, ``method_inversion`` rules out)
 ``suite``          all of them, before and after
 ``tracking``       who follows people through the releases of a series
 """
 
 from __future__ import annotations
 
+from reticent.attack.adversary import Adversary, Findings, wilson
 from reticent.attack.artificial import Isolation, Linkability, Membership, NearestGuess
-from reticent.attack.base import Adversary, Findings, wilson
 from reticent.attack.cohorts import Cohorts
 from reticent.attack.control import HoldOut, hold_out
 from reticent.attack.exclusion import Exclusion
@@ -28,8 +28,8 @@ from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
 from reticent.attack.probabilistic import ProbabilisticLinkage
+from reticent.attack.record_lookup import Sighting
 from reticent.attack.remainder import Remainder
-from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness

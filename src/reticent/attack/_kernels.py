@@ -1,6 +1,6 @@
 """Compiled loops over pairs of records: the nearest records of every person, and how many records fit a description.
 
-Records are whole numbers (:mod:`reticent.attack.records`): codes of categories, which are alike or not, and places of numbers. A column adds at most ``cap`` to
+Records are whole numbers (:mod:`reticent.attack.numeric_records`): codes of categories, which are alike or not, and places of numbers. A column adds at most ``cap`` to
 a distance. Records lie in ``blocks[block, column, lane]``, so that one column of a block is compared in one go, and each block has the least and the greatest
 number of every column, so that blocks that are too far away are never looked into. ``cache=True`` keeps the machine code on disk.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.compiled import compiled
+from reticent.base.compiled import compiled
 
 _A_FEW = 3
 

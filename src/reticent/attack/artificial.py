@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, wilson
+from reticent.attack.adversary import Findings, wilson
 from reticent.attack.cohorts import Cohorts, Side, TwoSidedTrial
-from reticent.attack.people import listing
-from reticent.attack.records import COLUMN, Places, RecordIndex, Records
-from reticent.data import Seen
+from reticent.attack.numeric_records import COLUMN, Places, RecordIndex, Records
+from reticent.attack.target_list import listing
+from reticent.base.exact import Number, exact, whole
+from reticent.core import AdversaryView
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
 
 Hits = NDArray[np.bool_]
 
@@ -35,7 +35,7 @@ class ArtificialRecordsAttack(ABC):
 
     name: ClassVar[str]
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Records that are not true rows, with the columns that people are compared by."""
         if seen.groups is not None:
             return f"The attack {self.name!r} is about artificial records, and these are true rows. Use Linkage or SinglingOut."
@@ -45,10 +45,10 @@ class ArtificialRecordsAttack(ABC):
         return None if not missing else f"The attack {self.name!r} compares {missing[0]!r}, which was not published."
 
     @abstractmethod
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Try it on both sides."""
 
-    def _trial(self, seen: Seen) -> TwoSidedTrial:
+    def _trial(self, seen: AdversaryView) -> TwoSidedTrial:
         reason = self.needs(seen)
         if reason is not None:
             raise PolicyError(reason)
@@ -94,7 +94,7 @@ class Membership(ArtificialRecordsAttack):
     def __post_init__(self) -> None:
         exact(self.alarms, "Membership: alarms", above=0, below=1)
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Measure both distances, of everybody."""
         trial = self._trial(seen)
         own, crowd = self._distances(trial.attacked, trial)
@@ -141,12 +141,12 @@ class Linkability(ArtificialRecordsAttack):
 
     name = "linkability"
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         if len(self.cohorts.columns) < 2:
             return "The attack 'linkability' needs two columns at least, one for each list."
         return super().needs(seen)
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Find the nearest records of everybody, by both sets and by all columns."""
         trial = self._trial(seen)
         one, two = self._dealt()
@@ -213,10 +213,10 @@ class NearestGuess(ArtificialRecordsAttack):
         """What is known of people."""
         return tuple(name for name in self.cohorts.known if name != self.column)
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         return super().needs(seen) if self.known else f"Nothing is known by which {self.column!r} could be guessed."
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Guess, and look who has it."""
         trial = self._trial(seen)
         hits, guess = self._guessed(trial.attacked)
@@ -255,7 +255,7 @@ class Isolation(ArtificialRecordsAttack):
     def __post_init__(self) -> None:
         whole(self.descriptions, "Isolation: descriptions", low=1)
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Draw descriptions, and count who fits."""
         trial = self._trial(seen)
         drawn = self._drawn(trial.attacked)

@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.records import RecordIndex, Records, Ruler
-from reticent.data import Context, Seen, as_polars
+from reticent.attack.numeric_records import NumericScale, RecordIndex, Records
+from reticent.base.context import Context
+from reticent.base.exact import whole
+from reticent.base.frames import as_polars
+from reticent.core import AdversaryView
 from reticent.errors import DataError, did_you_mean
-from reticent.exact import whole
 
 LEAST_PEOPLE = 20
 """With fewer people there is nobody to compare with."""
@@ -97,7 +99,7 @@ class Cohorts:
         """All columns that are compared."""
         return tuple(dict.fromkeys([*self.known, *self.secret]))
 
-    def trial(self, seen: Seen) -> TwoSidedTrial:
+    def trial(self, seen: AdversaryView) -> TwoSidedTrial:
         """Both sides, with the records that are looked at ready for questions; made once for all adversaries of a run."""
         key, memo = ("trial", id(self), id(seen)), self.context.memo
         if key not in memo:
@@ -108,7 +110,9 @@ class Cohorts:
 
     def _trial(self, shown: Records) -> TwoSidedTrial:
         frames = [self.inside, self.others, self.outside, shown.frame]
-        ruler = Ruler.of(self.columns, *frames, *([] if self.instead is None else [self.instead]), codes=self.codes)
+        ruler = NumericScale.of(
+            self.columns, *frames, *([] if self.instead is None else [self.instead]), codes=self.codes
+        )
         crowd = RecordIndex.of(Records.of(self.others[:_CROWD]), ruler)
         if self.instead is None:
             index = RecordIndex.of(shown, ruler)

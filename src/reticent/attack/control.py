@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent._names import load
 from reticent.attack.inference import Inference
-from reticent.data import Context, MadeBy, Seen, Table
+from reticent.base.context import Context
+from reticent.base.randomness import Randomness
+from reticent.core import AdversaryView, Provenance
 from reticent.definitions import Definition, all_of
 from reticent.errors import PolicyError, ReticentError
-from reticent.randomness import Randomness
-from reticent.release import publish, read_claims, seen_of
+from reticent.registry import load
+from reticent.release import adversary_view_of, publish, read_claims
+from reticent.table import Table
 
 _OUTSIDERS = "people who were held out of a release made in the same way"
 
@@ -30,7 +32,7 @@ class HoldOut:
 
     members: Table = field(repr=False)
     held_out: pl.DataFrame = field(repr=False)
-    release: Seen = field(repr=False)
+    release: AdversaryView = field(repr=False)
 
     def adversary(self, **options: Any) -> Inference:
         """Somebody who trains on the trial's release, to be tried on it (or on the members' own rows)."""
@@ -48,7 +50,7 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     Nothing of it is recorded or leaves: the second release exists to be attacked. People with several rows are held out
     with all of them. What cannot be made again (an unknown method or definition, or too few people for it) is an error that says so.
     """
-    seen = seen_of(release)
+    seen = adversary_view_of(release)
     if seen.made is None:
         raise PolicyError("A raw table was not made by a method, so it cannot be made again.")
     if seen.channel is not None and seen.channel.is_set:
@@ -57,17 +59,17 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     chosen = _half(table, seed)
     members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
     # The trial's own randomness need not be secret: nothing of it leaves.
-    made = seen_of(publish(members, definition, method, context=Context(Randomness(seed))))
+    made = adversary_view_of(publish(members, definition, method, context=Context(Randomness(seed))))
     return HoldOut(members, held_out, made if made.groups is not None else naively(made, members))
 
 
-def naively(seen: Seen, table: Table) -> Seen:
+def naively(seen: AdversaryView, table: Table) -> AdversaryView:
     """What somebody holds who takes all rows for true, with the roles that the columns of ``table`` have."""
     quasi, sensitive = ([name for name in names if name in seen.names] for names in (table.quasi, table.sensitive))
     return seen.naive(quasi, sensitive)
 
 
-def definition_of(made: MadeBy) -> Definition:
+def definition_of(made: Provenance) -> Definition:
     """The definition that a release claims; refused where it cannot be judged without a population, or is not known."""
     claims = read_claims({"claims": list(made.claims)})
     unknown = [claim.text for claim in claims if claim.definition is None or claim.definition.needs_population]
@@ -77,7 +79,7 @@ def definition_of(made: MadeBy) -> Definition:
     return parts[0] if len(parts) == 1 else all_of(parts)
 
 
-def method_of(made: MadeBy) -> Any:
+def method_of(made: Provenance) -> Any:
     """The method that made a release, with its parameters; refused where it cannot be told."""
     described = dict(made.method)
     name = str(described.pop("name", "unknown"))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, independent_draws, needs_secret, secrets
-from reticent.data import Groups, Seen, sum_by
-from reticent.exact import Number, exact, whole
+from reticent.attack.adversary import Findings, independent_draws, needs_secret, secrets
+from reticent.base.exact import Number, exact, whole
+from reticent.base.packing import sum_by
+from reticent.core import AdversaryView, Groups
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,11 @@ class Exclusion:
         whole(self.exclusions, "Exclusion: exclusions", low=0)
         object.__setattr__(self, "threshold", exact(self.threshold, "Exclusion: threshold", above=0, high=1))
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Groups with a sensitive column."""
         return needs_secret(seen, self.column, "Exclusion")
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Rule values out in every group."""
         sensitive, groups = secrets(seen, self.column, "Exclusion")
         histograms, limit = groups.histograms, exact(self.threshold, "threshold")

@@ -8,12 +8,16 @@ from typing import Any
 
 import polars as pl
 
+from reticent.attack.adversary import Findings
 from reticent.attack.artificial import ArtificialRecordsAttack, Isolation, Linkability, Membership, NearestGuess
-from reticent.attack.base import Findings
 from reticent.attack.cohorts import Cohorts
-from reticent.data import Context, Hierarchy, Seen, Source, Table, as_polars
+from reticent.base.context import Context
+from reticent.base.frames import as_polars
+from reticent.core import AdversaryView
 from reticent.errors import DataError, PolicyError
-from reticent.release import seen_of
+from reticent.io import Source
+from reticent.release import adversary_view_of
+from reticent.table import Hierarchy, Table
 
 
 def synthetic(
@@ -57,7 +61,7 @@ def synthetic(
     return found
 
 
-def artificial_adversaries(cohorts: Cohorts, seen: Seen) -> list[ArtificialRecordsAttack]:
+def artificial_adversaries(cohorts: Cohorts, seen: AdversaryView) -> list[ArtificialRecordsAttack]:
     """The adversaries that can run on what is seen of artificial records; one guesses each secret column."""
     every = [
         Membership(cohorts),
@@ -75,15 +79,15 @@ def coded_columns(table: Table) -> list[str]:
     return [name for name, recipe in recipes if recipe.describe().get("kind") == "masking"]
 
 
-def _records(target: Any) -> Seen:
+def _records(target: Any) -> AdversaryView:
     """What is seen of the synthetic records: of a release as its format says, of a file or a frame its distinct rows."""
-    if isinstance(target, Seen):
+    if isinstance(target, AdversaryView):
         return target
     if isinstance(target, str | Path) and not Path(target).is_dir():
-        return Seen.in_noise(_frame(target))
+        return AdversaryView.in_noise(_frame(target))
     if isinstance(target, str | Path) or hasattr(target, "public"):
-        return seen_of(target)
-    return Seen.in_noise(_frame(target))
+        return adversary_view_of(target)
+    return AdversaryView.in_noise(_frame(target))
 
 
 def _frame(given: Any) -> pl.DataFrame:
@@ -91,7 +95,7 @@ def _frame(given: Any) -> pl.DataFrame:
 
 
 def _roles(
-    seen: Seen, rows: pl.DataFrame, original: Any, quasi: Sequence[str] | None, sensitive: Sequence[str] | None
+    seen: AdversaryView, rows: pl.DataFrame, original: Any, quasi: Sequence[str] | None, sensitive: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """The columns that are known and those that are secret: as they were said, as the table has them, or all that both sides have."""
     if isinstance(original, Table):

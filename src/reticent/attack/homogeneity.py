@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
-from reticent.data import Groups, Seen
+from reticent.attack.adversary import Findings, draws_of_groups, needs_secret, secrets
+from reticent.base.exact import Number, exact
+from reticent.core import AdversaryView, Groups
 from reticent.definitions import HomogeneityAudit, homogeneity_audit
-from reticent.exact import Number, exact
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Homogeneity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", exact(self.threshold, "Homogeneity: threshold", above=0, high=1))
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Groups with a sensitive column."""
         return needs_secret(seen, self.column, "Homogeneity")
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Find the groups that give a value away."""
         sensitive, groups = secrets(seen, self.column, "Homogeneity")
         audit = homogeneity_audit(groups, self.threshold)

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, needs_secret, secrets, wilson
-from reticent.attack.matching import LabelPlaces, expect, places_of
-from reticent.attack.models import MODELS, ModelName, Trained, checked_model
-from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.data import AskedPeople, Seen
-from reticent.exact import Number, exact, whole
+from reticent.attack.adversary import Findings, needs_secret, secrets, wilson
+from reticent.attack.candidate_rows import LabelPlaces, expect, places_of
+from reticent.attack.guess_models import MODELS, ModelName, Trained, checked_model
+from reticent.attack.target_list import drawn, listed_people, listing, really_have, shared_columns
+from reticent.base.exact import Number, exact, whole
+from reticent.core import AdversaryView, QueriedPeople
 
 _CONTROL = "control group"
 
@@ -59,11 +59,11 @@ class Inference:
         if self.sample is not None:
             whole(self.sample, "Inference: sample", low=1)
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Groups with a sensitive column."""
         return needs_secret(seen, self.column, "Inference")
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Train, guess, score."""
         sensitive, groups = secrets(seen, self.column, "Inference")
         truth = sensitive if self.truth is None else self.truth
@@ -101,7 +101,7 @@ class Inference:
         return people[drawn(people.height, self.sample, self.seed)]
 
     def _guess(
-        self, trained: Trained, places: LabelPlaces, asked: AskedPeople
+        self, trained: Trained, places: LabelPlaces, asked: QueriedPeople
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Everybody's likeliest value, and how likely the model thinks it."""
         score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * trained.chances(asked)

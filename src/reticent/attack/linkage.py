@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, needs_groups, secret_of
-from reticent.attack.matching import Matches, match
-from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.data import NULL_LABEL, Seen
+from reticent.attack.adversary import Findings, needs_groups, secret_of
+from reticent.attack.candidate_rows import Matches, match
+from reticent.attack.target_list import drawn, listed_people, listing, really_have, shared_columns
+from reticent.base.exact import whole
+from reticent.core import AdversaryView
 from reticent.errors import PolicyError
-from reticent.exact import whole
+from reticent.table import NULL_LABEL
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class Linkage:
         if self.sample is not None:
             whole(self.sample, "sample", low=1)
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Rows that are true."""
         return needs_groups(seen)
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Look everybody up."""
         quasi = shared_columns(seen, self.people, self.columns)
         sensitive = secret_of(seen, self.column)
@@ -87,7 +88,7 @@ class Linkage:
             details,
         )
 
-    def _person(self, seen: Seen, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
+    def _person(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
         """Whom the example is about: the person asked for, else the worst case.
 
         That is somebody about whom the adversary is right (if that is known), with fewest rows and values, and the rarest value.
@@ -102,18 +103,18 @@ class Linkage:
         wrong = ~self._right(seen, listed, found, sensitive) if self.truth is not None else np.zeros(len(rows))
         return int(np.lexsort((frequency[found.guess], found.values, rows, wrong))[0])
 
-    def _right(self, seen: Seen, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
+    def _right(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
         """Of whom the value was learned that they really have."""
         guess = np.where(found.values == 1, found.guess, -1)
         return really_have(listed[str(self.truth)], guess, self._texts(seen, sensitive))
 
-    def _texts(self, seen: Seen, sensitive: str) -> tuple[str, ...]:
+    def _texts(self, seen: AdversaryView, sensitive: str) -> tuple[str, ...]:
         domain = seen.true_groups.domain
         return domain.columns[domain.index(sensitive)].texts
 
     def _example(
         self,
-        seen: Seen,
+        seen: AdversaryView,
         listed: pl.DataFrame,
         found: Matches,
         person: int,
@@ -140,7 +141,7 @@ class Linkage:
         )
 
 
-def _noun(seen: Seen, count: int) -> str:
+def _noun(seen: AdversaryView, count: int) -> str:
     """What one has to choose among: rows, or people where it is known whose rows are whose."""
     one, several = ("published row", "published rows") if seen.people is None else ("person", "people")
     return one if count == 1 else several

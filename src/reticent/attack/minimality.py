@@ -11,15 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, needs_secret, secrets
-from reticent.attack.choosing import Choice, Ruled, is_ranked
+from reticent.attack.adversary import Findings, needs_secret, secrets
 from reticent.attack.control import definition_of, method_of
-from reticent.attack.people import listing
-from reticent.attack.worlds import Placed
-from reticent.data import Groups, Seen, Table
+from reticent.attack.method_inversion import Choice, RemainingWorlds, is_ranked
+from reticent.attack.release_worlds import Placed
+from reticent.attack.target_list import listing
+from reticent.base.exact import Number, exact, whole
+from reticent.core import AdversaryView, Groups
 from reticent.definitions import of_groups, own_sets
 from reticent.errors import DataError, PolicyError
-from reticent.exact import Number, exact, whole
+from reticent.table import Table
 
 _LONGEST = 512
 _MOST_ROWS = 2000
@@ -34,7 +35,7 @@ class Minimality:
     else are ruled out, and the others are equally likely (m-confidentiality asks what remains). A person is hit when a value of ``column``
     becomes more likely than any is by the group alone (for people who were left out: than any is among all values), by more than ``gain``.
 
-    Chances are exact, and no world is left out of account. Where the choice can be judged without running the method (:class:`reticent.anonymize.Lattice`
+    Chances are exact, and no world is left out of account. Where the choice can be judged without running the method (:class:`reticent.methods.lattice.Lattice`
     without suppression, by a measure that does not look at sensitive values), people whom no node before the chosen one tells apart are taken
     together, and groups that no such node puts together are listed by themselves: ``worlds`` of them in all. Where the method has to be run, that is done
     in each of at most ``runs`` worlds, so the table must be small.
@@ -60,7 +61,7 @@ class Minimality:
         whole(self.worlds, "Minimality: worlds", low=1)
         whole(self.runs, "Minimality: runs", low=1)
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """A release in groups, made for one set of quasi columns."""
         if seen.made is None:
             return "Minimality looks at how a release was chosen, and a table as it stands was not chosen at all."
@@ -68,7 +69,7 @@ class Minimality:
             return "Minimality does not know releases for several sets of quasi columns."
         return needs_secret(seen, self.column, "Minimality")
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Rule out the worlds in which something else would have been published."""
         reason = self.needs(seen)
         if reason is not None or seen.made is None:
@@ -102,7 +103,7 @@ class Minimality:
             )
         return self._findings(_Beliefs.of(ruled, groups, sensitive), ruled, described)
 
-    def _findings(self, beliefs: _Beliefs, ruled: Ruled, method: Any) -> Findings:
+    def _findings(self, beliefs: _Beliefs, ruled: RemainingWorlds, method: Any) -> Findings:
         limit, placed = exact(self.gain, "gain"), ruled.worlds.placed
         gains = beliefs.gains()
         hit = np.array([gain > limit for gain in gains], dtype=bool)
@@ -146,7 +147,7 @@ class _Beliefs:
     after: NDArray[np.object_]
 
     @classmethod
-    def of(cls, ruled: Ruled, groups: Groups, sensitive: str) -> _Beliefs:
+    def of(cls, ruled: RemainingWorlds, groups: Groups, sensitive: str) -> _Beliefs:
         """Of the values of one sensitive column, whatever the others are."""
         values = ruled.worlds.values[sensitive]
         labels = values.unique(maintain_order=True)

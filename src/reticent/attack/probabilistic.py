@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, needs_groups, secret_of
-from reticent.attack.matching import LabelPlaces, places_of
-from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.data import AskedPeople, Seen, find_place, first_rows, number, pack, sum_by
+from reticent.attack.adversary import Findings, needs_groups, secret_of
+from reticent.attack.candidate_rows import LabelPlaces, places_of
+from reticent.attack.target_list import drawn, listed_people, listing, really_have, shared_columns
+from reticent.base.exact import Number, exact
+from reticent.base.packing import first_rows, number, pack, sum_by
+from reticent.core import AdversaryView, QueriedPeople, find_place
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
 
 _CHUNK_CELLS = 1 << 18
 _MOST_WEIGHTS = 1 << 25
@@ -63,11 +64,11 @@ class ProbabilisticLinkage:
             exact(self.present, "ProbabilisticLinkage: present", low=0, high=1)
         exact(self.threshold, "ProbabilisticLinkage: threshold", low=0, high=1)
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Rows that are true."""
         return needs_groups(seen)
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Weigh everybody against every row."""
         quasi = shared_columns(seen, self.people, self.columns)
         sensitive = secret_of(seen, self.column)
@@ -116,7 +117,7 @@ class ProbabilisticLinkage:
         return min(1.0, int(places.candidates.sum()) / int(self.people.height))
 
     def _guesses(
-        self, seen: Seen, places: LabelPlaces, place: NDArray[np.int64], sensitive: str | None
+        self, seen: AdversaryView, places: LabelPlaces, place: NDArray[np.int64], sensitive: str | None
     ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """The value that everybody's likeliest place shows, -1 where it shows several."""
         if sensitive is None:
@@ -136,7 +137,11 @@ class _Posteriors:
 
 
 def _posteriors(
-    asked: AskedPeople, places: LabelPlaces, known: Sequence[NDArray[np.bool_]], rates: Sequence[float], present: float
+    asked: QueriedPeople,
+    places: LabelPlaces,
+    known: Sequence[NDArray[np.bool_]],
+    rates: Sequence[float],
+    present: float,
 ) -> _Posteriors:
     shares = [_shares(asked, column, known[column]) for column in range(len(rates))]
     single = all(
@@ -156,7 +161,7 @@ _Weighed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 
 def _weigh_by_agreement(
-    asked: AskedPeople,
+    asked: QueriedPeople,
     places: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
@@ -218,7 +223,7 @@ def _agreeing_rows(
 
 
 def _weigh_all(
-    asked: AskedPeople,
+    asked: QueriedPeople,
     places: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
@@ -249,7 +254,7 @@ def _weigh_all(
     return best, total, place
 
 
-def _parts(asked: AskedPeople, places: int) -> list[list[int]]:
+def _parts(asked: QueriedPeople, places: int) -> list[list[int]]:
     """The columns, put together so that few people differ in a part: as few parts as tables of (people who differ, places) allow."""
     counts = [cover.value_count for cover in asked.covers]
     for wanted in range(1, len(counts) + 1):
@@ -262,7 +267,7 @@ def _parts(asked: AskedPeople, places: int) -> list[list[int]]:
     return [[column] for column in range(len(counts))]
 
 
-def _alike(asked: AskedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+def _alike(asked: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
     """Distinct people numbered by their values in some columns."""
     chosen = [asked.values[column] for column in columns]
     ids, count = number(*pack(chosen, [asked.covers[column].value_count for column in columns], len(asked)))
@@ -270,7 +275,7 @@ def _alike(asked: AskedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64
 
 
 def _part(
-    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: AskedPeople, places: LabelPlaces
+    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: QueriedPeople, places: LabelPlaces
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """What every place weighs in some columns, for people who differ there, and who is alike."""
     ids, count = _alike(asked, columns)
@@ -281,7 +286,7 @@ def _part(
     return together, ids
 
 
-def _shares(asked: AskedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _shares(asked: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The share of the list that each label covers, among people whose detail is known; never 0."""
     cover, values = asked.covers[column], asked.values[column]
     times = np.bincount(values[known], weights=asked.times[known], minlength=cover.value_count)
@@ -290,7 +295,7 @@ def _shares(asked: AskedPeople, column: int, known: NDArray[np.bool_]) -> NDArra
     return np.clip(covered / everybody, 0.5 / everybody, 1.0)
 
 
-def _firsts(asked: AskedPeople) -> NDArray[np.int64]:
+def _firsts(asked: QueriedPeople) -> NDArray[np.int64]:
     """Somebody of the list for each distinct person."""
     firsts = np.zeros(len(asked), dtype=np.int64)
     firsts[asked.owners] = np.arange(len(asked.owners))

@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, secrets
-from reticent.data import Seen, SensitiveColumn
-from reticent.exact import Number, exact
+from reticent.attack.adversary import Findings, secrets
+from reticent.base.exact import Number, exact
+from reticent.core import AdversaryView
+from reticent.table import SensitiveColumn
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class Remainder:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", exact(self.threshold, "Remainder: threshold", above=0, high=1))
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """A histogram of the whole table; published rows that are compared among themselves tell about nobody else."""
         if self._secret(seen) is not None:
             return None
         about = "" if self.column is None else f" of {self.column!r}"
         return f"Remainder: the release declares no histogram{about} of the whole table, so nothing follows about those left out."
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Subtract. Of a table as it stands nobody was left out."""
         secret = self._secret(seen) or self.column or seen.sensitive[0]
         column, lost = _left_out(seen, secret)
@@ -56,14 +57,14 @@ class Remainder:
             baseline=1.0 if shared else None,
         )
 
-    def _secret(self, seen: Seen) -> str | None:
+    def _secret(self, seen: AdversaryView) -> str | None:
         declared = [name for name in seen.sensitive if name in seen.reference]
         if self.column is None:
             return declared[0] if declared else None
         return self.column if self.column in declared else None
 
 
-def _left_out(seen: Seen, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
+def _left_out(seen: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
     """A column of the whole table, and how many rows of each value were not published."""
     _, groups = secrets(seen, secret, "Remainder")
     shown = groups.domain.columns[0]

@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
-from reticent.data import Groups, Histograms, Seen, sum_by
+from reticent.attack.adversary import Findings, draws_of_groups, needs_secret, secrets
+from reticent.base.exact import Number, exact
+from reticent.base.packing import sum_by
+from reticent.core import AdversaryView, Groups, Histograms
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ class Similarity:
         if self.width is not None:
             object.__setattr__(self, "width", exact(self.width, "Similarity: width", low=0))
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Groups with a sensitive column."""
         return needs_secret(seen, self.column, "Similarity")
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Find the groups whose values are nearly the same."""
         sensitive, groups = secrets(seen, self.column, "Similarity")
         width = None if self.categories is not None else self._width(groups, sensitive)

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, needs_groups
-from reticent.attack.matching import places_of
-from reticent.data import NULL_LABEL, Seen
+from reticent.attack.adversary import Findings, needs_groups
+from reticent.attack.candidate_rows import places_of
+from reticent.core import AdversaryView
+from reticent.table import NULL_LABEL
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class SinglingOut:
 
     name = "singling out"
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Rows that are true."""
         return needs_groups(seen)
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Describe everybody."""
         single = [_ShownValues(values, counts) for values, counts in seen.occurrences()]
         exact = [each for each in single if each.values.name in seen.others or each.is_measured]
@@ -69,7 +70,7 @@ class SinglingOut:
             baseline=min(1.0, float((chance * best.fitting).sum() / people)) if people else 0.0,
         )
 
-    def _by_labels(self, seen: Seen) -> _Descriptions:
+    def _by_labels(self, seen: AdversaryView) -> _Descriptions:
         """By all labels together, and the sensitive values beside them."""
         places = places_of(seen, seen.names, None)
         codes, fitting = list(places.codes), places.candidates

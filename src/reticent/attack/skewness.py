@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
-from reticent.data import Groups, Seen
+from reticent.attack.adversary import Findings, draws_of_groups, needs_secret, secrets
+from reticent.base.exact import Number, exact
+from reticent.core import AdversaryView, Groups
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
 
 _LARGEST = 2**62
 _RARE = 0.0005
@@ -43,11 +43,11 @@ class Skewness:
             gain = "1/4" if self.gain is None else self.gain
             object.__setattr__(self, "gain", exact(gain, "Skewness: gain", low=0, high=1))
 
-    def needs(self, seen: Seen) -> str | None:
+    def needs(self, seen: AdversaryView) -> str | None:
         """Groups with a sensitive column."""
         return needs_secret(seen, self.column, "Skewness")
 
-    def attack(self, seen: Seen) -> Findings:
+    def attack(self, seen: AdversaryView) -> Findings:
         """Compare every group with the whole."""
         sensitive, groups = secrets(seen, self.column, "Skewness")
         whole = _Whole(*seen.spread(sensitive))

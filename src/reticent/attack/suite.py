@@ -9,26 +9,28 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.attack.base import Adversary, Findings
+from reticent.attack.adversary import Adversary, Findings
 from reticent.attack.cohorts import Cohorts
 from reticent.attack.control import HoldOut, hold_out, naively
 from reticent.attack.exclusion import Exclusion
 from reticent.attack.foreign import artificial_adversaries, coded_columns
+from reticent.attack.guess_models import ModelName
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
-from reticent.attack.models import ModelName
-from reticent.attack.people import listed_people, listing, own_people
 from reticent.attack.probabilistic import ProbabilisticLinkage
+from reticent.attack.record_lookup import Sighting
 from reticent.attack.remainder import Remainder
-from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
-from reticent.data import Context, Seen, Table
+from reticent.attack.target_list import listed_people, listing, own_people
+from reticent.base.context import Context
+from reticent.core import AdversaryView
 from reticent.errors import DataError, PolicyError, ReticentError
-from reticent.release import seen_of
+from reticent.release import adversary_view_of
+from reticent.table import Table
 
 _SAMPLE, _MOST_ROWS = 10_000, 200_000
 
@@ -37,7 +39,7 @@ Kinds = Mapping[str, Mapping[str, Sequence[str]]]
 """For a sensitive column which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
 
 
-def kinds_of(seen: Seen) -> Kinds:
+def kinds_of(seen: AdversaryView) -> Kinds:
     """Which sensitive values are of one kind: those that the first level of a declared hierarchy puts together."""
     found = {}
     for column in () if seen.groups is None else seen.groups.domain.columns:
@@ -65,13 +67,20 @@ def adversaries_for(
     same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns). In a randomized
     release there are no groups: records are looked up. Of artificial records ``people`` are those who they were made from.
     """
-    seen = seen_of(target)
+    seen = adversary_view_of(target)
     every = _every(seen, people, control, who, model, kinds_of(seen) if kinds is None else kinds)
     return tuple(each for each in every if each.needs(seen) is None)
 
 
 def _every(
-    seen: Seen, people: Any, control: Any, who: str | None, model: ModelName, alike: Kinds, *, own: bool = False
+    seen: AdversaryView,
+    people: Any,
+    control: Any,
+    who: str | None,
+    model: ModelName,
+    alike: Kinds,
+    *,
+    own: bool = False,
 ) -> Iterator[Adversary]:
     """All adversaries for what is seen, whether they can run on it or not. ``own``: people are the table's own rows, so that what is missing is known to be."""
     frame = None if people is None else listed_people(people, [who])
@@ -94,7 +103,7 @@ def _every(
             yield Inference(known, control, column=name, model=model)
 
 
-def _after(seen: Seen, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
+def _after(seen: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
     """Those who are after one sensitive column and need no list of people."""
     found: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
     found.append(Remainder(column=secret))
@@ -131,10 +140,10 @@ def compare(
     own = people is None and table is not None
     if people is None and table is not None:
         people = own_people(table, _SAMPLE, seed)
-    second = seen_of(after)
+    second = adversary_view_of(after)
     if second.is_artificial:
         return _compared_with_artificial(table, second, control, seed, context)
-    first = seen_of(before)
+    first = adversary_view_of(before)
     trial = None if table is None or control is not None else _trial(table, second, seed)
     if second.groups is None:
         return _compared_with_noise(table, first, second, people, control, who, trial, model)
@@ -145,7 +154,7 @@ def compare(
             )
     every = _every(second, people, control, who, model, kinds_of(first), own=own)
     chosen = [each for each in every if each.needs(second) is None]
-    tried = (seen_of(trial.members), trial.release) if trial is not None else ()
+    tried = (adversary_view_of(trial.members), trial.release) if trial is not None else ()
     pairs: list[tuple[Findings | None, Findings]] = []
     for columns in second.sets:
         stood, shown = first.known(columns), second.known(columns)
@@ -162,7 +171,7 @@ def compare(
 
 
 def _compared_with_artificial(
-    table: Table | None, after: Seen, control: Any, seed: int, context: Context
+    table: Table | None, after: AdversaryView, control: Any, seed: int, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
     """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table."""
     if table is None:
@@ -170,7 +179,7 @@ def _compared_with_artificial(
     rows = _rows_of_people(table, seed)
     known, secret = ([name for name in names if name in after.names] for names in (table.quasi, table.sensitive))
     cohorts = Cohorts.of(rows, control, known, secret, seed=seed, context=context, codes=coded_columns(table))
-    before = Seen.in_noise(rows.select(cohorts.columns))
+    before = AdversaryView.in_noise(rows.select(cohorts.columns))
     chosen = artificial_adversaries(cohorts, after)
     pairs: list[tuple[Findings | None, Findings]] = []
     for each in chosen:
@@ -190,8 +199,8 @@ def _rows_of_people(table: Table, seed: int) -> pl.DataFrame:
 
 def _compared_with_noise(
     table: Table | None,
-    before: Seen,
-    after: Seen,
+    before: AdversaryView,
+    after: AdversaryView,
     people: Any,
     control: Any,
     who: str | None,
@@ -210,7 +219,10 @@ def _compared_with_noise(
         return pairs
     for name in [each for each in table.sensitive if each in after.names]:
         if trial is not None:
-            guesser, targets = trial.adversary(column=name, model=model), (seen_of(trial.members), trial.release)
+            guesser, targets = (
+                trial.adversary(column=name, model=model),
+                (adversary_view_of(trial.members), trial.release),
+            )
         else:
             guesser = Inference(people, control, column=name, model=model)
             targets = before, naively(after, table)
@@ -227,7 +239,7 @@ def attack(target: Any, *adversaries: Adversary, context: Context | None = None)
     """
     context = context or Context()
     context.step("reading what was published")
-    seen = seen_of(target)
+    seen = adversary_view_of(target)
     for each in adversaries:
         reason = each.needs(seen)
         if reason is not None:
@@ -241,7 +253,7 @@ def attack(target: Any, *adversaries: Adversary, context: Context | None = None)
     return found
 
 
-def _named(found: Findings, adversary: Adversary, seen: Seen, columns: tuple[str, ...]) -> Findings:
+def _named(found: Findings, adversary: Adversary, seen: AdversaryView, columns: tuple[str, ...]) -> Findings:
     """Findings that say which column the adversary is after and which ones were known, where that is a question."""
     secret = getattr(adversary, "column", None)
     name = found.adversary
@@ -260,7 +272,7 @@ def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | No
     return people is None or bool(set(people.columns) & set(columns))
 
 
-def _choice_followed(table: Table, seen: Seen) -> list[Findings]:
+def _choice_followed(table: Table, seen: AdversaryView) -> list[Findings]:
     """What follows from how the release was chosen; nothing where there are too many worlds, or the choice cannot be followed."""
     try:
         followers = [Minimality(table, column=name) for name in table.sensitive]
@@ -269,7 +281,7 @@ def _choice_followed(table: Table, seen: Seen) -> list[Findings]:
         return []
 
 
-def _pair(adversary: Adversary, first: Seen, second: Seen) -> tuple[Findings, Findings]:
+def _pair(adversary: Adversary, first: AdversaryView, second: AdversaryView) -> tuple[Findings, Findings]:
     """Before and after. Whoever is the example before, is looked up again after: that is whom the release should hide."""
     before = adversary.attack(first)
     if isinstance(adversary, Linkage):
@@ -277,7 +289,7 @@ def _pair(adversary: Adversary, first: Seen, second: Seen) -> tuple[Findings, Fi
     return before, adversary.attack(second)
 
 
-def _trial(table: Table, seen: Seen, seed: int) -> HoldOut | None:
+def _trial(table: Table, seen: AdversaryView, seed: int) -> HoldOut | None:
     """A trial of the release on half of the table; None where there is no secret, or the release cannot be made again."""
     if not table.sensitive:
         return None

@@ -3,12 +3,11 @@
 An auditor decides *before* anything touches the data, from the queries and answers so far. So a refusal carries no information.
 
 * ``decision`` – the shapes: `AggregateQuery`, `Decision`, `Answered`, `QueryHistory`, the protocol `Auditor`.
-* ``deciding`` – `decide(history, query)`: the one entry, without a handle to the data (R-QA-1).
+* ``simulatable`` – `decide(history, query)`: the one entry, without a handle to the data (R-QA-1).
 * ``sums`` – `SumAuditor` (R-QA-3): ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both see people
   as classes of a ``trace``.
 * ``maxima`` – `MaxAuditor`, `MinAuditor`: ``extremes`` where values may repeat (R-QA-6), ``distinct`` where not (R-QA-7).
-* ``monitor`` – `OverlapMonitor`, from sizes and overlaps alone (R-QA-2).
-* ``leaky`` – auditors whose refusals leak, and the attacks on them; for demonstration only (R-QA-8).
+* ``size_monitor`` – `OverlapMonitor`, from sizes and overlaps alone (R-QA-2).
 * ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more (R-QA-9..12).
 * ``service`` – the audited SQL front: a real database, a durable log, roles, tokens, noise beside exact answers (R-QA-14).
 * ``offline`` – who a log of answers exposes, with proofs (R-QA-13).
@@ -19,18 +18,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from reticent.audit.deciding import decide
-from reticent.audit.decision import AggregateQuery, Answered, Auditor, Decision, QueryHistory
+from reticent.audit.decision import AggregateQuery, Answered, Auditor, Decision, QueryHistory, as_members
 from reticent.audit.maxima import MaxAuditor, MinAuditor
-from reticent.audit.monitor import OverlapMonitor
+from reticent.audit.reasons import BOUNDED, OTHER_FAMILY
+from reticent.audit.simulatable import decide, exhausts_bounds
+from reticent.audit.size_monitor import OverlapMonitor
 from reticent.audit.sums import SumAuditor
 
 if TYPE_CHECKING:
-    from reticent.audit.chance import (
-        ProbabilisticMaxAuditor,
-        ProbabilisticMinAuditor,
-        ProbabilisticSumAuditor,
-    )
+    from reticent.audit.chance import ProbabilisticMaxAuditor, ProbabilisticMinAuditor, ProbabilisticSumAuditor
     from reticent.audit.offline import Log, Report, check_log, largest_safe_subset, read_log
 
 # Offered here, but loaded when first used: they need scipy.
@@ -46,6 +42,8 @@ _LATER = {
 }
 
 __all__ = [
+    "BOUNDED",
+    "OTHER_FAMILY",
     "AggregateQuery",
     "Answered",
     "Auditor",
@@ -60,8 +58,10 @@ __all__ = [
     "QueryHistory",
     "Report",
     "SumAuditor",
+    "as_members",
     "check_log",
     "decide",
+    "exhausts_bounds",
     "largest_safe_subset",
     "read_log",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.compiled import compiled
+from reticent.base.compiled import compiled
 
 ZERO = np.uint64(0)
 SHIFT, MASK, HALF = np.uint64(31), np.uint64(2**31 - 1), np.uint64(2**31)

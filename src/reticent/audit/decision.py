@@ -16,8 +16,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.base.exact import Number, exact, whole
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
 
 Members = Iterable[int] | NDArray[np.integer]
 

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.audit.answer_levels import NO_BOUND, NumberedValues
 from reticent.audit.decision import AggregateQuery, Decision
-from reticent.audit.levels import NO_BOUND, NumberedValues
-from reticent.audit.wording import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
+from reticent.audit.reasons import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
 from reticent.errors import DataError
 
 Integers = NDArray[np.int64]

@@ -6,8 +6,8 @@ from copy import deepcopy
 from fractions import Fraction
 
 from reticent.audit.decision import AggregateQuery, Decision
+from reticent.audit.reasons import EXPOSES, IMPLIED, SAFE
 from reticent.audit.trace import Refinement, Traces
-from reticent.audit.wording import EXPOSES, IMPLIED, SAFE
 
 Row = dict[int, Fraction]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from reticent.audit.decision import AggregateQuery, Decision, Members, QueryHistory, as_answer, as_members
 from reticent.audit.distinct import DistinctMaxima
 from reticent.audit.extremes import RepeatedMaxima
+from reticent.base.exact import Number, whole
 from reticent.errors import PolicyError
-from reticent.exact import Number, whole
 
 _DECLARED = {"allowed": True, "distinct": False}
 

@@ -33,8 +33,8 @@ from reticent.audit import _kernels as kernels
 from reticent.audit.decision import AggregateQuery, Decision
 from reticent.audit.pivots import Pivots
 from reticent.audit.primes import RandomWords
+from reticent.audit.reasons import EXPOSES, IMPLIED, SAFE
 from reticent.audit.trace import Refinement, Traces
-from reticent.audit.wording import EXPOSES, IMPLIED, SAFE
 
 Words = NDArray[np.uint64]
 

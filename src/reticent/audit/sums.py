@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from reticent.audit.decision import AggregateQuery, Decision, Members, QueryHistory, as_answer, as_members
 from reticent.audit.exact_sums import ExactSums
-from reticent.audit.wording import EXPOSES, SAFE
+from reticent.audit.reasons import EXPOSES, SAFE
+from reticent.base.exact import Number, whole
 from reticent.errors import PolicyError
-from reticent.exact import Number, whole
 
 if TYPE_CHECKING:
     from reticent.audit.null_space import NullSpace

@@ -1,11 +1,11 @@
 """Belief: what somebody who reasons perfectly thinks about a person before and after a release.
 
-``bayes``       the Bayes-optimal posterior for a stated population, and the disclosure tests on it (R-LD-6, R-LD-7)
-``buckets``     the same where quasi and sensitive values are published apart
-``release``     the same for any release, or a table as it stands, and a list of the population
-``semantic``    semantic definitions decided by enumerating databases, exactly, for small tables (R-LD-40)
+``bayes``            the Bayes-optimal posterior for a stated population, and the disclosure tests on it (R-LD-6, R-LD-7)
+``bucket_beliefs``   the same where quasi and sensitive values are published apart
+``release_beliefs``  the same for any release, or a table as it stands, and a list of the population
+``semantic``         semantic definitions decided by enumerating databases, exactly, for small tables (R-LD-40)
 ``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief (R-PM-13)
-``advisor``     which definition covers which threat (R-PM-12); ``application`` the form that an application fills in (R-LD-40)
+``advisor``          which definition covers which threat (R-PM-12); ``application`` the form that an application fills in (R-LD-40)
 
 Nothing here prunes a search: beliefs are not monotone (R-LD-8), a coarser release may disclose what a finer one did not.
 """
@@ -25,9 +25,9 @@ from reticent.belief.bayes import (
     posterior,
     posterior_among,
 )
-from reticent.belief.buckets import BucketBelief, bucket_posterior
+from reticent.belief.bucket_beliefs import BucketBelief, bucket_posterior
 from reticent.belief.calculators import Guess, excluding, homogeneous_groups, knowing, worst_knowing
-from reticent.belief.release import Person, Tests, beliefs_of, people_asked
+from reticent.belief.release_beliefs import Person, Tests, beliefs_of, people_asked
 from reticent.belief.semantic import (
     PossibleView,
     Predicate,

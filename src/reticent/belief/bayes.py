@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from reticent.base.exact import Number, exact
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import Number, exact
 
 Quasi = Hashable
 Value = Hashable

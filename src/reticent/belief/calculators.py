@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import perm
 
+from reticent.base.exact import whole
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import whole
 
 
 def excluding(histogram: Mapping[str, int], values: Iterable[str]) -> dict[str, Fraction]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol, get_args
 
+from reticent.base.exact import Number, exact, whole
 from reticent.definitions import exceeds_logarithm
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
 
 Database = tuple[str, ...]
 Measure = Literal["positive", "at_least", "negative", "difference", "ratio", "breach", "odds", "log_odds"]

@@ -30,8 +30,10 @@ def apply(
     """
     from typing import cast
 
-    from reticent.data import Unseen, read_frame, write_frame
+    from reticent.core import Unseen
+    from reticent.io import read_frame
     from reticent.release import apply as recode
+    from reticent.table import write_frame
 
     rows = read_frame(data)
     recoded = recode(release, rows, cast(Unseen, unseen))

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.belief.application import Application
-    from reticent.data import Table
     from reticent.definitions import Assessment, Definition
     from reticent.propose import DiversityAudit, ExposedGroup, Exposure, Risk
+    from reticent.table import Table
 
 _DRIVERS_SHOWN = 3
 
@@ -106,10 +106,10 @@ def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...
     """Write the rows that do not pass, numbered as they stand in the table; only their owner may read the file."""
     import polars as pl
 
+    from reticent.base.files import write_new
     from reticent.definitions import all_of
     from reticent.errors import DataError
-    from reticent.files import write_new
-    from reticent.release.assessing import assess as judged
+    from reticent.release.assessment import assess as judged
 
     numbers = pl.Series("row", judged(rows, all_of(definitions)).failing_rows(), dtype=pl.UInt32)
     shown = [*rows.identifiers, *(name for name in (*rows.quasi, *rows.sensitive) if name not in rows.identifiers)]
@@ -194,7 +194,7 @@ def _render(
 
 def _render_verdict(console: Console, exposure: Exposure, sensitive: bool) -> None:
     """Whether it could go out as it is, in a sentence, the figures behind it, and every definition's verdict."""
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     said = "Safe as it stands" if exposure.holds else "Not safe as it stands"
     console.print(
@@ -251,7 +251,7 @@ def _why(assessment: Assessment, worst: ExposedGroup | None) -> str:
 
 
 def _render_diversity(console: Console, audits: tuple[DiversityAudit, ...]) -> None:
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     several = len({each.columns for each in audits}) > 1
     rows = [

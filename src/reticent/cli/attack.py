@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.attack import Findings
-    from reticent.data import Context
+    from reticent.base.context import Context
 
 
 def attack(
@@ -78,8 +78,8 @@ def attack(
 
     Example: reticent attack --history history --beside separate --person p17
     """
-    from reticent.attack.models import checked_model
-    from reticent.data import Source
+    from reticent.attack.guess_models import checked_model
+    from reticent.io import Source
 
     others_given = {
         "--original": original,
@@ -134,19 +134,19 @@ def _run(
     from reticent.attack import adversaries_for, compare
     from reticent.attack import attack as run_against
     from reticent.policy import Policy
-    from reticent.release import seen_of
+    from reticent.release import adversary_view_of
 
     before = Policy.read(raw).table() if raw is not None else None
     after: Any = table_or_path(target)
     if before is not None:
         return list(compare(before, after, people, control, who, model=model, context=context))
-    held = seen_of(after)
+    held = adversary_view_of(after)
     chosen = adversaries_for(held, people, control, who, model)
     return [(None, found) for found in run_against(held, *chosen, context=context)]
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
-    from reticent.cards import percent
+    from reticent.base.cards import percent
 
     compared = any(before is not None for before, _ in pairs)
     rows = []

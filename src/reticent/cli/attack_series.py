@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.attack import Learned
-    from reticent.data import Context
+    from reticent.base.context import Context
 
 _EXAMPLES, _MANY = 3, 2_000
 
@@ -87,7 +87,7 @@ class TrackingOptions:
 
 def attack_history(options: TrackingOptions, as_json: bool) -> None:
     """Run the attack and print who is exposed."""
-    from reticent.republish import History
+    from reticent.methods.series import History
 
     assert options.history is not None
     if not (options.history / "history.json").exists():

@@ -14,8 +14,8 @@ from reticent.cli.options import add_group
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.audit.leaky import Story
     from reticent.audit.service import AuditService
+    from reticent.baselines.leaky_auditors import Story
 
 Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
 User = Annotated[str, typer.Option("--user", help="A user of the policy; otherwise the steward asks.")]
@@ -118,7 +118,7 @@ def log(
     Example: reticent audit log audit.toml --export log.jsonl
     """
     from reticent.ledger import Ledger
-    from reticent.policy.auditing import AuditPolicy
+    from reticent.policy.audit_policy import AuditPolicy
 
     settings = AuditPolicy.read(policy).settings
     with Ledger(settings.ledger) as ledger:
@@ -126,7 +126,7 @@ def log(
         decisions = {entry.number: entry for entry in ledger.audits.after(settings.dataset)}
     if export is not None:
         from reticent.audit.service.export import log_lines
-        from reticent.files import write_whole
+        from reticent.base.files import write_whole
 
         write_whole(export, log_lines(decisions.values()), mode=0o600)
     listed = [
@@ -197,7 +197,7 @@ def token(
     Example: reticent audit token audit.toml alice
     """
     from reticent.audit.service.access import tokens_of
-    from reticent.policy.auditing import AuditPolicy
+    from reticent.policy.audit_policy import AuditPolicy
 
     payload: dict[str, Any] = {"ok": True, "user": user}
     with tokens_of(AuditPolicy.read(policy).settings) as tokens:
@@ -218,7 +218,7 @@ def stories(
     """
     from dataclasses import asdict
 
-    from reticent.audit.leaky import stories as tell
+    from reticent.baselines.leaky_auditors import stories as tell
 
     told = tell(people)
     exposed = sum(story.ours.exposed for story in told)
@@ -228,7 +228,7 @@ def stories(
 
 def _service(policy: Path) -> AuditService:
     from reticent.audit.service import AuditService
-    from reticent.policy.auditing import AuditPolicy
+    from reticent.policy.audit_policy import AuditPolicy
 
     read = AuditPolicy.read(policy)
     with read.opening():
@@ -285,7 +285,7 @@ def _show_start(console: Console, payload: dict[str, Any]) -> None:
 
 
 def _show_log(console: Console, listed: list[dict[str, Any]]) -> None:
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     rows = []
     for question in listed:

@@ -57,7 +57,7 @@ def belief(
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
     from reticent.belief import Tests, beliefs_of, people_asked
-    from reticent.data import people_of
+    from reticent.io import people_of
     from reticent.policy import Policy
 
     with working("Weighing every possibility ...", as_json) as context:
@@ -136,7 +136,7 @@ def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _render(console: Console, payload: dict[str, Any]) -> None:
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     rows = [
         (

@@ -24,7 +24,7 @@ from reticent.errors import ReticentError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.data import Context, Event
+    from reticent.base.context import Context, Event
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -108,7 +108,7 @@ def working(message: str, as_json: bool) -> Iterator[Context]:
     Ctrl-C ends the block with :class:`reticent.errors.Cancelled` at its next step; a second one, or one that no step follows within a second,
     interrupts it at once.
     """
-    from reticent.data import Context
+    from reticent.base.context import Context
 
     with _Interrupts() as interrupts:
         if as_json or not sys.stderr.isatty():

@@ -12,7 +12,7 @@ from reticent.cli.options import add_group
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.grid import GridPlan
+    from reticent.methods.grid import GridPlan
 
 _KNOWN = {
     "exact": "the exact least delta",
@@ -44,7 +44,7 @@ def plan(
 
     Example: reticent grid plan --sample 0.2 --epsilon 1 --delta 1e-6
     """
-    from reticent.grid import plan as make
+    from reticent.methods.grid import plan as make
 
     made = make(sample, epsilon, "1e-6" if delta is None and least is None else delta, least)
     answer({"ok": True, **made.describe()}, as_json, lambda console: _show(console, made))

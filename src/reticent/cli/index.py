@@ -11,7 +11,7 @@ from reticent.cli.console import Json, answer, facts_table, working
 from reticent.cli.options import PolicyArgument, add_group
 
 if TYPE_CHECKING:
-    from reticent.anonymize.bang import Bang, BangCut, BangIndex
+    from reticent.methods.bang import Bang, BangCut, BangIndex
     from reticent.policy import Policy
 
 IndexArgument = Annotated[Path, typer.Argument(help="The folder of a saved index.")]
@@ -57,7 +57,7 @@ def show(folder: IndexArgument, as_json: Json = False) -> None:
 
     Example: reticent index show people.index
     """
-    from reticent.anonymize.bang import open_index
+    from reticent.methods.bang import open_index
 
     told = _told(open_index(folder))
     rows = facts_table(f"Index {folder}", told, _text)
@@ -73,7 +73,7 @@ def cut(
 
     Example: reticent index cut people.index --k 40
     """
-    from reticent.anonymize.bang import open_index
+    from reticent.methods.bang import open_index
 
     told = _cut(open_index(folder).draft(k))
     rows = facts_table(f"Cut of {folder} for k = {k}", told, _text)
@@ -84,7 +84,7 @@ def _method(policy: Policy, minimum: int | None) -> Bang:
     """The policy's own Bang, without a saved index, or one with the usual settings."""
     from dataclasses import replace
 
-    from reticent.anonymize.bang import Bang
+    from reticent.methods.bang import Bang
 
     named = policy.named_method()
     method = replace(named, index=None) if isinstance(named, Bang) else Bang()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Inspection
-    from reticent.propose import Affordable, Proposal
+    from reticent.propose import Proposal, Tradeoff
 
 _NOTES_SHOWN = 4
 _ROLES = {
@@ -111,7 +111,7 @@ def _unwritten(inspected: Inspection, place: Path, *, asked: bool) -> str | None
     return None
 
 
-def _render(console: Console, priced: Affordable, output: Path, unwritten: str | None, details: bool) -> None:
+def _render(console: Console, priced: Tradeoff, output: Path, unwritten: str | None, details: bool) -> None:
     from reticent.cli.screens import show_methods
 
     found = priced.proposal

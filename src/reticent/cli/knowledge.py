@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from reticent.data import Table
     from reticent.knowledge import Explanation, Subject
     from reticent.release import PublicSide
+    from reticent.table import Table
 
 ThresholdOption = Annotated[
     str | None, typer.Option("--c", help="The certainty that must not be reached, such as 0.6 or 2/3.")
@@ -53,8 +53,8 @@ class SubjectOptions:
 
     def subject(self) -> tuple[Subject, Table | PublicSide]:
         """What is measured, and what it was made from."""
-        from reticent.data import Table
         from reticent.knowledge import Subject
+        from reticent.table import Table
 
         given = self.open()
         if isinstance(given, Table):
@@ -124,9 +124,9 @@ def curve(
 
     Example: reticent knowledge curve release/ --k 0..10 --c 0.6 --chart curve.svg
     """
-    from reticent.knowledge import certainty_point, negation_curve
-    from reticent.knowledge import curve as measured
-    from reticent.knowledge.chart import save_chart
+    from reticent.knowledge.disclosure_curves import save_chart
+    from reticent.worst_case import certainty_point, negation_curve
+    from reticent.worst_case import curve as measured
 
     with working("Measuring the worst that facts can do ...", as_json):
         subject, given = about.subject()
@@ -206,7 +206,7 @@ def whatif(
 
     Example: reticent knowledge whatif policy.toml --know "Hannah=flu -> Charlie=flu" --ask Charlie=flu
     """
-    from reticent.data import Source as DataSource
+    from reticent.io import Source as DataSource
     from reticent.knowledge import what_if
     from reticent.worst_case import BUDGET
 
@@ -250,8 +250,8 @@ def breaking_point(
 
     Example: reticent knowledge breaking-point release/ --c 0.6
     """
-    from reticent.knowledge import breaking_point as broken_at
-    from reticent.knowledge import certainty_point
+    from reticent.worst_case import breaking_point as broken_at
+    from reticent.worst_case import certainty_point
 
     with working("Counting the facts that it takes ...", as_json):
         subject, given = about.subject()
@@ -277,7 +277,7 @@ def monitor(
 
     Example: reticent knowledge monitor policy.toml --level age=3 --add new.csv --k 2 --c 0.6
     """
-    from reticent.knowledge.growth import watch
+    from reticent.knowledge.row_stream import watch
 
     with working("Following the table as it grows ...", as_json):
         given = about.open()
@@ -319,7 +319,7 @@ def private_lists(source: str) -> dict[str, Any]:
 
 def arrivals(add: str | None, source: str) -> tuple[Any, int]:
     """The new rows, recoded where they join a release, and how many fall outside its groups."""
-    from reticent.data import Source as DataSource
+    from reticent.io import Source as DataSource
 
     if add is None:
         return None, 0
@@ -333,7 +333,7 @@ def arrivals(add: str | None, source: str) -> tuple[Any, int]:
 
 
 def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:
-    from reticent.data import Table
+    from reticent.table import Table
 
     notes = [LIMITS]
     if isinstance(given, Table) and given.key is None:
@@ -347,7 +347,7 @@ def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:
 
 
 def _against(threshold: Fraction | None, known: list[Fraction], subject: Subject) -> dict[str, Any]:
-    from reticent.knowledge import breaking_point as broken_at
+    from reticent.worst_case import breaking_point as broken_at
 
     if threshold is None:
         return {"c": None}
@@ -360,7 +360,7 @@ def _against(threshold: Fraction | None, known: list[Fraction], subject: Subject
 
 
 def _render_curve(console: Console, payload: dict[str, Any]) -> None:
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     rows = [
         (facts, shown(known), shown(negated))
@@ -400,7 +400,7 @@ def _render_explanation(console: Console, found: Explanation) -> None:
 
 
 def _points(payload: dict[str, Any]) -> str:
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     broken = payload["breaking_point"]
     certain = payload["certainty_point"]

@@ -110,9 +110,9 @@ def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, a
 @contextmanager
 def _opened(path: Path | None, newest: Path | None, accept: str | None = None) -> Iterator[Ledger]:
     """The ledger, which must be there: looking at one does not make it."""
-    from reticent.ledger import Ledger, LedgerPlace
+    from reticent.ledger import Ledger, LedgerLocation
 
-    place = LedgerPlace.of(path, newest)
+    place = LedgerLocation.of(path, newest)
     if not place.path.exists():
         raise LedgerError(
             f"There is no ledger at {str(place.path)!r}. Name it with --ledger or RETICENT_LEDGER; one is made when something is first published."

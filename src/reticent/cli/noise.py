@@ -9,7 +9,7 @@ import typer
 
 from reticent.cli.console import Json, answer, facts_table, table, working
 from reticent.cli.options import add_group
-from reticent.cli.wording import shown
+from reticent.cli.text import shown
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from reticent.data import Context
+    from reticent.base.context import Context
+    from reticent.methods.randomize import ViewDomain
     from reticent.noise import JointAnswer, NoisePlan
-    from reticent.randomize import ViewDomain
 
 EpsilonOption = Annotated[str, typer.Option("--epsilon", help="How much one row may change the chance of an answer: by a factor of e^epsilon.")]  # fmt: skip
 DeltaOption = Annotated[str, typer.Option("--delta", help="The chance that is left out of that.")]
@@ -146,7 +146,7 @@ def party(
 
     Example: reticent noise party --config st-anna.toml -o release
     """
-    from reticent.noise.deploying import PartyConfig
+    from reticent.methods.counts.deployment import PartyConfig
 
     read = PartyConfig.read(config)
     if output is not None:
@@ -180,7 +180,7 @@ def _unstoppable(context: Context) -> Context:
     """What was opened is charged and known: from here on nothing stops."""
     from dataclasses import replace
 
-    from reticent.data import never
+    from reticent.base.context import never
 
     return replace(context, stop=never)
 
@@ -208,9 +208,9 @@ def _read(
     data: Path, party: str, query: str, where: str | None, column: str | None, domain: ViewDomain | None
 ) -> tuple[list[str], list[list[int]]]:
     """Every party's rows as whole numbers, by the name of the party."""
-    from reticent.data import read_frame
     from reticent.errors import DataError, did_you_mean
-    from reticent.noise.deploying import encoded
+    from reticent.io import read_frame
+    from reticent.methods.counts.deployment import encoded
 
     frame = read_frame(data)
     if party not in frame.columns:

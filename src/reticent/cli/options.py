@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from reticent._names import METHODS
 from reticent.errors import PolicyError
+from reticent.registry import METHODS
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reticent.data import Table
     from reticent.release import PublicSide
+    from reticent.table import Table
 
 PolicyArgument = Annotated[Path, typer.Argument(help="The policy (.toml).")]
 ReleaseArgument = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -109,7 +109,7 @@ class PeopleOptions:
 
     def read(self) -> pl.DataFrame | None:
         """The list, if there is one."""
-        from reticent.data import Source
+        from reticent.io import Source
 
         return None if self.people is None else Source(str(self.people)).read()
 

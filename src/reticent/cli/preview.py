@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Policy
-    from reticent.report import Compared, Preview
+    from reticent.report import Preview, PreviewComparison
 
 
 def preview(
@@ -72,14 +72,14 @@ def show_preview(
 def _render(
     console: Console,
     found: Preview,
-    others: Compared | None,
+    others: PreviewComparison | None,
     compared: Mapping[str, Any] | None,
     attacks: bool,
     details: bool,
 ) -> None:
-    from reticent.cards import percent
+    from reticent.base.cards import percent
     from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
     from reticent.propose import poor_worth
 
     name = found.method.get("name")
@@ -105,13 +105,15 @@ def _render(
         ]
         console.print(table("Attacks", ("adversary", "before", "after", "anyway", "succeeds"), hits))
     if others is not None:
-        console.print(table("Compared", ("method", "left out", "groups", "loss", "succeeding"), _compared(others)))
+        console.print(
+            table("PreviewComparison", ("method", "left out", "groups", "loss", "succeeding"), _compared(others))
+        )
         for row in others.table.filter(~others.table["possible"]).iter_rows(named=True):
             console.print(f"{row['method']}: {row['problem']}")
     console.print("\nNothing was recorded or written. `reticent publish` publishes it.")
 
 
-def _compared(others: Compared) -> list[tuple[object, ...]]:
+def _compared(others: PreviewComparison) -> list[tuple[object, ...]]:
     def cell(value: Any, form: str) -> str:
         return "" if value is None else format(value, form)
 

@@ -16,9 +16,9 @@ from reticent.cli.preview import show_preview
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.data import Context
+    from reticent.base.context import Context
     from reticent.policy import Published
-    from reticent.propose import PoorWorth
+    from reticent.propose import LowUtility
     from reticent.release import Release
 
 
@@ -99,7 +99,7 @@ def _compared(found: Published, context: Context, seconds: float) -> Mapping[str
         return None
 
 
-def _payload(found: Published, worth: PoorWorth | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
+def _payload(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
     release, private = found.release, found.release.private
     return {
         "ok": True,
@@ -128,13 +128,13 @@ def _payload(found: Published, worth: PoorWorth | None, compared: Mapping[str, A
 def _render(
     console: Console,
     found: Published,
-    worth: PoorWorth | None,
+    worth: LowUtility | None,
     compared: Mapping[str, Any] | None,
     details: bool,
 ) -> None:
     from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
-    from reticent.cli.wording import shown
-    from reticent.utility import Measured
+    from reticent.cli.text import shown
+    from reticent.utility import UtilityMeasures
 
     release, private = found.release, found.release.private
     groups = release.groups if private.evidence.groups else None
@@ -142,7 +142,7 @@ def _render(
     console.print(f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.\n")
     for claim in release.certificate["claims"]:
         console.print(f"{_claim(claim)}: {claim['covers']}")
-    losses = release.utility.loss_by_column if isinstance(release.utility, Measured) else {}
+    losses = release.utility.loss_by_column if isinstance(release.utility, UtilityMeasures) else {}
     show_columns(console, losses, private.recoding, found.table, release.utility.get("loss"))
     show_rows(console, release.public.sample(ROWS_SHOWN))
     show_methods(console, compared)
@@ -174,13 +174,13 @@ def _render(
     console.print(f"Anybody can check it: reticent verify {found.path}")
 
 
-def _worth(found: Published) -> PoorWorth | None:
+def _worth(found: Published) -> LowUtility | None:
     """Why the release is of little use, if it is. It is out already, so ways out are looked for only where that is quick."""
     from reticent.propose import poor_worth
-    from reticent.utility import Measured
+    from reticent.utility import UtilityMeasures
 
     utility = found.release.utility
-    losses = utility.loss_by_column if isinstance(utility, Measured) else {}
+    losses = utility.loss_by_column if isinstance(utility, UtilityMeasures) else {}
     method, loss = found.release.manifest.method, utility.get("loss")
     return poor_worth(found.table, found.definition, method, loss, losses, most_rows=_QUICKLY_COMPARED)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from reticent.randomize import Plan, ViewDomain
+    from reticent.methods.randomize import Plan, ViewDomain
 
 Domain = Annotated[
     Path,
@@ -87,8 +87,8 @@ def plan(
     """
     import json
 
-    from reticent.files import write_whole
-    from reticent.randomize import plan as make
+    from reticent.base.files import write_whole
+    from reticent.methods.randomize import plan as make
 
     made = make(
         n, read_domain(domain), k, gamma, preset, adversary, views,  # type: ignore[arg-type]  # checked by the planner
@@ -119,8 +119,8 @@ def publish(
 
     Example: reticent randomize publish scores.csv --plan plan.json -o view --dataset scores
     """
-    from reticent.data import read_frame
-    from reticent.randomize import publish_to
+    from reticent.io import read_frame
+    from reticent.methods.randomize import publish_to
 
     made = read_plan(plan_file)
     with working("Drawing the view ...", as_json) as context:
@@ -165,9 +165,9 @@ def estimate(
 
     Example: reticent randomize estimate view "score < 3*age and nationality = 'Indian'"
     """
-    from reticent.data import read_frame
-    from reticent.data.predicate import Condition
-    from reticent.randomize import open_published, read_views
+    from reticent.conditions import Condition
+    from reticent.io import read_frame
+    from reticent.methods.randomize import open_published, read_views
 
     if sum(map(bool, (total, average, group_by))) > 1:
         raise PolicyError("Ask for one thing at a time: --sum, --average or --group-by, which counts.")
@@ -203,8 +203,8 @@ def audit(
 
     Example: reticent randomize audit view --tuple '{"age": 25, "nationality": "British", "score": 99}' --prior 1/200
     """
-    from reticent.documents import parse_json
-    from reticent.randomize import audit_block, audit_tuple, open_view
+    from reticent.base.documents import parse_json
+    from reticent.methods.randomize import audit_block, audit_tuple, open_view
 
     try:
         tuples = [parse_json(text) for text in records]
@@ -227,7 +227,7 @@ def compare(
 
     Example: reticent randomize compare --plan plan.json
     """
-    from reticent.randomize import error_constants, kept_share
+    from reticent.methods.randomize import error_constants, kept_share
 
     made = read_plan(plan_file)
     constants = error_constants(made.k, made.gamma, made.error)
@@ -257,9 +257,9 @@ def republish(
 
     Example: reticent randomize republish scores.csv --series views --plan plan.json
     """
-    from reticent.data import read_frame
+    from reticent.io import read_frame
     from reticent.ledger import withdrawn_if_unsaved
-    from reticent.randomize import Series
+    from reticent.methods.randomize import Series
 
     if (series / "series.json").exists():
         opened = Series.open(series)
@@ -301,7 +301,7 @@ def chart(
 
     Example: reticent randomize chart --n 30162 --domain adult.toml -o errors.svg
     """
-    from reticent.randomize.chart import draw_chart, errors_by_gamma, red_zone
+    from reticent.methods.randomize.error_chart import draw_chart, errors_by_gamma, red_zone
 
     space = read_domain(domain)
     frame = errors_by_gamma(n, space, k)
@@ -311,7 +311,7 @@ def chart(
 
 def read_domain(path: Path) -> ViewDomain:
     """The domain that a file declares; ``[domain]`` may stand around it."""
-    from reticent.randomize import ViewDomain
+    from reticent.methods.randomize import ViewDomain
 
     found = read_settings(path)
     if not isinstance(found.get("domain", found), dict):
@@ -321,7 +321,7 @@ def read_domain(path: Path) -> ViewDomain:
 
 def read_settings(path: Path) -> dict[str, Any]:
     """What a file (.json, else TOML) says about columns."""
-    from reticent.documents import parse_toml
+    from reticent.base.documents import parse_toml
 
     found = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
     if not isinstance(found, dict):
@@ -331,7 +331,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def read_plan(path: Path) -> Plan:
     """The plan that a file holds."""
-    from reticent.randomize import Plan
+    from reticent.methods.randomize import Plan
 
     written = _read(path)
     if not isinstance(written, dict):
@@ -343,7 +343,7 @@ def read_plan(path: Path) -> Plan:
 
 def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
     """What a file of settings says; JSON, if nothing else is said."""
-    from reticent.documents import parse_json, read_document
+    from reticent.base.documents import parse_json, read_document
 
     try:
         return (loads or parse_json)(read_document(path).decode("utf-8"))
@@ -372,6 +372,6 @@ def _show_facts(console: Console, found: Mapping[str, Any]) -> None:
 
 
 def _short(value: Any) -> str:
-    from reticent.cli.wording import shown
+    from reticent.cli.text import shown
 
     return ", ".join(shown(each) for each in value) if isinstance(value, list) else shown(value)

@@ -44,8 +44,8 @@ def report(
 
     Example: reticent report release -o report.html
     """
-    from reticent.data import Source
     from reticent.errors import PolicyError
+    from reticent.io import Source
     from reticent.policy import Policy
     from reticent.report import write_report, write_stewards_report
 

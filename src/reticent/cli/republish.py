@@ -14,9 +14,9 @@ from reticent.cli.options import PolicyArgument, SeedOption, SignOption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.data import Source
+    from reticent.io import Source
+    from reticent.methods.series import History
     from reticent.policy import Policy
-    from reticent.republish import History
 
 _EVENTS = {
     "inserted": "new",
@@ -66,9 +66,9 @@ def republish(
 
     Example: reticent republish policy.toml --history /secure/wards --data march.csv
     """
-    from reticent.data import Source
+    from reticent.io import Source
+    from reticent.methods.series import forgetting
     from reticent.policy import Policy
-    from reticent.republish import forgetting
 
     loaded = Policy.read(policy)
     source = None if data is None else Source(data, **loaded.reading)
@@ -95,7 +95,7 @@ def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
     """Open a history; what forgetting people means is said with the result."""
     import warnings
 
-    from reticent.republish import History
+    from reticent.methods.series import History
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -106,7 +106,7 @@ def _opened(policy: Policy, folder: Path, source: Source | None, retention: int 
     """The history that a policy describes, and the rows of the snapshot."""
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
-    from reticent.republish import MInvariance, Republish, TauSafety
+    from reticent.methods.series import MInvariance, Republish, TauSafety
 
     method = policy.named_method()
     asked = next((part for part in policy.definition.parts() if isinstance(part, TauSafety | MInvariance)), None)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reticent.cards import percent, shortened
+from reticent.base.cards import percent, shortened
 from reticent.cli.console import table
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from reticent.data import Groups, Recoding, Table
-    from reticent.propose import PoorWorth
+    from reticent.core import Groups, Recoding
+    from reticent.propose import LowUtility
+    from reticent.table import Table
 
 _ROWS_LOOKED_AT = 200
 _COLUMNS_SHOWN, _LONGEST_CELL = 6, 24
@@ -100,7 +101,7 @@ def show_methods(console: Console, compared: Mapping[str, Any] | None) -> None:
     console.print(table(f"Methods compared{some}, for your eyes only", heads, rows))
 
 
-def show_worth(console: Console, worth: PoorWorth | None) -> None:
+def show_worth(console: Console, worth: LowUtility | None) -> None:
     """Why a release is of little use and what would cost less, in yellow; nothing where it is of use."""
     for words in () if worth is None else worth.words:
         console.print(words, style="yellow")

@@ -13,7 +13,7 @@ from reticent.cli.options import add_group
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.synthesize import SynthesisPlan
+    from reticent.methods.synthesize import SynthesisPlan
 
 _MOST_ROWS = 12
 
@@ -67,7 +67,7 @@ def plan(
 
     Example: reticent synthesize plan --groups sizes.csv --domain 25181 --epsilon 1 --epsilon 4.6 --delta 1e-5
     """
-    from reticent.synthesize import plan as make
+    from reticent.methods.synthesize import plan as make
 
     sizes, values = _sizes(groups), _domain(domain)
     made: list[SynthesisPlan] = []
@@ -98,9 +98,9 @@ def audit(
 
     Example: reticent synthesize audit release --policy policy.toml
     """
+    from reticent.methods.synthesize import audit_release
     from reticent.policy import Policy
     from reticent.release import open_public
-    from reticent.synthesize import audit_release
 
     with working("Auditing ...", as_json) as context:
         found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, parts=parts, context=context)
@@ -111,7 +111,7 @@ def _sizes(given: str) -> list[int]:
     """Sizes of groups: numbers with commas, or the column ``size`` of a file."""
     if all(part.strip().isdigit() for part in given.split(",")):
         return [int(part) for part in given.split(",")]
-    from reticent.synthesize.declared import declared_sizes
+    from reticent.methods.synthesize.declared import declared_sizes
 
     return declared_sizes(given)
 
@@ -120,7 +120,7 @@ def _domain(given: str) -> Any:
     """A number of values, or the values of a file with their weights."""
     if given.isdigit():
         return int(given)
-    from reticent.synthesize.declared import declared_prior
+    from reticent.methods.synthesize.declared import declared_prior
 
     return declared_prior(given)
 

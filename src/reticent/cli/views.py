@@ -17,9 +17,9 @@ from reticent.errors import PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.data import Context
-    from reticent.views.checking import Checker
-    from reticent.views.query import Query
+    from reticent.base.context import Context
+    from reticent.views.checker import Checker
+    from reticent.views.queries import Query
     from reticent.views.schema import Schema
     from reticent.views.verdict import Verdict
     from reticent.views.witness import DatabaseWitness
@@ -53,13 +53,13 @@ class SchemaOptions:
             from reticent.views.sql.catalogue import from_duckdb
 
             return from_duckdb(self.duckdb)
-        from reticent.views.checking import load_schema
+        from reticent.views.checker import load_schema
 
         return load_schema(self.schema, self.dialect)
 
     def queries(self, given: str, name: str, single: bool = False) -> dict[str, str]:
         """The queries that an option names: those of a file or directory, or the text itself."""
-        from reticent.views.sql.files import read_queries
+        from reticent.views.sql.query_files import read_queries
         from reticent.views.texts import is_path
 
         if not (" " in given.strip() or "\n" in given) or is_path(given):
@@ -127,7 +127,7 @@ def check(
         each = tuple(checker.check(hidden, query) for query in shown)
     verdict = jointly(each)
     if certificate is not None:
-        from reticent.views.certificate import certify
+        from reticent.views.view_certificate import certify
 
         if len(shown) != 1:
             raise PolicyError("A certificate covers one secret and one view. Check the views one at a time.")
@@ -149,7 +149,7 @@ def matrix(
 ) -> None:
     """All secrets against all views, for CI: exit code 0 only when every pair is proved PRIVATE."""
     from reticent.views.matrix import Matrix
-    from reticent.views.sql.files import read_queries
+    from reticent.views.sql.query_files import read_queries
 
     hidden = {f"secret {name}": text for name, text in read_queries(secrets, setting.dialect).items()}
     shown = {f"view {name}": text for name, text in read_queries(views, setting.dialect).items()}
@@ -183,7 +183,7 @@ def grant(
     as_json: Json = False,
 ) -> None:
     """Write the SQL that grants a view safely, if it is PRIVATE against every secret: a security barrier, and no other rights."""
-    from reticent.views.granting import grant as make_grant
+    from reticent.views.grants import grant as make_grant
 
     texts = setting.queries(view, "view", single=True)
     for item in secret:
@@ -209,7 +209,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Why the two collide: table and pattern, the witness as small tables, and repairs that the engine proves."""
-    from reticent.views.repairing import causes, repairs
+    from reticent.views.repairs import causes, repairs
 
     texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
     with working("Looking for causes and repairs ...", as_json) as context:
@@ -332,9 +332,9 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check a certificate again, from its texts alone."""
-    from reticent.views.certificate import read_certificate
+    from reticent.views.certificate_check import verify as check_again
     from reticent.views.texts import read_text
-    from reticent.views.verifying import verify as check_again
+    from reticent.views.view_certificate import read_certificate
 
     found = check_again(read_certificate(read_text(certificate)))
     said = f"{found.status}: {'holds' if found.holds else 'does NOT hold'}. {found.how}."
@@ -348,7 +348,7 @@ def _prepared(
     replay: str = "sql",
     context: Context | None = None,
 ) -> tuple[Checker, list[Query]]:
-    from reticent.views.checking import Checker, prepare
+    from reticent.views.checker import Checker, prepare
 
     proof = proof or ProofOptions()
     known, queries = prepare(

@@ -1,39 +1,42 @@
 """What private means: pure, exact judgements of groups, of mechanisms' plans and of histories.
 
-``base``         Definition and its three kinds, Assessment, Witness, composition with ``&``
-``judging``      ``judge``: the one place that makes a verdict for a release
-``anonymity``    k-anonymity
-``diversity``    distinct and probabilistic l-diversity
-``entropy``      entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
-``recursive``    recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
-``knowledge``    worst-case and negated background knowledge (loaded when first used)
-``closeness``    t-closeness and (n,t)-closeness; ``transport`` computes earth mover's distances in whole numbers
-``shares``       shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), confidence bounding, categories
-``xy_privacy``   (X,Y)-privacy: what knowing some columns tells about others
-``numeric``      numbers that are near each other: (k,e), (epsilon,m), ranges
-``likeness``     beta-likeness, delta-disclosure privacy
+``definition``          Definition and its three kinds, Assessment, Witness, composition with ``&``
+``verdicts``            ``judge``: the one place that makes a verdict for a release
+``anonymity``           k-anonymity
+``diversity``           distinct and probabilistic l-diversity
+``entropy``             entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
+``recursive``           recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
+``knowledge``           worst-case and negated background knowledge (loaded when first used)
+``closeness``           t-closeness and (n,t)-closeness; ``transport`` computes earth mover's distances in whole numbers
+``shares``              shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), confidence bounding, categories
+``xy_privacy``          (X,Y)-privacy: what knowing some columns tells about others
+``numeric``             numbers that are near each other: (k,e), (epsilon,m), ranges
+``likeness``            beta-likeness, delta-disclosure privacy
 ``unbounded_dp`` differential privacy where a row is added or removed; ``crowd_blending`` crowds of people who are treated alike
 ``noisy_counts`` counts with noise, judged by the law of the noise; ``mechanisms`` bounds on beliefs
-``uniqueness``   m-uniqueness, m-eligibility
-``personal``     what people themselves want guarded
-``population``   k-map and delta-presence, which compare with people outside the table
-``mechanisms``   bounds on belief before and after; ``local_dp`` local differential privacy; ``probabilistic_dp`` probabilistic differential privacy
-``risk``         the average risk of being picked out, its figures, and uniqueness in a population
-``estimates``    what survey weights tell about a population that nobody counted
-``conjunction``  definitions that are others at once
-``exchanges``    groups exchanged for finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
-``homogeneity``  the homogeneity audit
-``feasibility``  whether any generalization can pass
-``catalogue``    every definition by name, made from plain data
-``bounded``      what many definitions have in common: a largest share, a least figure
-``comparison``   exact comparisons; ``value_sets`` don't-care values; ``diagnostics`` figures for the steward; ``wording``
+``uniqueness``          m-uniqueness, m-eligibility
+``personal``            what people themselves want guarded
+``population``          k-map and delta-presence, which compare with people outside the table
+``mechanisms``          bounds on belief before and after; ``local_dp`` local differential privacy; ``probabilistic_dp`` probabilistic differential privacy
+``risk``                the average risk of being picked out, its figures, and uniqueness in a population
+``estimates``           what survey weights tell about a population that nobody counted
+``conjunction``         definitions that are others at once
+``exchanges``           groups exchanged for finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
+``homogeneous_groups``  the homogeneity audit
+``feasibility``         whether any generalization can pass
+``catalogue``           every definition by name, made from plain data
+``bounded``             what many definitions have in common: a largest share, a least figure
+``comparison``          exact comparisons; ``value_sets`` don't-care values; ``diagnostics`` figures for the steward; ``number_text``
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.base import (
+from reticent.definitions.catalogue import definition_from
+from reticent.definitions.closeness import NTCloseness, TCloseness
+from reticent.definitions.crowd_blending import CrowdBlending
+from reticent.definitions.definition import (
     All,
     Assessment,
     Definition,
@@ -45,15 +48,29 @@ from reticent.definitions.base import (
     Witness,
     all_of,
 )
-from reticent.definitions.catalogue import definition_from
-from reticent.definitions.closeness import NTCloseness, TCloseness
-from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, individual_risk, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
-from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
-from reticent.definitions.judging import (
+from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
+from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
+from reticent.definitions.method import Method
+from reticent.definitions.noisy_counts import NoisyCounts
+from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
+from reticent.definitions.personal import PersonalPrivacy
+from reticent.definitions.population import DeltaPresence, KMap
+from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
+from reticent.definitions.risk import AverageRisk, Reidentification, Uniqueness, population_uniqueness, reidentification
+from reticent.definitions.shares import (
+    AlphaKAnonymity,
+    CategoryDiversity,
+    ConfidenceBounding,
+    LAlphaDiversity,
+    PSensitive,
+)
+from reticent.definitions.unbounded_dp import UnboundedDP
+from reticent.definitions.uniqueness import MEligible, MUnique
+from reticent.definitions.verdicts import (
     LEFT_OUT,
     against_all,
     by_set,
@@ -66,29 +83,6 @@ from reticent.definitions.judging import (
     unkept,
     verdict,
 )
-from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
-from reticent.definitions.method import Method
-from reticent.definitions.noisy_counts import NoisyCounts
-from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
-from reticent.definitions.personal import PersonalPrivacy
-from reticent.definitions.population import DeltaPresence, KMap
-from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
-from reticent.definitions.risk import (
-    AverageRisk,
-    Reidentification,
-    Uniqueness,
-    population_uniqueness,
-    reidentification,
-)
-from reticent.definitions.shares import (
-    AlphaKAnonymity,
-    CategoryDiversity,
-    ConfidenceBounding,
-    LAlphaDiversity,
-    PSensitive,
-)
-from reticent.definitions.unbounded_dp import UnboundedDP
-from reticent.definitions.uniqueness import MEligible, MUnique
 from reticent.definitions.xy_privacy import XYPrivacy
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Patterns
-from reticent.definitions.base import Assessment, GroupDefinition, Witness
+from reticent.base.exact import whole
+from reticent.core import Groups, Patterns
+from reticent.definitions.definition import Assessment, GroupDefinition, Witness
+from reticent.definitions.number_text import listed
 from reticent.definitions.value_sets import named_columns
-from reticent.definitions.wording import listed
 from reticent.errors import DataError
-from reticent.exact import whole
 
 
 @dataclass(frozen=True)

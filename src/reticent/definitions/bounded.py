@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
+from reticent.core import Groups, Histograms
 from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 
 _ROUNDING = 1e-6

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
-from reticent._names import DEFINITIONS, load
-from reticent.definitions.base import Definition, all_of
+from reticent.base.parameters import made_from
+from reticent.definitions.definition import Definition, all_of
 from reticent.errors import PolicyError
-from reticent.parameters import made_from
+from reticent.registry import DEFINITIONS, load
 
 
 @dataclass(frozen=True)

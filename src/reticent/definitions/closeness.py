@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, SensitiveColumn
-from reticent.definitions.base import Assessment, SensitiveDefinition, others_known
+from reticent.base.exact import Number, exact, whole
+from reticent.core import Groups
 from reticent.definitions.comparison import at_most, largest_ratio
+from reticent.definitions.definition import Assessment, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.number_text import measured, shown
 from reticent.definitions.transport import (
     equal_work,
     hierarchical_work,
@@ -23,9 +25,8 @@ from reticent.definitions.transport import (
     scales,
     tree_height,
 )
-from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
+from reticent.table import SensitiveColumn
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, SensitiveDomain
-from reticent.definitions.base import All, Assessment, GroupDefinition
+from reticent.core import Groups, SensitiveDomain
+from reticent.definitions.definition import All, Assessment, GroupDefinition
 
 
 class Conjunction(GroupDefinition):

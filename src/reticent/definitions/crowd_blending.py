@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
-from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, PlanDefinition, Witness
-from reticent.exact import Number, exact, whole
+from reticent.base.exact import Number, exact, whole
+from reticent.core import MechanismPlan
+from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 
 
 @runtime_checkable

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.definitions.base import Witness
+from reticent.core import Groups
 from reticent.definitions.comparison import largest_ratio, less
+from reticent.definitions.definition import Witness
 from reticent.definitions.spread import spread_of
 from reticent.definitions.tails import leading, tails
 from reticent.errors import DataError

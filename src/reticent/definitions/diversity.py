@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, SensitiveDomain
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, others_known
+from reticent.base.exact import Number, exact, whole
+from reticent.core import Groups, SensitiveDomain
 from reticent.definitions.comparison import at_most, largest_ratio
+from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
-from reticent.definitions.wording import measured, shown
-from reticent.exact import Number, exact, whole
+from reticent.definitions.number_text import measured, shown
 
 _ROUNDING = 1e-6
 

@@ -10,15 +10,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
+from reticent.base.exact import Number, exact
+from reticent.core import Groups, Histograms
+from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast, rows_above
 from reticent.definitions.logarithms import sign_of_logarithms
+from reticent.definitions.number_text import listed, shown
 from reticent.definitions.spread import Spread, spread_of
 from reticent.definitions.value_sets import Values, membership, value_set
-from reticent.definitions.wording import listed, shown
-from reticent.exact import Number, exact
 
 _ROUNDING = 2e-15
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from reticent.definitions.base import PlanDefinition
-from reticent.exact import Number, exact
+from reticent.base.exact import Number, exact
+from reticent.definitions.definition import PlanDefinition
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import WEIGHT, Groups
+from reticent.base.exact import Number, exact
+from reticent.core import WEIGHT, Groups
 from reticent.definitions.diagnostics import occupied
 from reticent.definitions.risk import Figures, Reidentification, reidentification
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
+from reticent.core import Groups
 
 if TYPE_CHECKING:
-    from reticent.definitions.base import GroupDefinition
+    from reticent.definitions.definition import GroupDefinition
 
 
 class Exchanges(ABC):

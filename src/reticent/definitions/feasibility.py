@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from reticent.data import Groups
-from reticent.definitions.base import Assessment, GroupDefinition
-from reticent.definitions.wording import measured
+from reticent.core import Groups
+from reticent.definitions.definition import Assessment, GroupDefinition
+from reticent.definitions.number_text import measured
 from reticent.errors import Infeasible
 
 

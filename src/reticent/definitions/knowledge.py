@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, Witness
+from reticent.base.exact import Number, exact, whole
+from reticent.core import Groups
+from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.exchanges import Exchanges
 from reticent.definitions.knowledge_exchanges import KnowledgeExchanges
-from reticent.definitions.wording import measured, shown
+from reticent.definitions.number_text import measured, shown
 from reticent.errors import DataError
-from reticent.exact import Number, exact, whole
 from reticent.worst_case import (
     Buckets,
     RankedAtom,

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
+from reticent.base.ragged import ranks_among_equal
+from reticent.core import Groups
 from reticent.definitions.exchanges import Exchanges
-from reticent.runs import ranks_among_equal
 from reticent.worst_case import Buckets, Floats, least_chances, merge, merge_all, screened_verdict
 
 Refine = Callable[[Groups], Iterable[Groups]]

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.definitions.base import Assessment, SensitiveDefinition
+from reticent.base.exact import Number
+from reticent.core import Groups
 from reticent.definitions.bounded import rows_over
 from reticent.definitions.comparison import WIDEST, at_most, largest_ratio
+from reticent.definitions.definition import Assessment, SensitiveDefinition
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.logarithms import sign_of_logarithms
+from reticent.definitions.number_text import measured, shown
 from reticent.definitions.recursive import positive
-from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError
-from reticent.exact import Number
 
 _ROUNDING = 1e-12
 _FIRST_PRECISION = 40

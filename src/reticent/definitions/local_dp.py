@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, cast
 
-from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, PlanDefinition, Witness
+from reticent.base.exact import Number, exact
+from reticent.core import MechanismPlan
+from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 from reticent.definitions.mechanisms import Mechanism
 from reticent.definitions.probabilistic_dp import LARGEST_EPSILON, certainty, exceeds_exponential
-from reticent.exact import Number, exact
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 
-from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, PlanDefinition, Witness
+from reticent.base.exact import Number, exact, one_of
+from reticent.core import MechanismPlan
+from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, one_of
 
 Adversary = Literal["independent", "exclusive", "both", "record"]
 ADVERSARIES: tuple[str, ...] = get_args(Adversary)

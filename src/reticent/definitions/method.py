@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from reticent.data import Context, Draft, Kind, Table
-from reticent.definitions.base import Definition
+from reticent.base.context import Context
+from reticent.core import Draft, Kind
+from reticent.definitions.definition import Definition
+from reticent.table import Table
 
 
 class Method(Protocol):

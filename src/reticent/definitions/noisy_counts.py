@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
-from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, Witness
+from reticent.core import MechanismPlan
+from reticent.definitions.definition import Assessment, Witness
 from reticent.definitions.epsilon_delta import EpsilonDelta
 
 

@@ -13,17 +13,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, SensitiveColumn
-from reticent.definitions.base import GroupDefinition
+from reticent.base.exact import Number, exact, whole
+from reticent.base.ragged import starts_of
+from reticent.core import Groups, Histograms
 from reticent.definitions.bounded import LargestShare, LeastFigure
 from reticent.definitions.comparison import less
 from reticent.definitions.conjunction import Conjunction
+from reticent.definitions.definition import GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.number_text import measured, shown
 from reticent.definitions.shares import share
-from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
-from reticent.runs import starts_of
+from reticent.table import SensitiveColumn
 
 _SMALL = 2**61
 

@@ -11,17 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, SensitiveColumn
-from reticent.definitions.base import Assessment, SensitiveDefinition, Witness
+from reticent.base.exact import Number, exact
+from reticent.core import Groups
 from reticent.definitions.bounded import rows_in
 from reticent.definitions.comparison import at_most, largest_ratio
+from reticent.definitions.definition import Assessment, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
-from reticent.definitions.wording import measured, shown
+from reticent.definitions.number_text import measured, shown
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import Number, exact
+from reticent.table import SensitiveColumn
 
 if TYPE_CHECKING:
-    from reticent.data import Table
+    from reticent.table import Table
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import POPULATION, Groups
-from reticent.definitions.base import Assessment, GroupDefinition, Witness
+from reticent.base.exact import Number, exact, whole
+from reticent.core import POPULATION, Groups
 from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.definition import Assessment, GroupDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
-from reticent.definitions.wording import measured, shown
+from reticent.definitions.number_text import measured, shown
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
 
 if TYPE_CHECKING:
-    from reticent.data import Table
+    from reticent.table import Table
 
 
 class PopulationDefinition(GroupDefinition):
@@ -168,7 +168,7 @@ def loaded(population: Any) -> Any:
     """The population itself: a path is read, anything else is taken as it is."""
     if not isinstance(population, str):
         return population
-    from reticent.data import Source
+    from reticent.io import Source
 
     return Source(population).read()
 

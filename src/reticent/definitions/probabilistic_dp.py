@@ -11,8 +11,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
-from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, Witness
+from reticent.core import MechanismPlan
+from reticent.definitions.definition import Assessment, Witness
 from reticent.definitions.epsilon_delta import EpsilonDelta
 
 LARGEST_EPSILON = 50

@@ -9,16 +9,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, others_known
+from reticent.base.exact import Number, exact, whole
+from reticent.core import Groups
 from reticent.definitions.comparison import largest_below, largest_ratio, less
+from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
 from reticent.definitions.diversity import ValuesAtLeast
+from reticent.definitions.number_text import listed, measured, shown
 from reticent.definitions.tails import leading, tail_bounds, tails
 from reticent.definitions.value_sets import Values, membership, value_set
-from reticent.definitions.wording import listed, measured, shown
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
 
 
 @dataclass(frozen=True)

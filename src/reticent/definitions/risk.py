@@ -14,16 +14,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import POPULATION, Distinct, Groups, sum_by
-from reticent.definitions.base import Assessment, GroupDefinition, Witness
+from reticent.base.exact import Number, exact, whole
+from reticent.base.packing import Distinct, sum_by
+from reticent.base.ragged import starts_of
+from reticent.core import POPULATION, Groups
 from reticent.definitions.comparison import at_most
+from reticent.definitions.definition import Assessment, GroupDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.exchanges import Exchanges
+from reticent.definitions.number_text import measured, shown
 from reticent.definitions.shares import share
-from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact, whole
-from reticent.runs import starts_of
 
 Model = Literal["pitman", "zayatz"]
 

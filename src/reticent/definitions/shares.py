@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
+from reticent.base.exact import Number, exact, whole
+from reticent.core import Groups
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.base import GroupDefinition
 from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
 from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
+from reticent.definitions.definition import GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.number_text import listed, measured, shown
 from reticent.definitions.value_sets import Values, membership, named_columns, value_set
-from reticent.definitions.wording import listed, measured, shown
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms
-from reticent.runs import starts_of
+from reticent.base.ragged import starts_of
+from reticent.core import Groups, Histograms
 
 _LOOKED_UP = 1 << 14
 

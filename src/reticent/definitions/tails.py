@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Histograms
+from reticent.core import Histograms
 
 
 def leading(histograms: Histograms, dont_care: NDArray[np.bool_] | None) -> NDArray[np.int64]:

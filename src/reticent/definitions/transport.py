@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, Groups, Histograms, sum_by
+from reticent.base.packing import sum_by
+from reticent.core import Groups, Histograms
 from reticent.definitions.comparison import WIDEST
+from reticent.table import BoundHierarchy
 
 _ROUNDS = 2
 _LEAST_ROOM = 1e-9

@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
+from reticent.base.exact import whole
+from reticent.core import Groups
 from reticent.definitions.comparison import largest_ratio
+from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.diversity import ProbabilisticLDiversity, ValuesAtLeast
-from reticent.definitions.wording import measured
-from reticent.exact import whole
+from reticent.definitions.number_text import measured
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
+from reticent.core import Groups
 from reticent.errors import DataError, PolicyError
 
 Values = Iterable[str | int | float | Decimal | date | datetime | time | None] | str

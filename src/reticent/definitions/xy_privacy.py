@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, SensitiveDomain
-from reticent.definitions.base import Assessment, GroupDefinition
+from reticent.base.exact import Number, whole
+from reticent.core import Groups, SensitiveDomain
 from reticent.definitions.conjunction import Conjunction, inverse
+from reticent.definitions.definition import Assessment, GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.shares import share
 from reticent.errors import PolicyError
-from reticent.exact import Number, whole
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Table
+from reticent.base.exact import whole
 from reticent.demo.diagnoses import AGES, DIAGNOSES, SEXES, along_ages
 from reticent.demo.region import DISTRICTS, NAMES
-from reticent.exact import whole
 from reticent.policy import Policy
+from reticent.table import Table
 
 SEED = 2025
 YEAR = 2025

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from reticent.data import Hierarchy, Table
+from reticent.table import Hierarchy, Table
 
 
 def twelve_patients() -> pl.DataFrame:

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import polars as pl
 
 from reticent.attack import Homogeneity, Linkage, attack
-from reticent.data import Table, write_frame
-from reticent.data.predicate import Condition
+from reticent.conditions import Condition
 from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError
@@ -24,6 +23,7 @@ from reticent.policy import Policy
 from reticent.propose import exposures, propose
 from reticent.release import Release, publish, verify
 from reticent.report import write_stewards_report
+from reticent.table import Table, write_frame
 
 FILES = {
     "hospital.csv": "the register: confidential",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from reticent.base.exact import whole
 from reticent.demo.diagnoses import SEXES
 from reticent.demo.hospital import (
     SEED,
@@ -16,7 +17,6 @@ from reticent.demo.hospital import (
     population,
 )
 from reticent.errors import PolicyError
-from reticent.exact import whole
 
 VOTING_AGE = 18
 _COLUMNS = ("name", "age", "sex", "postcode", "nationality")

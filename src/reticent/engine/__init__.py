@@ -1,23 +1,28 @@
 """Engines scan rows; everything else sees frequency sets, groups and distinct rows.
 
-``local``      rows in memory, on polars and numpy
-``streaming``  rows of a source larger than memory, a chunk at a time
-``recoding``   the public rows of a table, of all of it or of a part
-``spark``      rows on a cluster, counted and recoded there
+``local``        rows in memory, on polars and numpy
+``streaming``    rows of a source larger than memory, a chunk at a time
+``row_recoder``  the public rows of a table, of all of it or of a part
+``spark``        rows on a cluster, counted and recoded there
 
-An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of`, :func:`count_table`, :func:`count_chunks` and :func:`finest_floor`.
+An engine is found by the name that a table's rows give (``reticent.registry.ENGINES``): call :func:`engine_of`, :func:`count_table`, :func:`count_chunks` and :func:`finest_floor`.
 """
 
 from collections.abc import Iterator
+from typing import cast
 
-from reticent.data import Context, Engine, FrequencySet, NodeLevels, Table, engine_named
+from reticent.base.context import Context
+from reticent.core import Engine, FrequencySet, NodeLevels, engine_named
+from reticent.table import Table
 
 __all__ = ["count_chunks", "count_table", "engine_of", "finest_floor"]
 
 
 def engine_of(table: Table, context: Context | None = None) -> Engine:
     """The engine that scans a table's rows: the one that the context names, or else the one that the rows name."""
-    return context.engine if context is not None and context.engine is not None else engine_named(table.held.engine)
+    if context is not None and context.engine is not None:
+        return cast(Engine, context.engine)
+    return engine_named(table.held.engine)
 
 
 def finest_floor(table: Table, floor: NodeLevels, context: Context | None = None) -> NodeLevels:

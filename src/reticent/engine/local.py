@@ -11,40 +11,35 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import (
+from reticent.base.context import Context
+from reticent.base.encoding import looked_up
+from reticent.base.files import write_new
+from reticent.base.packing import Codes, Distinct, first_rows, number, pack, positions, remember, sum_by
+from reticent.core import (
     WEIGHT,
-    BoundHierarchy,
-    Checksum,
-    Codes,
-    Context,
-    Distinct,
-    FrameRows,
     FrequencySet,
     Histograms,
     NodeLevels,
     Order,
-    Profile,
     Recoded,
     Recoding,
+    SensitiveDomain,
+    Written,
+    WrittenFile,
+)
+from reticent.engine.row_recoder import recode_frame
+from reticent.errors import DataError
+from reticent.table import (
+    BoundHierarchy,
+    Checksum,
+    FrameRows,
+    Profile,
     RepeatedRows,
     Rows,
     SensitiveColumn,
-    SensitiveDomain,
     Table,
     TableFile,
-    Written,
-    WrittenFile,
-    first_rows,
-    looked_up,
-    number,
-    pack,
-    positions,
-    remember,
-    sum_by,
 )
-from reticent.engine.recoding import recode_frame
-from reticent.errors import DataError
-from reticent.files import write_new
 
 # Rows, and for each column that was looked up its known values and every row's place among them: kept as long as the rows are.
 _LOOKED_UP: WeakKeyDictionary[Rows, dict[str, tuple[pl.Series, Codes]]] = WeakKeyDictionary()

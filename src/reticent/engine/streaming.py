@@ -16,27 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import (
-    Checksum,
-    Context,
-    FrequencySet,
-    Histograms,
-    NodeLevels,
-    Order,
-    Profile,
-    Recoded,
-    Recoding,
-    Rows,
-    StoredRows,
-    Table,
-    TableFile,
-    Written,
-    WrittenFile,
-)
-from reticent.data.sorting import in_order
+from reticent.base.context import Context
+from reticent.base.files import write_new
+from reticent.core import FrequencySet, Histograms, NodeLevels, Order, Recoded, Recoding, Written, WrittenFile
+from reticent.engine.external_sort import in_order
 from reticent.engine.local import LocalEngine
-from reticent.engine.recoding import recode_parts
-from reticent.files import write_new
+from reticent.engine.row_recoder import recode_parts
+from reticent.table import Checksum, Profile, Rows, StoredRows, Table, TableFile
 
 
 class StreamingEngine:

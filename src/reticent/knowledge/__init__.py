@@ -1,10 +1,10 @@
 """Worst-case background knowledge about tables and releases: curves, worst facts, what-if, growing tables (R-WK).
 
-``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
-``sampling``    estimated beliefs where exact ones take too long; ``worlds`` lists all worlds of a tiny table
-``subject``     a table or a release with names, for explanations; ``chart`` draws both curves
-``monitor``     buckets that grow; ``growth`` for a growing table
-``search``      the least general safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
+``whatif``                the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
+``world_samples``         estimated beliefs where exact ones take too long; ``tiny_worlds`` lists all worlds of a tiny table
+``subject``               a table or a release with names, for explanations; ``disclosure_curves`` draws both curves
+``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table
+``bucketization_search``  the least general safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
 
 The arithmetic lies below, in ``worst_case``, and its names are exported here as well. Measuring histograms needs numpy only; what deals with
 tables is loaded when it is first used.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reticent.knowledge.monitor import Monitor, Watch
+from reticent.knowledge.bucket_monitor import Monitor, Watch
 from reticent.knowledge.whatif import WhatIf, explore
 from reticent.worst_case import (
     DisclosureTree,
@@ -32,15 +32,15 @@ from reticent.worst_case import (
 )
 
 if TYPE_CHECKING:
-    from reticent.knowledge.growth import Growth, watch
+    from reticent.knowledge.row_stream import Growth, watch
     from reticent.knowledge.source import what_if
     from reticent.knowledge.subject import Explanation, Subject
 
 _ABOUT_TABLES = {
     "Explanation": "subject",
-    "Growth": "growth",
+    "Growth": "row_stream",
     "Subject": "subject",
-    "watch": "growth",
+    "watch": "row_stream",
     "what_if": "source",
 }
 

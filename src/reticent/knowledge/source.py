@@ -9,11 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NOWHERE, PSEUDONYM, SEVERAL, Context, Draft, Groups, Seen, Table, as_polars
+from reticent.base.context import Context
+from reticent.base.frames import as_polars
+from reticent.core import NOWHERE, SEVERAL, AdversaryView, Draft, Groups
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.knowledge.tiny_worlds import Predicate
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
-from reticent.knowledge.worlds import Predicate
-from reticent.release import Release, public_side, seen_of
+from reticent.release import Release, adversary_view_of, public_side
+from reticent.table import PSEUDONYM, Table
 from reticent.worst_case import BUDGET, Fact, GroupHistograms, Population
 
 _GROUP = "(group)"
@@ -62,7 +65,7 @@ def population_of(
         return source
     if isinstance(source, Table):
         return _of_table(source, key, column, levels)
-    seen = seen_of(source, levels)
+    seen = adversary_view_of(source, levels)
     groups = one_secret(seen, column)
     known = private if private is not None else _private(source)
     if people is None and "people" not in known:
@@ -83,7 +86,7 @@ def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping
     if names not in table.schema:
         raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, list(table.schema))}")
     check_rows_are_people(table)
-    seen = seen_of(table, levels)
+    seen = adversary_view_of(table, levels)
     return _named(table.frame[names], seen.place(table.frame), one_secret(seen, column))
 
 
@@ -111,7 +114,7 @@ def check_rows_are_people(table: Table) -> None:
         )
 
 
-def one_secret(seen: Seen, column: str | None) -> Groups:
+def one_secret(seen: AdversaryView, column: str | None) -> Groups:
     """The groups of one sensitive column."""
     groups = seen.true_groups
     columns = [each.name for each in groups.domain.columns]
@@ -122,7 +125,7 @@ def one_secret(seen: Seen, column: str | None) -> Groups:
     return groups.marginal(column or columns[0])
 
 
-def _by_pseudonym(private: Mapping[str, Any], source: Any, seen: Seen, groups: Groups) -> Population:
+def _by_pseudonym(private: Mapping[str, Any], source: Any, seen: AdversaryView, groups: Groups) -> Population:
     """People by the steward's list of pseudonyms, which is part of a release's private side."""
     if "pseudonyms" not in private or PSEUDONYM not in _columns(source):
         raise PolicyError(

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Seen, Table
+from reticent.core import AdversaryView, Groups
 from reticent.knowledge.source import check_rows_are_people, column_of_names, one_secret
-from reticent.release import seen_of
+from reticent.release import adversary_view_of
+from reticent.table import Table
 from reticent.worst_case import Buckets, RankedAtom, WorstFacts, negation_witness, witness
 
 
@@ -23,7 +24,7 @@ class Subject:
     """Groups of one sensitive column, described by their quasi values, with the names of their people where these are known."""
 
     groups: Groups
-    seen: Seen = field(repr=False)
+    seen: AdversaryView = field(repr=False)
     names: pl.Series | None = field(default=None, repr=False)
     group_of_row: NDArray[np.int64] | None = field(default=None, repr=False)
 
@@ -32,7 +33,7 @@ class Subject:
         """A table as it stands or with some quasi columns at coarser ``levels``, or what a release shows (as published, opened, or its folder)."""
         if isinstance(source, Table):
             check_rows_are_people(source)
-        seen = seen_of(source, levels)
+        seen = adversary_view_of(source, levels)
         groups = one_secret(seen, column)
         names = column_of_names(source) if isinstance(source, Table) else None
         if names is None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from reticent.base.exact import whole
 from reticent.errors import PolicyError
-from reticent.exact import whole
-from reticent.knowledge.sampling import SampledBelief, estimate
-from reticent.knowledge.worlds import Predicate, holds_in, worlds
+from reticent.knowledge.tiny_worlds import Predicate, holds_in, worlds
+from reticent.knowledge.world_samples import SampledBelief, estimate
 from reticent.worst_case import (
     BUDGET,
     BudgetExceeded,
@@ -27,7 +27,7 @@ from reticent.worst_case import (
 )
 
 if TYPE_CHECKING:
-    from reticent.data import Context
+    from reticent.base.context import Context
 
 WORLDS = 200_000
 """How many random worlds are drawn when the exact answer is out of reach."""

@@ -1,15 +1,15 @@
 """The ledger: a durable memory of everything that was given out about a data set, in one SQLite file.
 
-``place``     where the file is: an argument, RETICENT_LEDGER, or a folder of the user
+``location``  where the file is: an argument, RETICENT_LEDGER, or a folder of the user
 ``store``     the file itself: transactions that are durable when they return, safe between processes, every row a link of a keyed chain
-              (``secret`` has the key, ``newest`` the newest position outside of the file, ``layouts`` the tables)
+              (``secret`` has the key, ``rollback_guard`` the newest position outside of the file, ``layouts`` the tables)
 ``entries``   everything that was given out, reserved before it is written; what may go out beside what
 ``budgets``   amounts that can be spent once
 ``answers``   what rules decided about access to views, and the rules
-``audits``    audited SQL: variables, decisions, who asked, and tokens; ``turns`` who is deciding right now
+``audits``    audited SQL: variables, decisions, who asked, and tokens; ``lock`` who is deciding right now
 
 Nothing leaves before it is written here. A :class:`Ledger` holds an open file; close it, or use it in a ``with`` block. What callers pass and get
-besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.giving`.
+besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.base.disclosures`.
 """
 
 from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
@@ -17,10 +17,10 @@ from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, Audit
 from reticent.ledger.budgets import Budget, Budgets
 from reticent.ledger.entries import Entry
 from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
-from reticent.ledger.place import LedgerPlace, ledger_path
+from reticent.ledger.location import LedgerLocation, ledger_path
+from reticent.ledger.lock import DatasetLock
 from reticent.ledger.secret import Secret
 from reticent.ledger.store import TIME_FORMAT, now
-from reticent.ledger.turns import Turns
 
 __all__ = [
     "ANSWERS",
@@ -34,13 +34,13 @@ __all__ = [
     "Audits",
     "Budget",
     "Budgets",
+    "DatasetLock",
     "Entry",
     "Ledger",
-    "LedgerPlace",
+    "LedgerLocation",
     "Question",
     "Secret",
     "Token",
-    "Turns",
     "given_out",
     "ledger_path",
     "now",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reticent.giving import Beside
+from reticent.base.disclosures import PriorCheck
 from reticent.ledger.entries import Entries
 from reticent.ledger.store import Store, now
 
@@ -36,7 +36,7 @@ class Answers:
         decision: str,
         answer: str | None = None,
         *,
-        grants: Beside | None = None,
+        grants: PriorCheck | None = None,
     ) -> int:
         """Write a decision, and the answer if there is one, before it leaves; returns the entry's number.
 

@@ -10,11 +10,11 @@ import sqlite3
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from reticent.base.disclosures import PriorCheck, Spending, alone
+from reticent.base.exact import Number
 from reticent.errors import LedgerError
-from reticent.exact import Number
-from reticent.giving import Beside, Spending, alone
 from reticent.ledger.entries import Entries
-from reticent.ledger.store import Reading, Row, Store, now
+from reticent.ledger.store import ReadTransaction, Row, Store, now
 
 HASH_BYTES = 16
 NOISY_SUM = "noisy sum"
@@ -131,7 +131,7 @@ class Audits:
             return cursor.lastrowid
 
     def decide(
-        self, dataset: str, question: int, verdict: AuditVerdict, budget: str = "", *, beside: Beside = alone
+        self, dataset: str, question: int, verdict: AuditVerdict, budget: str = "", *, beside: PriorCheck = alone
     ) -> AuditEntry:
         """Append a decision, and spend what it costs from the column's ``budget``, in one durable transaction.
 
@@ -188,7 +188,7 @@ class Audits:
             number = self._decided(reading, owner).get((column, function, identity))
             return _entry(reading.row("audit_decisions", number)) if number is not None else None
 
-    def _decided(self, reading: Reading, owner: int) -> dict[tuple[str, str, str], int]:
+    def _decided(self, reading: ReadTransaction, owner: int) -> dict[tuple[str, str, str], int]:
         """The numbers of a data set's decisions by column, function and identity.
 
         Not by an index of the file: a damaged one would hide that something was asked before.
@@ -236,7 +236,7 @@ class Audits:
             except (ValueError, TypeError, AttributeError):
                 raise sqlite3.DatabaseError("the record of who asked what was changed") from None
 
-    def _led_to(self, reading: Reading) -> dict[int | None, list[int]]:
+    def _led_to(self, reading: ReadTransaction) -> dict[int | None, list[int]]:
         """The decisions that questions led to first; an index of the file would be one more page to write for every decision."""
         for number, question in reading.connection.execute(
             "SELECT id, question FROM audit_decisions WHERE id > ? ORDER BY id", (self._looked_through,)
@@ -273,12 +273,12 @@ class Audits:
                 writing.change("audit_tokens", row["id"], revoked=now())
             return len(held)
 
-    def _variables(self, reading: Reading, dataset: str, column: str) -> list[Row]:
+    def _variables(self, reading: ReadTransaction, dataset: str, column: str) -> list[Row]:
         owner = reading.known(dataset)
         rows = reading.rows("audit_variables", owner) if owner is not None else []
         return sorted((row for row in rows if row["column"] == column), key=lambda row: int(row["first"]))
 
-    def _tokens(self, reading: Reading, dataset: str) -> list[Row]:
+    def _tokens(self, reading: ReadTransaction, dataset: str) -> list[Row]:
         owner = reading.known(dataset)
         return reading.rows("audit_tokens", owner) if owner is not None else []
 

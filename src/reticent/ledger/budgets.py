@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from reticent.base.disclosures import Spending
+from reticent.base.exact import Number, exact
 from reticent.errors import LedgerError
-from reticent.exact import Number, exact
-from reticent.giving import Spending
-from reticent.ledger.store import Reading, Store, Writing, now
+from reticent.ledger.store import ReadTransaction, Store, WriteTransaction, now
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Budgets:
         with self._store.writing() as writing:
             return self._open(writing, dataset, name, total, column)
 
-    def spend_within(self, writing: Writing, dataset: str, spending: Spending) -> Budget:
+    def spend_within(self, writing: WriteTransaction, dataset: str, spending: Spending) -> Budget:
         """Spend, all or nothing, in the transaction that writes down what the amount was spent on; more than is left is refused."""
         if spending.total is not None:
             self._open(writing, dataset, spending.budget, spending.total, spending.column)
@@ -67,7 +67,7 @@ class Budgets:
         with self._store.reading() as reading:
             return self._find(reading, dataset, name, column)[1]
 
-    def _open(self, writing: Writing, dataset: str, name: str, total: Number, column: str | None) -> Budget:
+    def _open(self, writing: WriteTransaction, dataset: str, name: str, total: Number, column: str | None) -> Budget:
         amount = exact(total, f"The total of budget {name!r}", low=0)
         owner = writing.dataset(dataset)
         if self._row(writing, dataset, name, column) is None:
@@ -80,14 +80,14 @@ class Budgets:
             )
         return budget
 
-    def _row(self, reading: Reading, dataset: str, name: str, column: str | None) -> tuple[int, Budget] | None:
+    def _row(self, reading: ReadTransaction, dataset: str, name: str, column: str | None) -> tuple[int, Budget] | None:
         number = reading.known(dataset)
         for row in reading.rows("budgets", number) if number is not None else ():
             if (row["scope"], row["name"]) == (_scope(column), name):
                 return row["id"], Budget(dataset, column, name, Fraction(row["total"]), Fraction(row["spent"]))
         return None
 
-    def _find(self, reading: Reading, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:
+    def _find(self, reading: ReadTransaction, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:
         found = self._row(reading, dataset, name, column)
         if found is None:
             where = f"column {column!r} of data set {dataset!r}" if column is not None else f"data set {dataset!r}"

@@ -12,15 +12,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reticent.base.disclosures import (
+    Judgement,
+    PersonFingerprints,
+    PriorCheck,
+    PriorDisclosure,
+    SeriesState,
+    Spending,
+    alone,
+)
 from reticent.errors import LedgerError
-from reticent.giving import Beside, Given, Judgement, Marks, SeriesState, Spending, alone
 from reticent.ledger.budgets import Budgets
-from reticent.ledger.place import LedgerPlace
-from reticent.ledger.store import Reading, Row, Store, Writing, key_of, now
+from reticent.ledger.location import LedgerLocation
+from reticent.ledger.store import ReadTransaction, Row, Store, WriteTransaction, key_of, now
 
 
 @dataclass(frozen=True)
-class Entry(Given):
+class Entry(PriorDisclosure):
     """An entry as the ledger remembers it. ``note`` is what was judged about it beside the others, ``reason`` why it was withdrawn.
 
     ``new`` says that the call that returned it reserved it; ``place`` is the ledger that it is in.
@@ -31,7 +39,7 @@ class Entry(Given):
     changed: str = ""
     reason: str = ""
     new: bool = field(default=False, compare=False)
-    place: LedgerPlace | None = field(default=None, compare=False, repr=False)
+    place: LedgerLocation | None = field(default=None, compare=False, repr=False)
 
 
 Certify = Callable[[Entry], str]
@@ -56,13 +64,13 @@ class Entries:
         certify: Certify,
         *,
         kind: str = "release",
-        beside: Beside = alone,
+        beside: PriorCheck = alone,
         since: int | None = None,
         spend: Sequence[Spending] = (),
         state: SeriesState | None = None,
         details: Mapping[str, Any] | None = None,
         formerly: Callable[[], str | None] = lambda: None,
-        people: Sequence[Marks] = (),
+        people: Sequence[PersonFingerprints] = (),
     ) -> Entry:
         """Reserve an entry, spend and keep the state of its series, all in one transaction or nothing.
 
@@ -104,7 +112,7 @@ class Entries:
                     self._keep(writing, owner, entry, state)
                 return replace(entry, new=True)
 
-    def join(self, writing: Writing, dataset: str, kind: str, beside: Beside = alone) -> None:
+    def join(self, writing: WriteTransaction, dataset: str, kind: str, beside: PriorCheck = alone) -> None:
         """Let something go on that gives out little by little (answers, grants, spendings): one entry for all of it, at the first.
 
         It is judged again each time beside what other kinds gave out.
@@ -116,7 +124,9 @@ class Entries:
         if not going_on:
             self.mark(writing, dataset, kind, {}, judgement.text)
 
-    def mark(self, writing: Writing, dataset: str, kind: str, details: dict[str, Any], note: str = "") -> Entry:
+    def mark(
+        self, writing: WriteTransaction, dataset: str, kind: str, details: dict[str, Any], note: str = ""
+    ) -> Entry:
         """Write down that something of a kind was given out, or may have been, as one entry without content of its own."""
         content = f"{kind} since position {self._store.position.length}"
         entry = self._reserve(writing, writing.dataset(dataset), kind, content, note, details, lambda _: "")
@@ -151,11 +161,11 @@ class Entries:
         with self._store.reading() as reading:
             return self.within(reading, dataset)
 
-    def within(self, reading: Reading, dataset: str) -> list[Entry]:
+    def within(self, reading: ReadTransaction, dataset: str) -> list[Entry]:
         """The same, as part of a transaction."""
         return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
 
-    def know(self, dataset: str, people: Sequence[Marks]) -> None:
+    def know(self, dataset: str, people: Sequence[PersonFingerprints]) -> None:
         """Remember whom a data set is about."""
         with self._store.reading() as reading:
             owner = reading.known(dataset)
@@ -164,7 +174,7 @@ class Entries:
             with self._store.writing() as writing:
                 self._know(writing, writing.dataset(dataset), people)
 
-    def budgeted(self, people: Callable[[], Sequence[Marks]]) -> list[str]:
+    def budgeted(self, people: Callable[[], Sequence[PersonFingerprints]]) -> list[str]:
         """The data sets with budgets that are about some ``people``, whom nobody is asked for where there are no budgets."""
         with self._store.reading() as reading:
             if not reading.count("budgets"):
@@ -172,14 +182,14 @@ class Entries:
             same = self._same_people(reading, (), people())
             return sorted(reading.name(number) for number in same if reading.rows("budgets", number))
 
-    def refusal(self, dataset: str, kind: str, beside: Beside = alone) -> str | None:
+    def refusal(self, dataset: str, kind: str, beside: PriorCheck = alone) -> str | None:
         """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
         with self._store.reading() as reading:
             others, _ = self._others(reading, dataset, kind)
         judgement = beside(others)
         return None if judgement.allowed else judgement.text
 
-    def position(self, dataset: str, people: Sequence[Marks] = ()) -> int:
+    def position(self, dataset: str, people: Sequence[PersonFingerprints] = ()) -> int:
         """A number that rises with everything that is recorded or withdrawn about a data set."""
         with self._store.reading() as reading:
             return self._position(reading, dataset, people)
@@ -190,18 +200,18 @@ class Entries:
             number = reading.known(dataset)
             return None if number is None else self._state(reading, number, series)
 
-    def _refused(self, judgement: Judgement, dataset: str, given: Sequence[Given]) -> str:
+    def _refused(self, judgement: Judgement, dataset: str, given: Sequence[PriorDisclosure]) -> str:
         names = sorted({each.dataset for each in given if key_of(each.dataset) != key_of(dataset)})
         same = f" {dataset!r} is about the same people as {', '.join(map(repr, names))}." if names else ""
         return f"{judgement.text}{same} (Ledger {str(self._store.path)!r}.)"
 
-    def _given(self, reading: Reading, dataset: str, people: Sequence[Marks] = ()) -> list[Entry]:
+    def _given(self, reading: ReadTransaction, dataset: str, people: Sequence[PersonFingerprints] = ()) -> list[Entry]:
         """Everything that counts when something is given out about a data set: its own, and that of the same people under other names."""
         own = reading.namesakes(dataset)
         same = self._same_people(reading, own, people)
         return [each for number in (*own, *same) for each in self._rows(reading, number)]
 
-    def _others(self, reading: Reading, dataset: str, kind: str) -> tuple[tuple[Entry, ...], bool]:
+    def _others(self, reading: ReadTransaction, dataset: str, kind: str) -> tuple[tuple[Entry, ...], bool]:
         """What counts beside something that goes on little by little: everything but its own entry; and whether it has one."""
         last = reading.last("datasets", "entries", "people")
         known = self._beside.get((dataset, kind))
@@ -212,10 +222,12 @@ class Entries:
             known = self._beside[dataset, kind] = last, others, len(others) < len(given)
         return known[1:]
 
-    def _position(self, reading: Reading, dataset: str, people: Sequence[Marks] = ()) -> int:
+    def _position(self, reading: ReadTransaction, dataset: str, people: Sequence[PersonFingerprints] = ()) -> int:
         return sum(1 + (each.status == "withdrawn") for each in self._given(reading, dataset, people))
 
-    def _same_people(self, reading: Reading, own: Sequence[int], people: Sequence[Marks]) -> list[int]:
+    def _same_people(
+        self, reading: ReadTransaction, own: Sequence[int], people: Sequence[PersonFingerprints]
+    ) -> list[int]:
         """Other data sets about the same people."""
         asked = (tuple(own), tuple(people), reading.count("people"))
         if self._compared is None or self._compared[0] != asked:
@@ -229,13 +241,15 @@ class Entries:
             self._compared = (asked, same)
         return self._compared[1]
 
-    def _people(self, reading: Reading, number: int) -> list[Marks]:
+    def _people(self, reading: ReadTransaction, number: int) -> list[PersonFingerprints]:
         return [
-            Marks(row["kind"], row["level"], struct.unpack(f">{len(row['marks']) // 8}Q", row["marks"]))
+            PersonFingerprints(row["kind"], row["level"], struct.unpack(f">{len(row['marks']) // 8}Q", row["marks"]))
             for row in reading.rows("people", number)
         ]
 
-    def _news(self, reading: Reading, owner: int, people: Sequence[Marks]) -> list[Marks]:
+    def _news(
+        self, reading: ReadTransaction, owner: int, people: Sequence[PersonFingerprints]
+    ) -> list[PersonFingerprints]:
         """The marks of which more than a tenth is new: a table that changes a little at a time is not written down each time."""
         known = {(each.kind, mark) for each in self._people(reading, owner) for mark in each.hashes}
         return [
@@ -244,15 +258,15 @@ class Entries:
             if 10 * sum((each.kind, mark) not in known for mark in each.hashes) > len(each.hashes)
         ]
 
-    def _know(self, writing: Writing, owner: int, people: Sequence[Marks]) -> None:
+    def _know(self, writing: WriteTransaction, owner: int, people: Sequence[PersonFingerprints]) -> None:
         for each in self._news(writing, owner, people):
             marks = struct.pack(f">{len(each.hashes)}Q", *each.hashes)
             writing.add("people", owner, kind=each.kind, level=each.level, marks=marks, made=now())
 
-    def _rows(self, reading: Reading, number: int) -> list[Entry]:
+    def _rows(self, reading: ReadTransaction, number: int) -> list[Entry]:
         return [self._entry(reading, row) for row in reading.rows("entries", number)]
 
-    def _entry(self, reading: Reading, row: Row) -> Entry:
+    def _entry(self, reading: ReadTransaction, row: Row) -> Entry:
         made, entry = self._made.get(row["id"], (None, None))
         if entry is None or made is not row:
             fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "details")}
@@ -261,14 +275,14 @@ class Entries:
             self._made[row["id"]] = row, entry
         return entry
 
-    def _find(self, reading: Reading, entry: Given) -> Row:
+    def _find(self, reading: ReadTransaction, entry: PriorDisclosure) -> Row:
         for number in reading.namesakes(entry.dataset):
             for row in reading.rows("entries", number):
                 if row["number"] == entry.number and reading.name(number) == entry.dataset:
                     return row
         raise LedgerError(f"The ledger {str(self._store.path)!r} has no {_called(entry)}.")
 
-    def _as_it_stands(self, reading: Reading, entry: Entry) -> Entry:
+    def _as_it_stands(self, reading: ReadTransaction, entry: Entry) -> Entry:
         found = self._entry(reading, self._find(reading, entry))
         if found.content != entry.content:
             raise LedgerError(
@@ -276,7 +290,7 @@ class Entries:
             )
         return found
 
-    def _not_withdrawn(self, reading: Reading, entry: Entry) -> Entry:
+    def _not_withdrawn(self, reading: ReadTransaction, entry: Entry) -> Entry:
         found = self._as_it_stands(reading, entry)
         if found.status == "withdrawn":
             raise LedgerError(
@@ -286,7 +300,7 @@ class Entries:
 
     def _reserve(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         owner: int,
         kind: str,
         content: str,
@@ -307,12 +321,12 @@ class Entries:
         )  # fmt: skip
         return certified
 
-    def _move(self, writing: Writing, entry: Entry, status: str, reason: str) -> Entry:
+    def _move(self, writing: WriteTransaction, entry: Entry, status: str, reason: str) -> Entry:
         moved = now()
         writing.change("entries", self._find(writing, entry)["id"], status=status, changed=moved, reason=reason)
         return replace(entry, status=status, changed=moved, reason=reason)  # type: ignore[arg-type]  # one of three words
 
-    def _keep(self, writing: Writing, owner: int, entry: Entry, state: SeriesState) -> None:
+    def _keep(self, writing: WriteTransaction, owner: int, entry: Entry, state: SeriesState) -> None:
         current = self._state(writing, owner, state.series)
         before = current.version if current is not None else None
         if before != state.follows:
@@ -331,7 +345,7 @@ class Entries:
             details=json.dumps({"details": dict(state.details), "follows": state.follows}, sort_keys=True),
         )  # fmt: skip
 
-    def _state(self, reading: Reading, number: int, series: str) -> SeriesState | None:
+    def _state(self, reading: ReadTransaction, number: int, series: str) -> SeriesState | None:
         for row in reversed(reading.rows("states", number)):
             if row["series"] == series and reading.row("entries", row["entry"])["status"] != "withdrawn":
                 kept = json.loads(row["details"])
@@ -346,5 +360,5 @@ def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], str | N
     return next((each for each in there if each.content in (content, known)), None)
 
 
-def _called(entry: Given) -> str:
+def _called(entry: PriorDisclosure) -> str:
     return f"{entry.kind} {entry.number} of the data set {entry.dataset!r}"

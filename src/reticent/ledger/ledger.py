@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from reticent.base.disclosures import PriorCheck, Spending, alone
+from reticent.base.exact import Number
 from reticent.errors import LedgerError, ReticentError
-from reticent.exact import Number
-from reticent.giving import Beside, Spending, alone
 from reticent.ledger.answers import Answers
 from reticent.ledger.audits import Audits
 from reticent.ledger.budgets import Budget
 from reticent.ledger.entries import Entries, Entry
-from reticent.ledger.place import LedgerPlace
+from reticent.ledger.location import LedgerLocation
+from reticent.ledger.lock import DatasetLock
 from reticent.ledger.secret import Secret
 from reticent.ledger.store import Store
-from reticent.ledger.turns import Turns
 
 
 @contextmanager
@@ -62,13 +62,13 @@ class Ledger(Entries):
 
     def __init__(
         self,
-        path: str | Path | LedgerPlace | None = None,
+        path: str | Path | LedgerLocation | None = None,
         *,
         newest: str | Path | None = None,
         timeout: float = 30.0,
         accept: str | None = None,
     ) -> None:
-        self.place = path if isinstance(path, LedgerPlace) else LedgerPlace.of(path, newest)
+        self.place = path if isinstance(path, LedgerLocation) else LedgerLocation.of(path, newest)
         super().__init__(Store(self.place, timeout, accept=accept is not None))
         self.answers = Answers(self._store, self)
         self.audits = Audits(self._store, self)
@@ -111,20 +111,20 @@ class Ledger(Entries):
         purpose: str = "",
         *,
         column: str | None = None,
-        beside: Beside = alone,
+        beside: PriorCheck = alone,
     ) -> Budget:
         """Spend from a budget for something that is recorded nowhere else; an entry says that the data set has such spendings."""
         return self.pay(dataset, [Spending(budget, amount, purpose, column)], beside=beside)[0]
 
-    def pay(self, dataset: str, spend: Sequence[Spending], *, beside: Beside = alone) -> list[Budget]:
+    def pay(self, dataset: str, spend: Sequence[Spending], *, beside: PriorCheck = alone) -> list[Budget]:
         """Spend from several budgets, all or nothing."""
         with self._store.writing() as writing:
             self.join(writing, dataset, "budget", beside)
             return [self.budgets.spend_within(writing, dataset, each) for each in spend]
 
-    def turns(self, dataset: str) -> Turns:
+    def turns(self, dataset: str) -> DatasetLock:
         """The turns in which processes decide about a data set; close it after use."""
-        return Turns(self._store.path, dataset, self._store.timeout)
+        return DatasetLock(self._store.path, dataset, self._store.timeout)
 
     def close(self) -> None:
         """Let go of the file."""

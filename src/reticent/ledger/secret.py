@@ -8,8 +8,8 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reticent.base.files import write_whole
 from reticent.errors import LedgerError
-from reticent.files import write_whole
 
 _BYTES = 32
 _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))

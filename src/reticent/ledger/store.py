@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import LedgerError, PolicyError
-from reticent.ledger import newest
+from reticent.ledger import rollback_guard as newest
 from reticent.ledger.layouts import (
     SEALED,
     VERSION,
@@ -36,8 +36,8 @@ from reticent.ledger.layouts import (
     types_of,
     upgrade,
 )
-from reticent.ledger.newest import NewestFile, Position
-from reticent.ledger.place import LedgerPlace, check_trusted
+from reticent.ledger.location import LedgerLocation, check_trusted
+from reticent.ledger.rollback_guard import Position, RollbackGuard
 from reticent.ledger.secret import Secret
 
 _APPLICATION = 0x52455449
@@ -138,7 +138,7 @@ class Chain:
         self._undo.clear()
 
 
-class Reading:
+class ReadTransaction:
     """The rows as they stand at one moment, each checked against the chain."""
 
     def __init__(self, connection: sqlite3.Connection, chain: Chain, names: Names) -> None:
@@ -211,7 +211,7 @@ class Reading:
         return row
 
 
-class Writing(Reading):
+class WriteTransaction(ReadTransaction):
     """One transaction. Every row that it adds or changes becomes a link of the chain."""
 
     def add(self, table: str, dataset: int, **values: Any) -> Row:
@@ -262,10 +262,10 @@ class Writing(Reading):
 class Store:
     """An open ledger file. Mutable because it stands for a file; one thread uses it at a time."""
 
-    def __init__(self, place: LedgerPlace, timeout: float = 30.0, *, accept: bool = False) -> None:
+    def __init__(self, place: LedgerLocation, timeout: float = 30.0, *, accept: bool = False) -> None:
         self.place, self.timeout = place, timeout
         self._names: Names = {}
-        self._newest = [NewestFile(path, mapped=number == 0) for number, path in enumerate(place.newest)]
+        self._newest = [RollbackGuard(path, mapped=number == 0) for number, path in enumerate(place.newest)]
         self._durable = True
         with self._explained():
             check_trusted(self.path, place.key, *place.newest)
@@ -275,7 +275,7 @@ class Store:
                 self._patiently(self._set_up)
                 self.secret = Secret.read(place.key)
                 self._chain = Chain.of(self.secret)
-                self._writing = Writing(self._connection, self._chain, self._names)
+                self._writing = WriteTransaction(self._connection, self._chain, self._names)
                 # What was written before now is in what is read from now on.
                 kept = [self._kept(path, accept) for path in place.newest]
                 with self.reading():
@@ -301,7 +301,7 @@ class Store:
                 file.close()
             self._connection.close()
 
-    def writing(self, *, durable: bool = True) -> AbstractContextManager[Writing]:
+    def writing(self, *, durable: bool = True) -> AbstractContextManager[WriteTransaction]:
         """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none.
 
         Without ``durable`` it survives ``kill -9`` all the same, but a power cut may lose it; for what can be worked out again.
@@ -309,7 +309,7 @@ class Store:
         return _Transaction(self, durable)
 
     @contextmanager
-    def reading(self) -> Iterator[Reading]:
+    def reading(self) -> Iterator[ReadTransaction]:
         """The rows as they stand at one moment."""
         try:
             self._begin("BEGIN")
@@ -322,7 +322,7 @@ class Store:
         except _TROUBLES as error:
             raise self._told(error) from error
 
-    def _start(self, durable: bool) -> Writing:
+    def _start(self, durable: bool) -> WriteTransaction:
         """Begin a transaction that writes."""
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -457,7 +457,7 @@ class Store:
             os.rename(before, self.place.key)
         chain = self._chain_before() if is_chained(layout) else self._new_chain()
         upgrade(self._connection, layout)
-        writing = Writing(self._connection, chain, {})
+        writing = WriteTransaction(self._connection, chain, {})
         for table, number in rows_to_seal(self._connection, layout):
             writing.seal(table, number)
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -555,7 +555,7 @@ class _Transaction:
     def __init__(self, store: Store, durable: bool) -> None:
         self._store, self._durable = store, durable
 
-    def __enter__(self) -> Writing:
+    def __enter__(self) -> WriteTransaction:
         try:
             return self._store._start(self._durable)
         except _TROUBLES as error:

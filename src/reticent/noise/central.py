@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from reticent.base.extras import needed
 from reticent.errors import PolicyError
-from reticent.extras import needed
 from reticent.noise.laws import DiscreteLaplaceLaw
 
 _WIDEST = 2**50

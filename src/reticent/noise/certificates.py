@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from reticent.documents import read_document
+from reticent.base.documents import read_document
+from reticent.base.exact import whole
+from reticent.base.files import sync_folder, write_new
 from reticent.errors import DataError, PolicyError
-from reticent.exact import whole
-from reticent.files import sync_folder, write_new
 from reticent.noise.channels import Identity
 
 _LARGEST = 1 << 16

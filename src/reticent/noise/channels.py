@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from reticent.base.files import check_own, write_new
 from reticent.errors import DataError
-from reticent.files import check_own, write_new
 
 _HELLO = struct.Struct("<8s32sHH32s")
 _MAGIC = b"RTNOISE1"

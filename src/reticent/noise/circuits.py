@@ -15,7 +15,7 @@ import numpy as np
 
 from reticent.noise import field as gf
 from reticent.noise.field import Elements
-from reticent.noise.multiplying import SharedArithmetic
+from reticent.noise.multiplication import SharedArithmetic
 
 
 def products_of_comparison(precision: int) -> int:

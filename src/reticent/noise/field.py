@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.randomness import Randomness
+from reticent.base.randomness import Randomness
 
 PRIME = (1 << 31) - 1
 Elements = NDArray[np.int64]

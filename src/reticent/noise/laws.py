@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.base.exact import Number, exact, whole
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
 
 MOST_WIDTH = 13
 _FIRST_BITS = 256

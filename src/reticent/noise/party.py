@@ -18,15 +18,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reticent.base.disclosures import Spending, unjudged
+from reticent.base.exact import exact
 from reticent.errors import Cancelled, LedgerError, PolicyError, ReticentError
-from reticent.exact import exact
-from reticent.giving import Spending, unjudged
 from reticent.noise.agreement import LONGEST
-from reticent.noise.behaviours import LeftOnPurpose, misbehaving
 from reticent.noise.channels import Identity, LinkSession
+from reticent.noise.faults import LeftOnPurpose, misbehaving
 from reticent.noise.network import Network, NoiseAborted
 from reticent.noise.protocol import Charge, PartyResult, take_part, take_part_as_client
-from reticent.noise.rounds import PartyPlace, assemble
+from reticent.noise.rounds import PartyAddress, assemble
 from reticent.noise.tasks import JointTask
 
 PATIENCE = 30.0
@@ -90,7 +90,7 @@ class PartySettings:
     me: int
     identity: Identity = field(repr=False)
     keys: tuple[bytes, ...]
-    places: tuple[PartyPlace, ...]
+    places: tuple[PartyAddress, ...]
     patience: float = PATIENCE
     gathering: float = GATHERING
     budget: LifetimeBudget | None = None
@@ -274,7 +274,9 @@ def main() -> None:
         return
     listening = None if settings.is_client else bound(_LOOPBACK, 0)
     print(json.dumps({"port": listening.getsockname()[1] if listening else 0}), flush=True)
-    settings = replace(settings, places=tuple(PartyPlace(_LOOPBACK, port) for port in json.loads(sys.stdin.readline())))
+    settings = replace(
+        settings, places=tuple(PartyAddress(_LOOPBACK, port) for port in json.loads(sys.stdin.readline()))
+    )
     try:
         found = _reported(given, settings, listening)
     except LeftOnPurpose:

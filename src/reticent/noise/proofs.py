@@ -22,7 +22,7 @@ import numpy as np
 from reticent.noise import field as gf
 from reticent.noise.field import Elements
 from reticent.noise.network import Network
-from reticent.noise.sharing import Dealing, Dealt, HeldShares, open_points, share_polynomials
+from reticent.noise.secret_sharing import DealerSide, HeldShares, HolderShares, open_points, share_polynomials
 
 Kind = Literal["plain", "bits", "products"]
 _FACTORS: dict[Kind, tuple[int, int, int]] = {"bits": (0, 0, 0), "products": (0, 1, 2)}
@@ -149,12 +149,12 @@ def _residue(kind: Kind, point: int, shares: Elements) -> Elements:
     return rest
 
 
-def dealing(polynomials: Sequence[Elements]) -> Dealing:
+def dealing(polynomials: Sequence[Elements]) -> DealerSide:
     """A dealer's batch of sections, each given by its share polynomials."""
-    return Dealing.of(np.concatenate(list(polynomials), axis=-1))
+    return DealerSide.of(np.concatenate(list(polynomials), axis=-1))
 
 
-async def settle_proofs(network: Network, item: str, dealt: Dealt, layouts: Mapping[int, BatchLayout]) -> None:
+async def settle_proofs(network: Network, item: str, dealt: HolderShares, layouts: Mapping[int, BatchLayout]) -> None:
     """Open the shares that complaints about proofs are about: a dealer whose statement fails is out, with everything it dealt; a false complaint blames
     its author."""
     cases = []

@@ -4,7 +4,7 @@
 excluded, plus noise of the planned law of which at least the planned number of coins is unknown to any t parties. With more, they abort or an opening fails; no answer is
 made up. Nothing but the answer is learned.
 *Adversary*: at most t parties who lie, collude or crash. At level ``semi-honest``: t of n >= 2t + 1 who look at what they hold but follow the protocol.
-*Cost*: :func:`reticent.noise.planning.rounds_of`.
+*Cost*: :func:`reticent.noise.cost_plan.rounds_of`.
 
 The order matters: coins are shared before public coins are opened, everybody agrees on a digest of all broadcasts before the answer is opened, and
 every party charges its budget in between. An abort before that is free; after it the budget is spent, and a new run is a new answer with new noise.
@@ -24,11 +24,11 @@ from reticent.noise.agreement import LONGEST, broadcast
 from reticent.noise.circuits import exponential_noise
 from reticent.noise.coins import bits_of, extracted, flipped
 from reticent.noise.field import Elements
-from reticent.noise.multiplying import CheckedArithmetic, PassiveArithmetic, hidden_bits, unknown_triples
+from reticent.noise.multiplication import CheckedArithmetic, PassiveArithmetic, hidden_bits, unknown_triples
 from reticent.noise.network import Network, NoiseAborted, unpacked
 from reticent.noise.proofs import BatchLayout, dealing, proved_bits, proved_triples, settle_proofs
-from reticent.noise.sharing import (
-    Dealing,
+from reticent.noise.secret_sharing import (
+    DealerSide,
     HeldShares,
     deal,
     disputed,
@@ -168,7 +168,7 @@ async def _share(
     return dict(sorted(dealt.accepted.items()))
 
 
-def _dealing(task: JointTask, rows: Sequence[int], layout: BatchLayout) -> Dealing:
+def _dealing(task: JointTask, rows: Sequence[int], layout: BatchLayout) -> DealerSide:
     _, coins, plain, randoms, triples = (section.count for section in layout.sections)
     return dealing(
         [

@@ -22,7 +22,7 @@ _RETRY = 0.05
 
 
 @dataclass(frozen=True)
-class PartyPlace:
+class PartyAddress:
     """Where a party listens."""
 
     host: str
@@ -132,7 +132,7 @@ class LinkedNetwork:
 
 async def assemble(
     session: LinkSession,
-    places: Sequence[PartyPlace],
+    places: Sequence[PartyAddress],
     faults: int,
     listening: socket.socket | None,
     *,

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reticent.base.exact import whole
 from reticent.errors import DataError, PolicyError
-from reticent.exact import whole
 from reticent.noise import field as gf
 from reticent.noise.circuits import products_of_comparison
 from reticent.noise.coins import elements_for
 from reticent.noise.field import Elements
-from reticent.noise.multiplying import triples_for
+from reticent.noise.multiplication import triples_for
 from reticent.noise.proofs import BatchLayout, BatchSection
 
 if TYPE_CHECKING:
-    from reticent.noise.planning import NoisePlan
+    from reticent.noise.cost_plan import NoisePlan
 
 MOST_CELLS = 100_000
 # What one dealer may share in a run: beyond it memory and time are out of proportion.

@@ -12,23 +12,23 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from reticent.documents import LARGEST_SETTINGS, parse_toml, read_document
+from reticent.base.documents import LARGEST_SETTINGS, parse_toml, read_document
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
-from reticent.policy.complaints import schema_error, syntax_error
-from reticent.policy.places import Places
+from reticent.policy.diagnostics import schema_error, syntax_error
+from reticent.policy.toml_positions import TomlPositions
 
 Model = TypeVar("Model", bound=BaseModel)
 Placed = TypeVar("Placed", bound=ReticentError)
 Setting = tuple[str | int, ...]
 
 
-def checked(text: str, file: str, model: type[Model]) -> tuple[Model, Places]:
+def checked(text: str, file: str, model: type[Model]) -> tuple[Model, TomlPositions]:
     """The sections of a file and where they stand; what is no TOML or not in ``model`` is an error with its place."""
     try:
         content = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise syntax_error(file, text, error) from None
-    places = Places(text)
+    places = TomlPositions(text)
     try:
         return model.model_validate(content), places
     except ValidationError as error:
@@ -42,7 +42,7 @@ class PolicyFile:
     file: str
     folder: Path
     sections: BaseModel
-    places: Places = field(repr=False, compare=False)
+    places: TomlPositions = field(repr=False, compare=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:

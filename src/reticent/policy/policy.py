@@ -9,27 +9,19 @@ from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent._names import FRAMES
-from reticent.data import (
-    Coarsening,
-    Context,
-    DistantRows,
-    EngineName,
-    Source,
-    Table,
-    check_engine,
-    coarsening_from,
-    hierarchy_from,
-)
+from reticent.base.context import Context
+from reticent.base.parameters import beside
 from reticent.definitions import Definition, definition_from
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
-from reticent.parameters import beside
+from reticent.io import Source
 from reticent.policy.file import PolicyFile, checked
 from reticent.policy.sections import Sections
+from reticent.registry import FRAMES
+from reticent.table import Coarsening, DistantRows, EngineName, Table, check_engine, coarsening_from, hierarchy_from
 
 if TYPE_CHECKING:
-    from reticent.data import SensitiveKind
     from reticent.definitions import Method
+    from reticent.table import SensitiveKind
 
 _ROLES = ("identifiers", "quasi", "sensitive", "other", "private")
 _ORDERED = "ordered"

@@ -1,40 +1,39 @@
 """A first look at a table: what its columns are, and how exposed the people in it are as it stands.
 
-``profile``      what each column looks like
-``names``        what a column's name says, in several languages; ``patterns`` and ``detectors`` what its values give away
-``types``        what columns are where the file does not say it; ``domains`` values that everybody knows beforehand
-``coarsenings``  coarser numbers and dates beside the quasi columns
-``templates``    proposals for a purpose
-``relations``    columns that follow from each other
-``hierarchies``  proposed hierarchies; ``orders`` categories that tell their order
-``proposal``     proposed roles and a definition that the rows allow
-``affording``    columns and method that the table can afford, by what they cost; ``promises`` the definition
-``document``     the proposal as the text of a policy; ``drafting`` the way from a source to it
-``exposure``     what the rows would give away if they went out unchanged
-``audit``        how diverse the sensitive values are, group by group
-``risk``         which columns, values and sets of columns drive that
-``safe_harbor``  the identifiers that the HIPAA rule names
-``worth``        whether a release is worth publishing, and what would cost less
+``profile``          what each column looks like
+``names``            what a column's name says, in several languages; ``identifier_patterns`` and ``detectors`` what its values give away
+``proposed_types``   what columns are where the file does not say it; ``known_domains`` values that everybody knows beforehand
+``coarsenings``      coarser numbers and dates beside the quasi columns
+``templates``        proposals for a purpose
+``relations``        columns that follow from each other
+``hierarchies``      proposed hierarchies; ``orders`` categories that tell their order
+``proposal``         proposed roles and a definition that the rows allow
+``tradeoff``         columns and method that the table can afford, by what they cost; ``promises`` the definition
+``document``         the proposal as the text of a policy; ``policy_draft`` the way from a source to it
+``exposure``         what the rows would give away if they went out unchanged
+``diversity_audit``  how diverse the sensitive values are, group by group
+``risk_drivers``     which columns, values and sets of columns drive that
+``safe_harbor``      the identifiers that the HIPAA rule names
+``worth``            whether a release is worth publishing, and what would cost less
 """
 
-from reticent.propose.affording import Affordable, afford
-from reticent.propose.audit import DiversityAudit, diversity_audits
+from reticent.propose.diversity_audit import DiversityAudit, diversity_audits
 from reticent.propose.document import policy_text
-from reticent.propose.drafting import propose_policy
 from reticent.propose.exposure import ExposedGroup, Exposure, exposures
+from reticent.propose.policy_draft import propose_policy
 from reticent.propose.profile import ColumnProfile, profile
-from reticent.propose.promises import Price
+from reticent.propose.promises import PromiseCost
 from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
-from reticent.propose.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
+from reticent.propose.risk_drivers import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
 from reticent.propose.safe_harbor import HIPAA, safe_harbor
 from reticent.propose.templates import TEMPLATES
-from reticent.propose.worth import POOR, PoorWorth, poor_worth
+from reticent.propose.tradeoff import Tradeoff, afford
+from reticent.propose.worth import POOR, LowUtility, poor_worth
 
 __all__ = [
     "HIPAA",
     "POOR",
     "TEMPLATES",
-    "Affordable",
     "ColumnProfile",
     "ColumnProposal",
     "ColumnRisk",
@@ -42,10 +41,11 @@ __all__ = [
     "DiversityAudit",
     "ExposedGroup",
     "Exposure",
-    "PoorWorth",
-    "Price",
+    "LowUtility",
+    "PromiseCost",
     "Proposal",
     "Risk",
+    "Tradeoff",
     "ValueRisk",
     "afford",
     "diversity_audits",

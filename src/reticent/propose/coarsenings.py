@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding
+from reticent.table import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding
 
 ALONE = Fraction(1, 50)
 """The largest share of rows that may have a number or date of their own; a release is called unsafe above 1/20, and loses rows on the way."""

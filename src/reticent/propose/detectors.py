@@ -1,6 +1,6 @@
 """Detectors for what identifies people, from packages that keep the rules of many countries: telephone numbers and national identity numbers.
 
-Both are optional (``pip install 'reticent[detect]'``): :mod:`reticent.propose.patterns` has checks of its own, which these add to. Names of people are found by
+Both are optional (``pip install 'reticent[detect]'``): :mod:`reticent.propose.identifier_patterns` has checks of its own, which these add to. Names of people are found by
 a list of common given names.
 """
 

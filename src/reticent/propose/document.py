@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reticent.propose.affording import Affordable
 from reticent.propose.proposal import ColumnProposal, Proposal
+from reticent.propose.tradeoff import Tradeoff
 
 
-def policy_text(priced: Affordable, data: Mapping[str, Any], dataset: str, folder: Path) -> str:
+def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder: Path) -> str:
     """The policy file; ``data`` are the settings of its ``[data]`` section, ``folder`` is where it is going to lie."""
     proposal = priced.proposal
     lines = [
@@ -47,7 +47,7 @@ def policy_text(priced: Affordable, data: Mapping[str, Any], dataset: str, folde
     return "\n".join(lines) + "\n"
 
 
-def _method(priced: Affordable) -> list[str]:
+def _method(priced: Tradeoff) -> list[str]:
     """The method that costs least, and what the others would cost."""
     compared = priced.compared
     if compared is None:

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data import Context, Evidence, FrequencySet, Groups, Table, sum_by
+from reticent.base.context import Context
+from reticent.base.packing import sum_by
+from reticent.core import Evidence, FrequencySet, Groups
 from reticent.definitions import (
     Assessment,
     Definition,
@@ -25,6 +27,7 @@ from reticent.definitions import (
     verdict,
 )
 from reticent.engine import count_table
+from reticent.table import Table
 
 _SHOWN = 5
 

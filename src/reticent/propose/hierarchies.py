@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import PUBLIC_DOMAINS, Hierarchy
 from reticent.errors import ReticentError
-from reticent.propose.domains import public_domain
+from reticent.propose.known_domains import public_domain
 from reticent.propose.names import is_nominal
 from reticent.propose.orders import order_of_texts
 from reticent.propose.profile import ColumnProfile
+from reticent.table import NAMES as PUBLIC_DOMAINS
+from reticent.table import Hierarchy
 
 Description = dict[str, Any]
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import MISSING_WORDS, Context
-from reticent.propose.patterns import hidden_identifier
+from reticent.base.context import Context
+from reticent.io import MISSING_WORDS
+from reticent.propose.identifier_patterns import hidden_identifier
 
 _EXAMPLES, _SAMPLE = 5, 2000
 _NEGATIVE_CODES = frozenset((-1.0, -6.0, -7.0, -8.0, -9.0, -88.0, -97.0, -98.0, -99.0, -888.0, -998.0, -999.0, -9999.0))

@@ -28,7 +28,7 @@ _FEWEST_STEPS, _MOST_STEPS = 8, 300
 
 
 @dataclass(frozen=True)
-class Price:
+class PromiseCost:
     """What a promise costs: the loss of a release that keeps it, and the columns of which nothing would be left; no loss where none is possible."""
 
     definition: str
@@ -78,12 +78,12 @@ class PromiseSearch:
         first, *wishes = proposal.definition
         columns = guarded(proposal)
         self._wishes = dict(zip(columns, wishes, strict=False))
-        self._tried: dict[str, tuple[Promised, Price]] = {}
+        self._tried: dict[str, tuple[Promised, PromiseCost]] = {}
         self.chosen: Promised = (first,)
         base = self._price(self.chosen)
         self._limit = max(_AFFORDABLE, (base.loss or 0.0) + _DEARER)
 
-    def run(self) -> list[tuple[Promised, Price]]:
+    def run(self) -> list[tuple[Promised, PromiseCost]]:
         """Take every affordable step; the promises that were tried, by their price, and the chosen one marked."""
         if self._price(self.chosen).loss is not None:
             self._raised({name: _with_column(_DISTINCT, wish) for name, wish in self._wishes.items()})
@@ -143,15 +143,15 @@ class PromiseSearch:
         loss = self._price(promised).loss
         return loss is not None and loss <= self._limit
 
-    def _price(self, promised: Promised) -> Price:
+    def _price(self, promised: Promised) -> PromiseCost:
         definition = made(promised)
         if str(definition) not in self._tried:
             try:
                 loss, by_column = self._measure(definition)
                 lost = tuple(name for name, share in by_column.items() if share >= 1)
-                price = Price(str(definition), loss, lost)
+                price = PromiseCost(str(definition), loss, lost)
             except (Infeasible, PolicyError):
-                price = Price(str(definition), None)
+                price = PromiseCost(str(definition), None)
             self._tried[str(definition)] = promised, price
         return self._tried[str(definition)][1]
 
@@ -164,7 +164,7 @@ def _with_column(promise: Mapping[str, Any], wish: Mapping[str, Any]) -> dict[st
     return {**promise, **{name: value for name, value in wish.items() if name in ("column", "alone")}}
 
 
-def promise_notes(proposal: Proposal, prices: Sequence[tuple[Promised, Price]]) -> list[str]:
+def promise_notes(proposal: Proposal, prices: Sequence[tuple[Promised, PromiseCost]]) -> list[str]:
     """The price of what is promised and of the next stricter promise, and the sensitive columns for which nothing is promised."""
     promised, chosen = next(pair for pair in prices if pair[1].chosen)
     told = f"{chosen.definition} costs {chosen.words}"

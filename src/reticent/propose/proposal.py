@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import Context, Groups, Histograms, SensitiveColumn, SensitiveDomain, coarsening_from, is_pattern
+from reticent.base.context import Context
+from reticent.base.frames import is_pattern
+from reticent.core import Groups, Histograms, SensitiveDomain
 from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
 from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.hierarchies import propose_hierarchy
+from reticent.propose.identifier_patterns import full_names, identifying_pattern
 from reticent.propose.names import (
     SENSITIVE,
     is_visible,
@@ -27,10 +30,10 @@ from reticent.propose.names import (
     says_survey,
     words_of,
 )
-from reticent.propose.patterns import full_names, identifying_pattern
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.relations import ColumnRelation, relations
 from reticent.propose.safe_harbor import safe_harbor
+from reticent.table import SensitiveColumn, coarsening_from
 
 _IDENTIFYING = Fraction(9, 10)
 _K = 5

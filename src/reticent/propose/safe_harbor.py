@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from reticent.propose.identifier_patterns import identifying_pattern
 from reticent.propose.names import meaning_of, words_of
-from reticent.propose.patterns import identifying_pattern
 from reticent.propose.profile import ColumnProfile
 
 HIPAA: Mapping[str, str] = {

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reticent.data import Context, Table
+from reticent.base.context import Context
 from reticent.definitions import Definition, Method, all_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.release import Cheapest, default_method
+from reticent.table import Table
 
 POOR = 0.5
 """Above this loss a release keeps its promise and little else."""
@@ -18,7 +19,7 @@ _HELPS = 0.05
 
 
 @dataclass(frozen=True)
-class WayOut:
+class Remedy:
     """A change that would cost less, as it is written on the command line or in the policy, and the loss that it comes to."""
 
     change: str
@@ -26,7 +27,7 @@ class WayOut:
 
 
 @dataclass(frozen=True)
-class PoorWorth:
+class LowUtility:
     """Why a release is of little use: its loss, the quasi columns of which nothing is left, what causes it, and ways out, the cheapest first.
 
     ``tried`` says whether ways out were looked for.
@@ -35,7 +36,7 @@ class PoorWorth:
     loss: float
     lost: tuple[str, ...]
     cause: str
-    ways: tuple[WayOut, ...]
+    ways: tuple[Remedy, ...]
     tried: bool = True
 
     @property
@@ -71,7 +72,7 @@ def poor_worth(
     by_column: Mapping[str, float],
     *,
     most_rows: int | None = None,
-) -> PoorWorth | None:
+) -> LowUtility | None:
     """Why a release with these losses is of little use, and what would cost less; None where it is of use.
 
     Drafts are made only if it is not, and only of a table of at most ``most_rows``.
@@ -84,10 +85,10 @@ def poor_worth(
     ways = sorted(found, key=lambda way: way[1].loss)
     dearest = max(by_column, key=lambda name: by_column[name], default="")
     cause = next((cause for cause, _ in ways), f"the column {dearest!r}, beside {len(by_column) - 1} others")
-    return PoorWorth(loss, lost, cause, tuple(way for _, way in ways), tried)
+    return LowUtility(loss, lost, cause, tuple(way for _, way in ways), tried)
 
 
-def _ways(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, WayOut]]:
+def _ways(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, Remedy]]:
     """What was tried and costs less, each with the cause that it takes away."""
     best = default_method(table, definition)
     tried: list[tuple[str, str, Definition, Method]] = []
@@ -114,4 +115,4 @@ def _ways(table: Table, definition: Definition, name: str, loss: float) -> Itera
         except (Infeasible, PolicyError):
             continue
         if found is not None and found <= loss - _HELPS:
-            yield cause, WayOut(change, found)
+            yield cause, Remedy(change, found)

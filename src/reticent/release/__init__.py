@@ -1,44 +1,56 @@
 """From a draft to a release that others can trust, and back: certified, saved, verified, counted, reported.
 
-``publishing``    publish: method, judgement, ledger, certificate
-``release``       what publish returns; saving it whole or not at all
-``public``        the public side, in memory or read from its folder
-``manifest``      what the files hold; ``certificate`` what is claimed about them; ``wording`` the same in plain words
-``verification``  verify: every claim recomputed from the public side; ``claims`` and ``reference`` are its parts
-``format``        the kinds of release there are, with the usual answers; ``formats`` those of grouped rows; ``seen`` what an adversary sees
-``tables``        how public tables are written and read; ``stored`` those too large for memory
-``applying``      rows that come later, recoded alike
-``choosing``      the cheapest of several methods; ``methods`` methods by name, and the default
-``signing``       Ed25519 keys and signatures
-``counting``      counting queries
+``publication``      publish: method, judgement, ledger, certificate
+``release``          what publish returns; saving it whole or not at all
+``public``           the public side, in memory or read from its folder
+``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words
+``verification``     verify: every claim recomputed from the public side; ``claims`` and ``reference_histogram`` are its parts
+``format``           the kinds of release there are, with the usual answers; ``adversary_views`` what an adversary sees
+``public_tables``    how public tables are written and read
+``later_rows``       rows that come later, recoded alike
+``cheapest_method``  the cheapest of several methods; ``method_lookup`` methods by name, and the default
+``signature_keys``   Ed25519 keys and signatures
+``count_queries``    counting queries
 """
 
-from reticent.release.applying import apply
-from reticent.release.assessing import natural_closeness
+from reticent.release.adversary_views import adversary_view_of, public_side
+from reticent.release.assessment import natural_closeness
 from reticent.release.certificate import certificate_hash
-from reticent.release.choosing import Cheapest, MethodComparison, MethodCost, cost_of
+from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
-from reticent.release.counting import Count, count_batches, count_labels
-from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of, read_details
-from reticent.release.manifest import EarlierLayout, Manifest, ManifestColumn
-from reticent.release.methods import default_method, method_from, methods_compared
+from reticent.release.count_queries import Count, count_batches, count_buckets, count_labels, count_regions, domains_of
+from reticent.release.format import (
+    Answer,
+    EvidenceRequest,
+    Format,
+    GroupFormat,
+    MechanismFormat,
+    Words,
+    format_of,
+    read_details,
+)
+from reticent.release.later_rows import apply
+from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
+from reticent.release.method_lookup import default_method, method_from, methods_compared
+from reticent.release.nested_regions import Ids, NestedRegions, SteppedColumn, stepped_values
 from reticent.release.public import PublicSide, open_public
-from reticent.release.publishing import FileKind, JudgedDraft, judged_draft, publish
+from reticent.release.publication import FileKind, JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
-from reticent.release.seen import public_side, seen_of
-from reticent.release.signing import KeyFiles, generate_keys
+from reticent.release.signature_keys import KeyFiles, generate_keys
 from reticent.release.verification import Verification, verify
 
 __all__ = [
+    "GROUPS",
     "Answer",
     "Cheapest",
     "Check",
     "Count",
     "EarlierLayout",
+    "EvidenceRequest",
     "FileKind",
     "Format",
     "GroupFormat",
-    "Judged",
+    "Ids",
     "JudgedDraft",
     "KeyFiles",
     "Manifest",
@@ -46,16 +58,23 @@ __all__ = [
     "MechanismFormat",
     "MethodComparison",
     "MethodCost",
+    "NestedRegions",
     "PublicSide",
+    "PublishedAs",
     "Release",
+    "SteppedColumn",
     "Verification",
     "Words",
+    "adversary_view_of",
     "apply",
     "certificate_hash",
     "cost_of",
     "count_batches",
+    "count_buckets",
     "count_labels",
+    "count_regions",
     "default_method",
+    "domains_of",
     "format_of",
     "generate_keys",
     "judged_draft",
@@ -67,6 +86,6 @@ __all__ = [
     "publish",
     "read_claims",
     "read_details",
-    "seen_of",
+    "stepped_values",
     "verify",
 ]

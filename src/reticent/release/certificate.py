@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import reticent
-from reticent.data import to_plain
 from reticent.definitions import Definition
 from reticent.errors import DataError
 from reticent.ledger import Entry
-from reticent.release import wording
+from reticent.release import statements as wording
+from reticent.release.canonical_json import canonical, parsed, readable
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest, check_layout
-from reticent.release.reference import ReferenceColumn
-from reticent.release.signing import sign
-from reticent.release.values import canonical, parsed, readable
+from reticent.release.reference_histogram import ReferenceColumn
+from reticent.release.signature_keys import sign
+from reticent.table import to_plain
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

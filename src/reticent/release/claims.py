@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from reticent.data import Context, people_of
+from reticent.base.context import Context
 from reticent.definitions import (
     LEFT_OUT,
     Definition,
@@ -18,9 +18,10 @@ from reticent.definitions import (
     verdict,
 )
 from reticent.errors import DataError, ReticentError
-from reticent.release.format import Judged
+from reticent.io import people_of
+from reticent.release.format import EvidenceRequest
 from reticent.release.public import PublicSide
-from reticent.release.reference import ReferenceColumn, declared_reference
+from reticent.release.reference_histogram import ReferenceColumn, declared_reference
 
 Status = Literal["holds", "fails", "not re-checked"]
 
@@ -89,7 +90,7 @@ def check_claims(
             wrong = "It compares with the whole table's histogram, and the one that is declared is not it."
             yield Check(f"claim {claim.text}", "not re-checked", wrong, claim=True)
         else:
-            about = Judged(claim.definition, reference, people, (claim.definition,), earlier)
+            about = EvidenceRequest(claim.definition, reference, people, (claim.definition,), earlier)
             status, detail = _judged(about, side)
             by_rows = side.manifest.unit == "person" and claim.definition.counts_people
             yield Check(f"claim {claim.text}{', counting rows' if by_rows else ''}", status, detail, claim=True)
@@ -102,7 +103,7 @@ def check_claims(
         )
 
 
-def _judged(about: Judged, side: PublicSide) -> tuple[Status, str]:
+def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     definition = about.definition
     refused = side.form.refusal(definition)
     if refused is not None:

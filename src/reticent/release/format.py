@@ -1,7 +1,7 @@
 """Formats: the kinds of release there are. All that is particular to one kind is in its format, found by the manifest's ``format``.
 
 Publishing, saving, verifying, counting, attacking and reporting are written once over :class:`Format`. A new kind of release is a subclass of
-:class:`GroupFormat` or :class:`MechanismFormat` in a module of its own and a line in ``_names.py`` (or a call of ``rt.register``).
+:class:`GroupFormat` or :class:`MechanismFormat` in a module of its own and a line in ``registry.py`` (or a call of ``rt.register``).
 """
 
 from __future__ import annotations
@@ -14,31 +14,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cas
 
 import polars as pl
 
-from reticent._names import FORMATS, load
-from reticent.data import (
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, Evidence, Groups, Kind, MechanismPlan
+from reticent.definitions import Definition, columns_compared, own_sets, unkept
+from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.registry import FORMATS, load
+from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
+from reticent.release.public_tables import labels_of
+from reticent.release.reference_histogram import ReferenceColumn, declared_reference, with_named_values
+from reticent.table import (
     NULL_LABEL,
     PSEUDONYM,
     Anything,
-    Draft,
-    Evidence,
-    Groups,
-    Kind,
-    MechanismPlan,
     Missing,
     Rows,
-    Seen,
     Table,
     ValueType,
     coarsening_from,
     covers_missing,
     texts_of,
 )
-from reticent.data.predicate import Condition
-from reticent.definitions import Definition, columns_compared, own_sets, unkept
-from reticent.errors import DataError, PolicyError, ReticentError
-from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
-from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
-from reticent.release.tables import labels_of
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -47,7 +42,7 @@ Order = Literal["sorted", "own"]
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvidenceRequest:
     """What evidence is asked for: a ``definition``, and what may be known beside the public tables.
 
     ``reference`` holds the whole table's histograms, ``people`` a population. Values that the ``naming`` definitions name and no published row has
@@ -141,11 +136,13 @@ class Format(ABC):
         """Whether manifest and tables fit together; a :class:`DataError` says where they do not. Sizes are looked at before anything is computed."""
 
     @abstractmethod
-    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
         """What a definition is judged by, from the public side alone."""
 
     @abstractmethod
-    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
         """What an adversary sees in public tables with these columns: labels, what they mean, groups."""
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
@@ -197,7 +194,7 @@ class GroupFormat(Format):
             return "It promises that quasi values single nobody out, but the release publishes them exactly."
         return super().refusal(definition)
 
-    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
         """The groups that the public tables show, for each set of columns that an adversary may hold, and what is told about those left out.
 
         A column that was published with a histogram to compare with is compared with that, any other with the published rows.
@@ -367,7 +364,7 @@ class MechanismFormat(Format):
     def plan(self, public: PublicSide) -> MechanismPlan:
         """The plan that the rows were drawn by, as the manifest's details state it."""
 
-    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
         return Evidence(plan=self.plan(public))
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, cast, get_args
 
 import polars as pl
 
-from reticent.data import Meaning, ValueType, coarsening_from, to_plain
 from reticent.errors import DataError, PolicyError
+from reticent.table import Meaning, ValueType, coarsening_from, to_plain
 
 LAYOUT = 2
 _LARGEST_RUN = 100_000_000

@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent._names import TABLE_FILES
-from reticent.data import Context, Groups, Meaning, Rows, Seen, StoredRows, files_fit, part_names
-from reticent.data.predicate import Condition
+from reticent.base.context import Context
+from reticent.base.memory import files_fit
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Groups, part_names
 from reticent.errors import DataError
+from reticent.registry import TABLE_FILES
+from reticent.release.canonical_json import parsed
 from reticent.release.certificate import CERTIFICATE, MANIFEST, read_certificate
 from reticent.release.format import Answer, Format, format_of
 from reticent.release.manifest import ROLES, Manifest
+from reticent.release.public_tables import published_schema, read_rows
 from reticent.release.spool import judging
-from reticent.release.tables import published_schema, read_rows
-from reticent.release.values import parsed
+from reticent.table import Meaning, Rows, StoredRows
 
 PublicFile = bytes | Path
 # Tables of these kinds are read where they lie when they do not fit into memory.
@@ -83,8 +86,8 @@ class PublicSide:
         return self.manifest.meanings
 
     @cached_property
-    def seen(self) -> Seen:
-        """What an adversary sees in the public tables; :func:`reticent.release.seen_of` adds what the certificate tells."""
+    def seen(self) -> AdversaryView:
+        """What an adversary sees in the public tables; :func:`reticent.release.adversary_view_of` adds what the certificate tells."""
         unprotected = self.manifest.named("other")
         others = {name: rows for rows in self.rows.values() for name in rows.schema if name in unprotected}
         seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)

@@ -11,31 +11,22 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.cards import Card, ShownAsCard
-from reticent.data import (
-    Evidence,
-    Groups,
-    Meaning,
-    Recoding,
-    Rows,
-    Table,
-    as_parquet,
-    database_tables,
-    parquet_blocks,
-    to_plain,
-)
-from reticent.data.predicate import Condition
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.files import folder_aside, write_new
+from reticent.conditions import Condition
+from reticent.core import Evidence, Groups, Recoding
 from reticent.errors import DataError, PolicyError
-from reticent.files import folder_aside, write_new
+from reticent.io import database_tables
 from reticent.ledger import Entry, given_out
-from reticent.release.applying import POINTS, RECODING
+from reticent.release.canonical_json import readable
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
+from reticent.release.later_rows import POINTS, RECODING
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide
 from reticent.release.spool import Spool
-from reticent.release.values import readable
-from reticent.release.wording import statement
+from reticent.release.statements import statement
+from reticent.table import Meaning, Rows, Table, as_parquet, parquet_blocks, to_plain
 
 Content = bytes | Iterable[bytes] | Path
 _PUBLIC, _PRIVATE = "public", "private"

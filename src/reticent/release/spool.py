@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import (
+from reticent.base.context import Context
+from reticent.base.files import Scratch
+from reticent.core import Draft, engine_named
+from reticent.errors import DataError
+from reticent.release.canonical_json import settled
+from reticent.release.format import Format
+from reticent.table import (
     Checksum,
-    Context,
-    Draft,
     FrameRows,
     RepeatedRows,
     Rows,
@@ -25,13 +29,8 @@ from reticent.data import (
     ValueType,
     csv_blocks,
     csv_header,
-    engine_named,
     repeated_csv_blocks,
 )
-from reticent.errors import DataError
-from reticent.files import Scratch
-from reticent.release.format import Format
-from reticent.release.values import settled
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,13 @@ from typing import Any
 from polars.exceptions import PolarsError
 
 import reticent
-from reticent.cards import Card, ShownAsCard
-from reticent.data import Context, stand_in_order
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
 from reticent.definitions import all_of
 from reticent.errors import Cancelled, DataError, MissingPackage, PolicyError, ReticentError
 from reticent.ledger import TIME_FORMAT
-from reticent.release import wording
+from reticent.release import statements as wording
+from reticent.release.canonical_json import readable
 from reticent.release.certificate import (
     CERTIFICATE,
     MANIFEST,
@@ -42,9 +43,9 @@ from reticent.release.public import (
     read_public,
     small_file,
 )
-from reticent.release.signing import is_signed_by, public_key, stated_key
-from reticent.release.tables import hash_file
-from reticent.release.values import readable
+from reticent.release.public_tables import hash_file
+from reticent.release.signature_keys import is_signed_by, public_key, stated_key
+from reticent.table import stand_in_order
 
 
 @dataclass(frozen=True, repr=False)

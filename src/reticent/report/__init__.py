@@ -3,26 +3,26 @@
 It is for the steward: the search, the cost and everything about the table before publishing are private. The public
 variant leaves all of that out and shows only what follows from the published files.
 
-``writing``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
-``analysis``  means, spreads, correlations and a regression, before and after
-``previewing``  what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
+``report_files``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
+``analysis``      means, spreads, correlations and a regression, before and after
+``previews``      what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
 ``series_measures``, ``series_page``  a series of releases: figures over time, and the page with them
-``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search,
-             ``balls_figure`` centres and radii
+``knowledge_figure``  the curves of background knowledge; ``flow_figures`` and ``utility_figure`` what changed and what it cost;
+                  figures of one kind of release are with the kind
 """
 
 from __future__ import annotations
 
 from reticent.report.analysis import Analysis, analyse
-from reticent.report.previewing import Compared, Preview, compare, preview
+from reticent.report.previews import Preview, PreviewComparison, compare, preview
+from reticent.report.report_files import write_report, write_stewards_report
 from reticent.report.series_measures import ReleaseMeasures, measure_series
 from reticent.report.series_page import series_figures, write_series_page
-from reticent.report.writing import write_report, write_stewards_report
 
 __all__ = [
     "Analysis",
-    "Compared",
     "Preview",
+    "PreviewComparison",
     "ReleaseMeasures",
     "analyse",
     "compare",

@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.cards import Card, ShownAsCard
-from reticent.data import Meaning, Table, ValueType
+from reticent.base.cards import Card, ShownAsCard
 from reticent.errors import PolicyError
 from reticent.release import ManifestColumn, PublicSide, Release
+from reticent.table import Meaning, Table, ValueType
 
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 _A_DAY = 86_400_000_000  # microseconds, in which moments are counted

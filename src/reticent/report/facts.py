@@ -13,20 +13,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize import search
 from reticent.attack import Findings
-from reticent.data import Context, Groups, Seen, Table
+from reticent.base.context import Context
+from reticent.core import AdversaryView, Groups
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
+from reticent.methods.lattice import search
+from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
 from reticent.propose import ExposedGroup, Risk
-from reticent.release import PublicSide, Release, Words
+from reticent.release import PublicSide, Release
+from reticent.release.canonical_json import parsed
 from reticent.release.claims import Check, check_claims, read_claims
-from reticent.release.values import parsed
+from reticent.release.format import Words
 from reticent.report.analysis import Analysis, analyse
 from reticent.report.flow_figures import FlowFacts, flow_facts
-from reticent.report.lattice_figure import MOST_DOTS, LatticeFacts
-from reticent.utility import Measured
+from reticent.table import Table
+from reticent.utility import UtilityMeasures
 
 Counts = Mapping[str, int]
 
@@ -78,7 +81,7 @@ class PrivateFacts:
             column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
             for column in columns
         }
-        losses = private.utility.loss_by_column if isinstance(private.utility, Measured) else {}
+        losses = private.utility.loss_by_column if isinstance(private.utility, UtilityMeasures) else {}
         return cls(private.suppressed, private.utility, private.search, whole, losses)
 
     @classmethod
@@ -111,7 +114,7 @@ class ReportFacts:
     rows: int
     groups: Groups | None
     least: int | None
-    seen: Seen | None = None
+    seen: AdversaryView | None = None
     private: PrivateFacts | None = None
     before: NDArray[np.int64] | None = None
     lattice: LatticeFacts | None = None

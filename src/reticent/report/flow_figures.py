@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Context, Hierarchy, Table
+from reticent.base.context import Context
+from reticent.base.figures import NARROW, WIDTH, Figure, dot, picture, text
 from reticent.errors import DataError
 from reticent.release import PublicSide
-from reticent.report.figures import NARROW, WIDTH, Figure, dot, picture, text
+from reticent.table import Hierarchy, Table
 from reticent.utility import (
     CodedFlows,
     DistanceBin,

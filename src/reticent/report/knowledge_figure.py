@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reticent.cards import percent
-from reticent.data import Groups
-from reticent.report.figures import NARROW, WIDTH, Figure, dot, line, picture, text
+from reticent.base.cards import percent
+from reticent.base.figures import NARROW, WIDTH, Figure, dot, line, picture, text
+from reticent.core import Groups
 from reticent.worst_case import curve, negation_curve
 
 _MOST_FACTS = 12

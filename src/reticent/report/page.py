@@ -14,14 +14,14 @@ from typing import Any
 
 from reticent import __version__
 from reticent.attack import Findings
+from reticent.base import figures
+from reticent.base.figures import Bar, Figure
+from reticent.methods.bang.figure import regions_in_two_columns
+from reticent.methods.clusters.figure import balls_in_two_columns
+from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
-from reticent.report import figures
-from reticent.report.balls_figure import balls_in_two_columns
 from reticent.report.facts import Comparison, PrivateFacts, ReportFacts, value_counts
-from reticent.report.figures import Bar, Figure
 from reticent.report.knowledge_figure import knowledge_curves
-from reticent.report.lattice_figure import LatticeFacts, ladder, lattice
-from reticent.report.regions_figure import regions_in_two_columns
 
 _MOST_LISTED = 6
 _A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read

@@ -11,10 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack import Learned
-from reticent.data import Context, number, pack
+from reticent.base.context import Context
+from reticent.base.packing import number, pack
+from reticent.base.ragged import places_in
 from reticent.errors import PolicyError
-from reticent.republish import EventKind, PublishedSeries, SeriesRelease
-from reticent.runs import places_in
+from reticent.methods.series import EventKind, PublishedSeries, SeriesRelease
 
 _FLOOR = 0.001
 """Counts below this share of the rows are not divided by: the error of a query is measured against at least so many rows."""

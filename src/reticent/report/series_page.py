@@ -11,8 +11,8 @@ from pathlib import Path
 from string import Template
 
 from reticent import __version__
-from reticent.charts import ChartAxis, ChartLine, line_chart
-from reticent.files import write_whole
+from reticent.base.charts import ChartAxis, ChartLine, line_chart
+from reticent.base.files import write_whole
 from reticent.report.series_measures import ReleaseMeasures
 
 _OWNER_ONLY = 0o600

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from reticent.charts import ChartAxis, ChartLine, line_chart, png
+from reticent.base.charts import ChartAxis, ChartLine, line_chart, png
+from reticent.base.files import write_whole
 from reticent.errors import PolicyError, did_you_mean
-from reticent.files import write_whole
 
 KINDS = (".svg", ".png")
 MEASURES = {

@@ -1,15 +1,14 @@
 """What a release costs the people who want to use it.
 
-``cells``     what a release shows of a column; ``picture`` a whole release beside the table that it was made from
-``measures``  loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
-``measured``  all of them by name, each computed when it is looked at
-``flows``     rows drawn by group beside true ones: total variation, counts, distances by size of the group (spec 000b, B9)
-``workload``  the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
+``leaf_sets``     what a release shows of a column; ``summary`` a whole release beside the table that it was made from
+``measures``      loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
+``measurements``  all of them by name, each computed when it is looked at
+``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group (spec 000b, B9)
+``workload``      the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
 
 Every figure here is computed with the original table in hand and stays with the steward.
 """
 
-from reticent.utility.cells import Cells, LeafSets
 from reticent.utility.flows import (
     CodedFlows,
     DistanceBin,
@@ -21,7 +20,8 @@ from reticent.utility.flows import (
     query_errors,
     total_variation,
 )
-from reticent.utility.measured import Measured, measure_all
+from reticent.utility.leaf_sets import Cells, LeafSets
+from reticent.utility.measurements import UtilityMeasures, measure_all
 from reticent.utility.measures import (
     average_group_size,
     column_losses,
@@ -36,23 +36,23 @@ from reticent.utility.measures import (
     ncp,
     non_uniform_entropy,
 )
-from reticent.utility.picture import BucketsDrawing, CellsDrawing, LevelsDrawing, Picture, RegionsDrawing
+from reticent.utility.summary import BucketsSummary, CellsSummary, LevelsSummary, RegionsSummary, ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
-    "BucketsDrawing",
+    "BucketsSummary",
     "Cells",
-    "CellsDrawing",
+    "CellsSummary",
     "CodedFlows",
     "DistanceBin",
     "Flows",
     "GeoPoints",
     "LeafSets",
-    "LevelsDrawing",
-    "Measured",
-    "Picture",
+    "LevelsSummary",
     "QueryErrors",
-    "RegionsDrawing",
+    "RegionsSummary",
+    "ReleaseSummary",
+    "UtilityMeasures",
     "Workload",
     "WorkloadError",
     "average_group_size",

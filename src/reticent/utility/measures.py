@@ -1,4 +1,4 @@
-"""Measures of what a release costs, each one function of a :class:`Picture`; lower is better (R-LD-30, R-UM-1..3)."""
+"""Measures of what a release costs, each one function of a :class:`ReleaseSummary`; lower is better (R-LD-30, R-UM-1..3)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import FrequencySet
+from reticent.base.exact import exact
+from reticent.core import FrequencySet
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import exact
-from reticent.utility.picture import Picture
+from reticent.utility.summary import ReleaseSummary
 
 Weights = Mapping[str, float]
 
 _LARGEST_BLOCK = 1 << 24
 
 
-def loss(picture: Picture, weights: Weights | None = None) -> float:
+def loss(picture: ReleaseSummary, weights: Weights | None = None) -> float:
     """The mean over quasi columns and rows of ``(leaves covered - 1) / (leaves - 1)``; a suppressed row counts 1.
 
     A column with a single leaf has nothing to lose and counts 0 in published rows.
@@ -27,17 +27,17 @@ def loss(picture: Picture, weights: Weights | None = None) -> float:
     return float(_shares(picture, weights) @ column_losses(picture))
 
 
-def loss_geometric(picture: Picture, weights: Weights | None = None) -> float:
+def loss_geometric(picture: ReleaseSummary, weights: Weights | None = None) -> float:
     """``(prod(x_j + 1)) ^ (1 / columns) - 1`` over the columns' losses ``x_j``; with weights, exponents by weight."""
     return float(np.expm1(_shares(picture, weights) @ np.log1p(column_losses(picture))))
 
 
-def column_losses(picture: Picture) -> NDArray[np.float64]:
+def column_losses(picture: ReleaseSummary) -> NDArray[np.float64]:
     """The loss of every column by itself."""
     return picture.mean_by_column([(cells.covered - 1) / max(cells.leaves - 1, 1) for cells in picture.cells])
 
 
-def discernibility(picture: Picture) -> int:
+def discernibility(picture: ReleaseSummary) -> int:
     """The sum of squared sizes of published groups, and the number of all rows for each suppressed one (R-LD-30.3, R-UM-1).
 
     Exact below three thousand million rows, whose square still fits into 64 bits.
@@ -45,12 +45,12 @@ def discernibility(picture: Picture) -> int:
     return int(picture.sizes @ picture.sizes) + picture.rows * picture.suppressed
 
 
-def average_group_size(picture: Picture) -> float:
+def average_group_size(picture: ReleaseSummary) -> float:
     """Rows by groups; the suppressed rows, if any, are one more group (R-LD-30.2)."""
     return picture.rows / (len(picture.sizes) + (picture.suppressed > 0))
 
 
-def non_uniform_entropy(picture: Picture, weights: Weights | None = None) -> float:
+def non_uniform_entropy(picture: ReleaseSummary, weights: Weights | None = None) -> float:
     """The sum over rows and columns of ``log2(rows with the generalized value / rows with the original value)``.
 
     Both are counted in the whole table, and a suppressed cell is fully generalized: all rows share it.
@@ -64,7 +64,7 @@ def non_uniform_entropy(picture: Picture, weights: Weights | None = None) -> flo
     return total
 
 
-def kl(picture: Picture, sensitive: bool = True) -> float:
+def kl(picture: ReleaseSummary, sensitive: bool = True) -> float:
     """KL-divergence in nats between the table and the release read as a distribution (R-LD-30.4; R-UM-3).
 
     A row of a group with value ``s`` is found with probability ``n(group, s) / rows``, spread evenly over the cells of the
@@ -89,7 +89,7 @@ def kl(picture: Picture, sensitive: bool = True) -> float:
     return (_entropy_sum(original) - explained) / picture.rows
 
 
-def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
+def kl_mixture(picture: ReleaseSummary, sensitive: bool = True) -> float:
     """KL-divergence where a row may be explained by every group whose region covers it (R-UM-3).
 
     ``p2(q, s) = sum over groups covering q of n(group, s) / rows / cells(group)``, the suppressed rows being one group that covers the whole domain.
@@ -115,7 +115,7 @@ def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
     return total / picture.rows
 
 
-def volume_share(picture: Picture) -> float:
+def volume_share(picture: ReleaseSummary) -> float:
     """The mean over rows of the share of all combinations of leaves that the own group holds; a suppressed row counts 1 (R-UM-2)."""
     sizes = np.log([cells.leaves for cells in picture.cells]).sum()
     volumes = picture.volumes
@@ -125,7 +125,7 @@ def volume_share(picture: Picture) -> float:
     return (held + picture.suppressed) / picture.rows
 
 
-def _densities(picture: Picture, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _densities(picture: ReleaseSummary, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For groups by sensitive values the probability of each cell of the group's region, and for suppressed rows that of every cell."""
     counts = np.zeros((len(picture.sizes), picture.original.domain.size if sensitive else 1))
     if sensitive:
@@ -147,25 +147,25 @@ def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tupl
     return table.histograms.owners[here] - points.start, table.histograms.values[here], table.histograms.counts[here]
 
 
-def ncp(picture: Picture, weights: Weights | None = None) -> float:
+def ncp(picture: ReleaseSummary, weights: Weights | None = None) -> float:
     """Normalized certainty penalty, the mean per cell (R-UM-2): the range of a number's cell by the range of all leaves, the leaves
     of a category by all leaves, nothing for a single leaf, 1 for a suppressed cell."""
     return float(_shares(picture, weights) @ _column_spreads(picture))
 
 
-def cp(picture: Picture, weights: Weights | None = None) -> float:
+def cp(picture: ReleaseSummary, weights: Weights | None = None) -> float:
     """Certainty penalty: the weighted sum of all cells' penalties, ``sum over rows of sum_j w_j NCP_j`` with ``w_j = 1`` by default."""
     return float(_plain(picture, weights) @ _column_spreads(picture)) * picture.rows
 
 
-def height(picture: Picture, weights: Weights | None = None) -> float:
+def height(picture: ReleaseSummary, weights: Weights | None = None) -> float:
     """The sum of the levels of a full-domain generalization (R-LD-30.1)."""
     if picture.levels is None:
         raise PolicyError("Only a full-domain generalization has a height; this release recodes locally.")
     return float(_plain(picture, weights) @ np.array(picture.levels, dtype=np.float64))
 
 
-def _column_spreads(picture: Picture) -> NDArray[np.float64]:
+def _column_spreads(picture: ReleaseSummary) -> NDArray[np.float64]:
     return picture.mean_by_column([cells.spread for cells in picture.cells])
 
 
@@ -175,7 +175,7 @@ def _entropy_sum(counts: NDArray[np.int64], logarithm: Any = np.log) -> float:
     return float(present @ logarithm(present))
 
 
-def _need_original(picture: Picture, name: str) -> None:
+def _need_original(picture: ReleaseSummary, name: str) -> None:
     if not picture.complete:
         raise PolicyError(
             f"{name} compares with the original values, but the frequency set begins at a coarser level. Count without a floor."
@@ -195,10 +195,10 @@ def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[n
     return found
 
 
-def _plain(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
+def _plain(picture: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
     return column_weights(picture.columns, weights)
 
 
-def _shares(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
+def _shares(picture: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
     plain = _plain(picture, weights)
     return plain / plain.sum() if len(plain) else plain

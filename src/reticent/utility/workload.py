@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, FrequencySet
-from reticent.data.predicate import Condition
-from reticent.data.predicate.nodes import Column, Text
+from reticent.base.exact import Number, exact, whole
+from reticent.conditions import Condition
+from reticent.conditions.nodes import Column, Text
+from reticent.core import FrequencySet
 from reticent.errors import DataError, PolicyError
-from reticent.exact import Number, exact, whole
-from reticent.utility.picture import Picture
+from reticent.table import BoundHierarchy
+from reticent.utility.summary import ReleaseSummary
 
 Estimator = Literal["uniform", "intersect"]
 
@@ -172,7 +173,7 @@ class WorkloadError:
 
 def workload_error(
     frequencies: FrequencySet,
-    picture: Picture,
+    picture: ReleaseSummary,
     workload: Workload,
     estimator: Estimator = "uniform",
     floor: Number = 1,
@@ -216,13 +217,13 @@ def log_ratio(value: float, baseline: float) -> float:
 Query = list[tuple[int, int, int]]
 
 
-def _queries(picture: Picture, workload: Workload) -> Iterator[Query]:
+def _queries(picture: ReleaseSummary, workload: Workload) -> Iterator[Query]:
     _check_fit(tuple((cells.column, cells.leaves) for cells in picture.cells), workload)
     for i in range(len(workload)):
         yield [(int(j), int(workload.lows[i, j]), int(workload.highs[i, j])) for j in np.flatnonzero(workload.asked[i])]
 
 
-def _estimate(picture: Picture, query: Query, estimator: Estimator) -> float:
+def _estimate(picture: ReleaseSummary, query: Query, estimator: Estimator) -> float:
     overlap: NDArray[np.float64] | None = None
     for j, low, high in query:
         cells = picture.cells[j]

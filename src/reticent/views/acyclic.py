@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reticent.views.coding import CodedQuery, Fact
 from reticent.views.homomorphism import Facts, bind_head, candidates
+from reticent.views.integer_queries import CodedQuery, Fact
 
 
 def join_tree(edges: list[frozenset[int]]) -> list[tuple[int, int | None]] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from reticent.data import Context
+    from reticent.base.context import Context
 
 NODES = 1_000_000
 SECONDS = 30.0

@@ -1,7 +1,7 @@
 """Case analysis for finite domains, comparisons, keys and NULL (R-PP-15, 19, 22, 27).
 
 Freezing every variable apart is only right for large, unordered domains (GT-41). Here the values come from a
-:class:`~reticent.views.models.Theory`. When the answer survives the removal of the row under one choice of values, the
+:class:`~reticent.views.variable_models.Theory`. When the answer survives the removal of the row under one choice of values, the
 homomorphism that keeps it alive names the conditions that it rests on; any other solution must break one of them, so
 the search branches on those conditions and on nothing else.
 """
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from reticent.views.budget import SearchBudget
 from reticent.views.chase import keyed_pairs
-from reticent.views.coding import NULL_CODE, CodedQuery, CodedUnion, Fact
 from reticent.views.containment import answer_remains
 from reticent.views.homomorphism import gather
-from reticent.views.models import Literal, Model, Theory, negation
+from reticent.views.integer_queries import NULL_CODE, CodedQuery, CodedUnion, Fact
 from reticent.views.schema import Schema
+from reticent.views.variable_models import Literal, Model, Theory, negation
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reticent.views.coding import NULL_CODE, CodedQuery
+from reticent.views.integer_queries import NULL_CODE, CodedQuery
 from reticent.views.schema import Key, Schema
 from reticent.views.unification import EqualTerms, respects_null
 

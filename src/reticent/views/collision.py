@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from reticent.views.budget import SearchBudget
 from reticent.views.cases import Cases, Removal
 from reticent.views.chase import chase
-from reticent.views.coding import NULL_CODE, CodedQuery, Fact
-from reticent.views.critical import APART, Live, Signature, base_literals, loses_answer
-from reticent.views.models import Literal, Model, Theory
-from reticent.views.schema import Meeting
+from reticent.views.critical import APART, CriticalSubgoals, Signature, base_literals, loses_answer
+from reticent.views.integer_queries import NULL_CODE, CodedQuery, Fact
+from reticent.views.schema import RowDependence
 from reticent.views.sorts import Sorts
 from reticent.views.unification import EqualTerms, respects_null
+from reticent.views.variable_models import Literal, Model, Theory
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Collision:
     secret_gamma: frozenset[int]
     view_gamma: frozenset[int]
     relation: str
-    meeting: Meeting
+    meeting: RowDependence
     classes: EqualTerms
     model: Model
 
@@ -86,9 +86,9 @@ class _Pair:
         self.plain = secret.plain and view.plain
         self._sorts: Sorts | None = None
 
-    def meet(self, first: Live, second: Live) -> Collision | None:
+    def meet(self, first: CriticalSubgoals, second: CriticalSubgoals) -> Collision | None:
         """The collision of two live sets over one relation, if they have one."""
-        everything = Meeting(tuple(range(len(first.pattern))))
+        everything = RowDependence(tuple(range(len(first.pattern))))
         meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings
         for meeting in meetings:
             self.budget.tick()
@@ -105,7 +105,12 @@ class _Pair:
         return None
 
     def _joined(
-        self, first: Live, second: Live, query: CodedQuery, other: CodedQuery, meeting: Meeting
+        self,
+        first: CriticalSubgoals,
+        second: CriticalSubgoals,
+        query: CodedQuery,
+        other: CodedQuery,
+        meeting: RowDependence,
     ) -> EqualTerms | None:
         """Both unifications together, agreeing where the rows must meet, chased until stable (R-PP-18, 19)."""
         classes = first.classes.copy()
@@ -126,12 +131,12 @@ class _Pair:
 
     def _model(
         self,
-        first: Live,
-        second: Live,
+        first: CriticalSubgoals,
+        second: CriticalSubgoals,
         query: CodedQuery,
         other: CodedQuery,
         classes: EqualTerms,
-        meeting: Meeting,
+        meeting: RowDependence,
     ) -> Model | None:
         if self.plain:
             sides = ((self.secret, first, query), (self.view, second, other))
@@ -165,7 +170,7 @@ def _moved(classes: EqualTerms) -> Iterator[tuple[int, int]]:
         yield (code + APART if code >= 0 else code), (root + APART if root >= 0 else root)
 
 
-def _narrowed(live: Live, query: CodedQuery, classes: EqualTerms) -> bool:
+def _narrowed(live: CriticalSubgoals, query: CodedQuery, classes: EqualTerms) -> bool:
     """Whether meeting the other query forces more on this one than its own live set did.
 
     If not, the row is the same up to the names of its variables, and the verdict on the live set stands.

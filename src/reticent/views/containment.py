@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reticent.views.acyclic import contained_in_acyclic, is_acyclic
 from reticent.views.budget import SearchBudget
-from reticent.views.coding import CodedQuery, CodedUnion, Fact
 from reticent.views.homomorphism import Compare, Facts, find_homomorphism
+from reticent.views.integer_queries import CodedQuery, CodedUnion, Fact
 from reticent.views.two_sat import NotApplicable, contained_by_two_sat
 
 _SMALL = 6

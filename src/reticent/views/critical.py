@@ -14,14 +14,14 @@ from itertools import islice
 from reticent.views.budget import OutOfBudget, SearchBudget
 from reticent.views.cases import Cases, Removal
 from reticent.views.chase import chase
-from reticent.views.classes import is_blocking
-from reticent.views.coding import Codebook, CodedQuery, CodedUnion, Fact
 from reticent.views.containment import answer_remains
 from reticent.views.homomorphism import gather
-from reticent.views.models import Literal, Theory
+from reticent.views.integer_queries import Codebook, CodedQuery, CodedUnion, Fact
+from reticent.views.query_classes import is_blocking
 from reticent.views.schema import Schema
 from reticent.views.sorts import Sorts
 from reticent.views.unification import EqualTerms, respects_null
+from reticent.views.variable_models import Literal, Theory
 
 APART = 1 << 20
 MOST_LIVE = 20_000
@@ -38,7 +38,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Live:
+class CriticalSubgoals:
     """A set ``gamma`` of subgoals of one disjunct that some critical row can be the image of.
 
     ``classes`` make them one row, ``pattern`` is that row. ``robust`` sets stay live under every more specific row.
@@ -92,7 +92,7 @@ class Signature:
         self.union = union
         self.setting = setting
         self.plain = is_plain(union, setting)
-        self._found: dict[tuple[str, bool], list[Live]] = {}
+        self._found: dict[tuple[str, bool], list[CriticalSubgoals]] = {}
         self._cut: OutOfBudget | None = None
 
     @cached_property
@@ -110,7 +110,7 @@ class Signature:
         """The subgoals of each relation, for a first quick comparison."""
         return gather((atom.relation, atom.terms) for query in self.union.disjuncts for atom in query.atoms)
 
-    def live(self, relation: str, budget: SearchBudget, single: bool = False) -> list[Live]:
+    def live(self, relation: str, budget: SearchBudget, single: bool = False) -> list[CriticalSubgoals]:
         """The live sets over one relation; ``single`` stops at sets of one subgoal."""
         if self._cut is not None:
             raise self._cut
@@ -126,7 +126,7 @@ class Signature:
                 raise
         return self._found[key]
 
-    def _search(self, relation: str, budget: SearchBudget, single: bool) -> Iterator[Live]:
+    def _search(self, relation: str, budget: SearchBudget, single: bool) -> Iterator[CriticalSubgoals]:
         for number, query in enumerate(self.union.disjuncts):
             places = query.places.get(relation, [])
             sturdy = self._robust(number, relation, budget)
@@ -137,7 +137,7 @@ class Signature:
                 pattern = classes.apply(query.atoms[gamma[0]].terms)
                 robust = len(gamma) == 1 and gamma[0] in sturdy
                 if (robust and self.plain) or self._is_live(query, frozenset(gamma), classes, pattern, budget):
-                    yield Live(number, frozenset(gamma), relation, pattern, classes, robust)
+                    yield CriticalSubgoals(number, frozenset(gamma), relation, pattern, classes, robust)
 
     def _robust(self, number: int, relation: str, budget: SearchBudget) -> set[int]:
         """Subgoals whose loss no other fact can make good: the only one of its relation, or blocking ones."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reticent.errors import PolicyError
-from reticent.views.query import Atom, ConjunctiveQuery, Query, Term, TermComparison, Union, Variable, comparison
-from reticent.views.values import Constant, number
+from reticent.views.constants import Constant, number
+from reticent.views.queries import Atom, ConjunctiveQuery, Query, Term, TermComparison, Union, Variable, comparison
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|%[^\n]*|--[^\n]*|\#[^\n]*)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from reticent.views.budget import SearchBudget
-from reticent.views.coding import NULL_CODE, CodedQuery, Fact
+from reticent.views.integer_queries import NULL_CODE, CodedQuery, Fact
 
 Facts = dict[str, list[Fact]]
 Compare = Callable[[str, int, int], bool]

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from reticent.errors import PolicyError
 from reticent.views.budget import NODES, SECONDS, SearchBudget
-from reticent.views.checking import Checker
-from reticent.views.coding import Codebook, Fact, encode
+from reticent.views.checker import Checker
 from reticent.views.collision import find_collision
-from reticent.views.critical import Live, Signature
+from reticent.views.critical import CriticalSubgoals, Signature
 from reticent.views.datalog import parse_atom
-from reticent.views.fitting import fit
-from reticent.views.query import Atom, ConjunctiveQuery, Query, Union, Variable
+from reticent.views.integer_queries import Codebook, Fact, encode
+from reticent.views.queries import Atom, ConjunctiveQuery, Query, Union, Variable
 from reticent.views.schema import Schema
+from reticent.views.schema_fit import fit
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
     )
 
 
-def _covers(general: Live, special: Live) -> bool:
+def _covers(general: CriticalSubgoals, special: CriticalSubgoals) -> bool:
     """Whether every row of one pattern has the other's shape; of two alike the smaller set stays."""
     image: dict[int, int] = {}
     for mine, theirs in zip(general.pattern, special.pattern, strict=True):
@@ -69,7 +69,7 @@ def _covers(general: Live, special: Live) -> bool:
     return not alike or (general.disjunct, sorted(general.gamma)) < (special.disjunct, sorted(special.gamma))
 
 
-def _pattern(live: Live, signature: Signature, schema: Schema, book: Codebook) -> Pattern:
+def _pattern(live: CriticalSubgoals, signature: Signature, schema: Schema, book: Codebook) -> Pattern:
     query = signature.union.disjuncts[live.disjunct]
     names = {live.classes.find(code): name.split("#")[0] for code, name in reversed(list(enumerate(query.names)))}
     shown = [str(book.constant(code)) if code < 0 else names[code] for code in live.pattern]
@@ -86,7 +86,7 @@ def _pattern(live: Live, signature: Signature, schema: Schema, book: Codebook) -
     return Pattern(live.relation, f"{live.relation}({','.join(shown)})", tuple(conditions), signature.plain)
 
 
-def _side(code: int, live: Live, names: dict[int, str], book: Codebook) -> str:
+def _side(code: int, live: CriticalSubgoals, names: dict[int, str], book: Codebook) -> str:
     root = live.classes.find(code)
     return str(book.constant(root)) if root < 0 else names[root]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reticent.views.checking import Checker
-from reticent.views.query import Query
+from reticent.views.checker import Checker
+from reticent.views.queries import Query
 from reticent.views.verdict import PRIVATE, Verdict
 
 

@@ -25,11 +25,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reticent.documents import parse_toml
+from reticent.base.documents import parse_toml
 from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import Ledger
-from reticent.views.checking import load_schema
-from reticent.views.policy import AccessControl, RuleChange
+from reticent.views.authorizations import AccessControl, RuleChange
+from reticent.views.checker import load_schema
 from reticent.views.texts import read_text
 
 _FIELDS = ("schema", "dialect", "semantics", "dataset", "beside", "secrets", "views", "roles", "allow", "forbid")

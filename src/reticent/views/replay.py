@@ -13,10 +13,10 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from reticent.views.query import Query
-from reticent.views.rendering import quoted, table_name, to_sql
+from reticent.views.constants import Constant, rounds_alike
+from reticent.views.queries import Query
 from reticent.views.schema import Relation, Schema, SchemaColumn
-from reticent.views.values import Constant, rounds_alike
+from reticent.views.sql_text import quoted, table_name, to_sql
 from reticent.views.witness import Answers, Database, DatabaseWitness
 
 _SQLITE_TYPES = {

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from reticent.errors import PolicyError, did_you_mean
-from reticent.views.query import Query
-from reticent.views.values import Constant, DependsOnDatabase, coerce, constant, is_exact_whole, number, rounds_alike
+from reticent.views.constants import Constant, DependsOnDatabase, coerce, constant, is_exact_whole, number, rounds_alike
+from reticent.views.queries import Query
 
 Item = TypeVar("Item")
 
@@ -115,7 +115,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class RowDependence:
     """When two rows of a relation depend on each other: they agree on ``columns`` (and those are filled)."""
 
     columns: tuple[int, ...]
@@ -154,20 +154,20 @@ class Relation:
         return None
 
     @cached_property
-    def meetings(self) -> tuple[Meeting, ...]:
+    def meetings(self) -> tuple[RowDependence, ...]:
         """How critical rows of two queries must agree for the queries to depend on each other.
 
         Without a key: the same row. One key: the same key (Theorem 2.7). Several keys: the columns common to all of
         them (R-PP-20; the thesis's "agree on some key" is unsound, GT-K4): rows that agree there are linked by a chain
         of rows that exclude one another. One partial key: the same row, or the same filled key.
         """
-        everything = Meeting(tuple(range(len(self.columns))))
+        everything = RowDependence(tuple(range(len(self.columns))))
         if not self.keys:
             return (everything,)
         if len(self.keys) > 1:
-            return (Meeting(self.effective_key()),)
+            return (RowDependence(self.effective_key()),)
         (key,) = self.keys
-        return (everything, Meeting(key.columns, filled=True)) if key.partial else (Meeting(key.columns),)
+        return (everything, RowDependence(key.columns, filled=True)) if key.partial else (RowDependence(key.columns),)
 
     def effective_key(self) -> tuple[int, ...]:
         """The columns common to all keys, in order."""

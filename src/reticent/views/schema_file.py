@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from reticent.documents import parse_json, parse_toml
+from reticent.base.documents import parse_json, parse_toml
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.texts import read_text

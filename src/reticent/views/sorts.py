@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reticent.errors import PolicyError
-from reticent.views.coding import NULL_CODE, Codebook, CodedQuery, CodedUnion
+from reticent.views.constants import order_key
+from reticent.views.integer_queries import NULL_CODE, Codebook, CodedQuery, CodedUnion
 from reticent.views.schema import Schema
-from reticent.views.values import order_key
 
 Place = tuple[str, int]
 

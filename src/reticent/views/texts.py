@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reticent.documents import read_document
+from reticent.base.documents import read_document
 from reticent.errors import PolicyError
 
 

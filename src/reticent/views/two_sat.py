@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reticent.views.coding import CodedQuery, Fact
 from reticent.views.homomorphism import Facts, bind_head, candidates
+from reticent.views.integer_queries import CodedQuery, Fact
 
 
 class NotApplicable(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reticent.views.coding import NULL_CODE, CodedAtom
+from reticent.views.integer_queries import NULL_CODE, CodedAtom
 
 
 class EqualTerms:

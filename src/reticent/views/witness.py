@@ -8,11 +8,11 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from reticent.views.coding import Codebook, CodedQuery, Fact
 from reticent.views.collision import Collision
-from reticent.views.query import Query
+from reticent.views.constants import Constant, decimal_text
+from reticent.views.integer_queries import Codebook, CodedQuery, Fact
+from reticent.views.queries import Query
 from reticent.views.schema import Schema, SchemaColumn
-from reticent.views.values import Constant, decimal_text
 
 Database = Mapping[str, tuple[tuple[Constant, ...], ...]]
 Answers = tuple[tuple[Any, ...], ...]

@@ -1,20 +1,20 @@
 """The arithmetic of worst-case background knowledge: how much k facts about people can disclose, and which facts (R-WK).
 
-``buckets``     what is measured: the descending counts of every bucket
-``minimize``    the best h atoms inside one bucket, exactly
-``screen``      a float pass that leaves the few buckets that can matter (``_kernels`` for very many)
-``contenders``  exact arithmetic on those few; ``ranking`` sorts fractions exactly
-``disclosure``  the curve D(B, k), its negation-only companion, breaking point, certainty point, verdict
-``witness``     the worst facts themselves, in words
-``tree``        the same for buckets that change one by one
-``facts``       facts as people type them; ``population``: who is in which bucket; ``solver``: exact beliefs from facts
+``histogram_buckets``  what is measured: the descending counts of every bucket
+``minimize1``          the best h atoms inside one bucket, exactly
+``screen``             a float pass that leaves the few buckets that can matter (``_kernels`` for very many)
+``contenders``         exact arithmetic on those few; ``fraction_order`` sorts fractions exactly
+``disclosure``         the curve D(B, k), its negation-only companion, breaking point, certainty point, verdict
+``worst_facts``        the worst facts themselves, in words
+``tree``               the same for buckets that change one by one
+``facts``              facts as people type them; ``bucket_people``: who is in which bucket; ``solver``: exact beliefs from facts
 
 This room lies below ``definitions`` and needs numpy only. The tools for tables and releases are in ``knowledge``.
 """
 
 from __future__ import annotations
 
-from reticent.worst_case.buckets import Buckets, Measured
+from reticent.worst_case.bucket_people import GroupHistograms, Population
 from reticent.worst_case.disclosure import (
     Safety,
     as_probability,
@@ -30,7 +30,7 @@ from reticent.worst_case.disclosure import (
     unsafe_alone,
 )
 from reticent.worst_case.facts import Clause, Fact, PersonValue, parse_fact
-from reticent.worst_case.population import GroupHistograms, Population
+from reticent.worst_case.histogram_buckets import Buckets, Measured
 from reticent.worst_case.screen import Floats, least_chances, merge, merge_all
 from reticent.worst_case.solver import (
     BUDGET,
@@ -42,7 +42,7 @@ from reticent.worst_case.solver import (
     probability,
 )
 from reticent.worst_case.tree import DisclosureTree
-from reticent.worst_case.witness import RankedAtom, WorstFacts, negation_witness, witness
+from reticent.worst_case.worst_facts import RankedAtom, WorstFacts, negation_witness, witness
 
 __all__ = [
     "BUDGET",

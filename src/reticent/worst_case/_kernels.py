@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reticent.compiled import compiled
+from reticent.base.compiled import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

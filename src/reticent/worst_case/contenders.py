@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from reticent.worst_case.buckets import Buckets, Integers
-from reticent.worst_case.minimize import AtomTable, atom_table
-from reticent.worst_case.ranking import ascending, least_chances_exactly
+from reticent.worst_case.fraction_order import ascending, least_chances_exactly
+from reticent.worst_case.histogram_buckets import Buckets, Integers
+from reticent.worst_case.minimize1 import AtomTable, atom_table
 from reticent.worst_case.screen import Mask, Uses, first_of_each_key
 
 

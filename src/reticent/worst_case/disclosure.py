@@ -18,11 +18,11 @@ from math import inf
 
 import numpy as np
 
+from reticent.base.exact import Number, exact, whole
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
-from reticent.worst_case.buckets import Buckets, Integers, Measured
 from reticent.worst_case.contenders import strongest, sweep, table_of
-from reticent.worst_case.ranking import ascending
+from reticent.worst_case.fraction_order import ascending
+from reticent.worst_case.histogram_buckets import Buckets, Integers, Measured
 from reticent.worst_case.screen import UNDERFLOW, Mask, screen, slack, use_factors
 
 DEEPEST = 128

@@ -22,8 +22,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.runs import places_in
-from reticent.worst_case.buckets import COMPILED_FROM, Buckets, Integers
+from reticent.base.ragged import places_in
+from reticent.worst_case.histogram_buckets import COMPILED_FROM, Buckets, Integers
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]

@@ -15,11 +15,11 @@ from math import perm
 from typing import TYPE_CHECKING
 
 from reticent.errors import ReticentError
+from reticent.worst_case.bucket_people import Population
 from reticent.worst_case.facts import Clause, PersonValue
-from reticent.worst_case.population import Population
 
 if TYPE_CHECKING:
-    from reticent.data import Context
+    from reticent.base.context import Context
 
 BUDGET = 2_000_000
 """Placements that the exact solver tries before it gives up."""

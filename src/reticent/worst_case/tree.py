@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from reticent.errors import DataError
-from reticent.worst_case.buckets import Buckets, Histogram, Integers, Measured
 from reticent.worst_case.disclosure import disclosures, fact_count, ratios, screened_verdict
+from reticent.worst_case.histogram_buckets import Buckets, Histogram, Integers, Measured
 from reticent.worst_case.screen import Floats, bounds, least_chances, merge, sorted_by_key, within
 
 Counts = tuple[int, ...]

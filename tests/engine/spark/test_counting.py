@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.data import Table
 from reticent.engine import count_table, finest_floor
 from reticent.errors import DataError, PolicyError
+from reticent.table import Table
 from tests.engine.making import QUASI, frame_of
 from tests.engine.test_streaming import people_frame, same_counts
 from tests.sampling import first
@@ -194,15 +194,15 @@ def test_a_table_on_spark_is_not_loaded_behind_anybodys_back(to_spark):
 
 def profiled(frame):
     """What the engine finds out about a frame of people and secrets."""
-    from reticent.engine.spark.counting import profile
-    from reticent.engine.spark.rows import SparkRows
+    from reticent.engine.spark.counts import profile
+    from reticent.engine.spark.spark_rows import SparkRows
 
     return profile(SparkRows.of(frame, frame.columns), frame.columns)
 
 
 @pytest.mark.parametrize(("people", "sketches"), [(1, 0), (150_000, 1)], ids=["rows that repeat", "rows that do not"])
 def test_rows_that_repeat_are_counted_without_a_sketch(people, sketches, session, monkeypatch):
-    from reticent.engine.spark import counting
+    from reticent.engine.spark import counts as counting
 
     asked, sketch = [], counting._sketch
     monkeypatch.setattr(counting, "_sketch", lambda *given: asked.append(given) or sketch(*given))
@@ -215,7 +215,7 @@ def test_rows_that_repeat_are_counted_without_a_sketch(people, sketches, session
 
 
 def test_no_more_distinct_rows_come_to_the_driver_than_it_may_hold(session, monkeypatch):
-    monkeypatch.setattr("reticent.engine.spark.counting.most_rows", lambda _: 10)
+    monkeypatch.setattr("reticent.engine.spark.counts.most_rows", lambda _: 10)
     found = profiled(session.range(1_000).selectExpr("id % 20 as person", "'x' as secret"))
     assert (found.rows, sorted(found.values["person"])) == (1_000, list(range(20)))
     assert found.distinct is None

@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent._names import METHODS
-from reticent.data import Context, StoredRows
+from reticent.base.context import Context
 from reticent.errors import Cancelled, PolicyError
+from reticent.registry import METHODS
 from reticent.release import open_public
+from reticent.table import StoredRows
 from tests.engine.making import QUASI, frame_of
 from tests.engine.spark.test_counting import plain
 from tests.sampling import first
@@ -108,7 +109,7 @@ def parts(session, tmp_path_factory):
     frame = plain(frame_of(500, 21))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RETICENT_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite"))
-        patch.setattr("reticent.engine.spark.writing._ROWS_IN_FILE", 90)
+        patch.setattr("reticent.engine.spark.output_files._ROWS_IN_FILE", 90)
         spark_frame = session.createDataFrame(frame.to_arrow()).repartition(3)
         for kind in ("csv", "parquet"):
             table = rt.Table(spark_frame, **roles(other=["cost"], dataset=f"wards {kind}"))

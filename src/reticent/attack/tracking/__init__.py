@@ -1,13 +1,13 @@
 """Tracking: what somebody learns who follows people through the releases of a series (spec 004, R-TS-8).
 
-``view``       what the adversary sees: sightings, groups, and tracks, over which a value cannot have changed
-``fixpoint``   values ruled out until nothing more follows
-``counting``   all consistent worlds, counted exactly
-``joining``    the same as the fixpoint where groups are not known, only quasi values and boxes
-``learned``    the result: values and chances for every person and release
-``tracing``    the three engines behind one call
-``beside``     the same tables published in a weaker way, for comparison
-``story``      the chain of reasoning about one person, in words
+``tracked_view``   what the adversary sees: sightings, groups, and tracks, over which a value cannot have changed
+``fixpoint``       values ruled out until nothing more follows
+``world_counts``   all consistent worlds, counted exactly
+``join_attack``    the same as the fixpoint where groups are not known, only quasi values and boxes
+``learned``        the result: values and chances for every person and release
+``series_attack``  the three engines behind one call
+``beside``         the same tables published in a weaker way, for comparison
+``story``          the chain of reasoning about one person, in words
 ``cracks``, ``decoys``, ``updates``  BCF-anonymity, HD-composition and m-Distinct, other promises about series
 """
 
@@ -17,8 +17,8 @@ from reticent.attack.tracking.beside import WORDS, republished
 from reticent.attack.tracking.cracks import BcfAnonymity, bcf_of_releases
 from reticent.attack.tracking.decoys import HdComposition, hd_composition
 from reticent.attack.tracking.learned import Learned
+from reticent.attack.tracking.series_attack import series
 from reticent.attack.tracking.story import Clue, explain
-from reticent.attack.tracking.tracing import series
 from reticent.attack.tracking.updates import MDistinctness, m_distinct
 
 __all__ = [

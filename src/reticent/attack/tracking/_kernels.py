@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.compiled import compiled
+from reticent.base.compiled import compiled
 
 _WORD = 6
 _BIT = np.uint64(1)

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from reticent.data import Context
+from reticent.base.context import Context
 from reticent.errors import Infeasible, PolicyError, did_you_mean
-from reticent.republish import History, PublishedSeries, SeriesRelease
+from reticent.methods.series import History, PublishedSeries, SeriesRelease
 
 Weaker = Literal["separate", "m-invariance", "tau"]
 WORDS: dict[str, str] = {

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Context
+from reticent.base.context import Context
 from reticent.errors import DataError
-from reticent.republish import SeriesRelease
+from reticent.methods.series import SeriesRelease
 
 Counts = NDArray[np.int32]
 

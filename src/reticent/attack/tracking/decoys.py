@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.republish import PublishedSeries
+from reticent.methods.series import PublishedSeries
 
 HOLDERS = 0
 """The cohort of those who hold the permanent value; decoys are in cohorts 1, 2, ..."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from reticent.attack.tracking import _kernels
 from reticent.attack.tracking.learned import SightingFigures
-from reticent.attack.tracking.view import Tracks
-from reticent.data import Context
+from reticent.attack.tracking.tracked_view import Tracks
+from reticent.base.context import Context
 from reticent.errors import DataError
 
 Masks = NDArray[np.uint64]

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.tracking.view import Places, Tracks, distinct_values
-from reticent.cards import Card, ShownAsCard
+from reticent.attack.tracking.tracked_view import Places, Tracks, distinct_values
+from reticent.base.cards import Card, ShownAsCard
 from reticent.errors import PolicyError
 
 _SMALL = 2_000

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from reticent.attack.tracking import _kernels
 from reticent.attack.tracking.fixpoint import ValuesLeft, fixpoint, listed
 from reticent.attack.tracking.learned import Learned
-from reticent.attack.tracking.view import Tracks
-from reticent.data import Context
+from reticent.attack.tracking.tracked_view import Tracks
+from reticent.base.context import Context
 
 _MOST_GROUPS = 3_000
 

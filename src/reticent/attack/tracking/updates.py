@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.attack.tracking.fixpoint import Masks, fixpoint
-from reticent.attack.tracking.view import Tracks, distinct_values
-from reticent.data import Context
+from reticent.attack.tracking.tracked_view import Tracks, distinct_values
+from reticent.base.context import Context
 from reticent.errors import PolicyError, did_you_mean
-from reticent.republish import PublishedSeries
+from reticent.methods.series import PublishedSeries
 
 _WORD, _LOT = 64, 50_000
 

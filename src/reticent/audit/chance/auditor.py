@@ -17,8 +17,8 @@ import numpy as np
 
 from reticent.audit.chance.game import Game
 from reticent.audit.decision import AggregateQuery, Decision, Members, as_answer, as_members
+from reticent.base.exact import Number, whole
 from reticent.errors import PolicyError
-from reticent.exact import Number, whole
 
 _USED_UP = Decision(False, "All rounds of the game are used: no further question is answered.", "rounds-used")
 

@@ -14,8 +14,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, floor
 
+from reticent.base.exact import Number, exact, whole
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
 
 _DIGITS = Context(prec=60)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from reticent.audit.chance.class_sums import ExponentialSumsOfClasses, UniformSumsOfClasses
 from reticent.audit.chance.game import Game, PriorCells, votes_for
 from reticent.audit.chance.gaussian import GaussianSums, weights_of
-from reticent.audit.chance.overlapping import OverlappingSums
+from reticent.audit.chance.monte_carlo import NOT_CERTIFIED, Vote
+from reticent.audit.chance.overlapping_sums import OverlappingSums
 from reticent.audit.chance.priors import Exponential, Gaussian, Prior, Uniform
-from reticent.audit.chance.sampling import NOT_CERTIFIED, Vote
 from reticent.audit.chance.uniform import UniformGroups
 from reticent.audit.chance.walk import Walk
 from reticent.audit.decision import AggregateQuery

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from reticent.base.exact import Number, exact
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
 
 FloatArray = NDArray[np.float64]
 

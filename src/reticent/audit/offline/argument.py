@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reticent.audit.offline.certificate import named, signed
 from reticent.audit.offline.log import Log
+from reticent.audit.offline.proofs import named, signed
 from reticent.audit.offline.region import Bound, Box, Region
 
 

@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reticent.audit.offline.argument import Argument, Goal, Leaf
-from reticent.audit.offline.certificate import Certificate, NotWhole
+from reticent.audit.offline.exposure_report import Report
 from reticent.audit.offline.log import Log
+from reticent.audit.offline.proofs import Certificate, NotWhole
 from reticent.audit.offline.region import Bound, Region
-from reticent.audit.offline.report import Report
-from reticent.audit.offline.search import RegionSearch
+from reticent.audit.offline.region_search import RegionSearch
 
 if TYPE_CHECKING:
-    from reticent.data import Context
+    from reticent.base.context import Context
 
 # Points from a few directions tell most people apart before anybody is looked at singly.
 _DIRECTIONS = 4

@@ -25,9 +25,9 @@ from typing import Any, TypedDict
 import numpy as np
 
 from reticent.audit.decision import AggregateQuery, Answered
-from reticent.documents import parse_json, read_document
+from reticent.base.documents import parse_json, read_document
+from reticent.base.exact import Number, exact, whole
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
-from reticent.exact import Number, exact, whole
 
 VALUES = ("real", "boolean")
 _QUESTION = ("members", "function", "answer", "column", "decision", "coefficients")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from reticent.audit.offline.classes import PersonClasses
 from reticent.audit.offline.log import Log
+from reticent.audit.offline.trace_classes import PersonClasses
 
 Bound = Fraction | None
 IntArray = NDArray[np.int64]

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit import MaxAuditor, MinAuditor, SumAuditor
 from reticent.audit.decision import FAMILIES, AggregateQuery, Auditor, Decision
+from reticent.audit.maxima import MaxAuditor, MinAuditor
 from reticent.audit.service.settings import ProtectedColumn
+from reticent.audit.sums import SumAuditor
 from reticent.errors import DataError
 
 Asked = Literal["sum", "max", "min"]
@@ -171,7 +172,7 @@ class ColumnAudit:
 
     def _fresh(self, family: str) -> Auditor:
         if self.column.chance is not None:
-            from reticent.audit.service.chance import probabilistic
+            from reticent.audit.service.chance_settings import probabilistic
 
             made = probabilistic(self.column.chance, family, len(self._owners), self._key)
             made.asked = self.rounds

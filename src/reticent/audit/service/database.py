@@ -40,7 +40,7 @@ class AskedRows:
         return len(self.keys)
 
 
-class Look(Protocol):
+class TableSnapshot(Protocol):
     """One consistent look at the table: whatever is asked of it is asked of the same rows."""
 
     def state(self) -> str:
@@ -61,7 +61,7 @@ class Database(Protocol):
 
     statements: deque[str]
 
-    def look(self) -> AbstractContextManager[Look]:
+    def look(self) -> AbstractContextManager[TableSnapshot]:
         """One consistent look at the table, for as long as the block runs."""
 
     def close(self) -> None:

@@ -27,8 +27,8 @@ from reticent.audit.service.database import (
     trimmed,
 )
 from reticent.audit.service.settings import ProtectedColumn, Settings
-from reticent.data import fetch_postgres
 from reticent.errors import DataError, did_you_mean
+from reticent.io import fetch_postgres
 
 if TYPE_CHECKING:
     import psycopg

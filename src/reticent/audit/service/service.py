@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from reticent.audit.decision import AggregateQuery, Decision
 from reticent.audit.service.access import Tokens, check_quota, check_role
 from reticent.audit.service.column import Asked, ColumnAudit
-from reticent.audit.service.database import Database, Look
+from reticent.audit.service.database import Database, TableSnapshot
 from reticent.audit.service.guarantee import guarantee
-from reticent.audit.service.people import MISSING, People
 from reticent.audit.service.replies import CellAnswer, Reply, Row
+from reticent.audit.service.row_variables import MISSING, People
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
-from reticent.data import ValueType, numbered_marks, people_marks
+from reticent.base.disclosures import apart, unjudged
 from reticent.errors import LedgerError, PolicyError
-from reticent.giving import apart, unjudged
 from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question
 from reticent.noise import noisy_total
+from reticent.table import ValueType, numbered_marks, people_marks
 
 MOST_ANSWERS = 1_000
 _BUDGET = "noise"
@@ -215,7 +215,7 @@ class AuditService:
             return {"table": self.settings.view, "public": public, "sensitive": sensitive}
 
     @contextmanager
-    def _turn(self) -> Iterator[Look]:
+    def _turn(self) -> Iterator[TableSnapshot]:
         """Our turn: nobody else decides, and we know the table and all decisions as they are."""
         with self._turns.taken(), self._database.look() as look:
             if look.state() != self._people.state:
@@ -224,7 +224,7 @@ class AuditService:
                 self._settle(look, entry)
             yield look
 
-    def _update(self, look: Look) -> None:
+    def _update(self, look: TableSnapshot) -> None:
         """Take the table as it is now, and tell the auditors whose every variable is."""
         rows = look.rows()
         key = self._ledger.people_key
@@ -237,7 +237,7 @@ class AuditService:
             present = self._people.variables[name]
             column.extend(self._people.owners[name], present[present != MISSING])
 
-    def _settle(self, look: Look, entry: AuditEntry, members: NDArray[np.int64] | None = None) -> AuditEntry:
+    def _settle(self, look: TableSnapshot, entry: AuditEntry, members: NDArray[np.int64] | None = None) -> AuditEntry:
         """Finish a decision: work the answer out if it is not known, write it down, remember what was answered."""
         column = self._columns.get(entry.column)
         if entry.answered and column is not None and not entry.is_noisy:
@@ -255,7 +255,7 @@ class AuditService:
         self._seen = max(self._seen, entry.number)
         return entry
 
-    def _computed(self, look: Look, entry: AuditEntry, members: NDArray[np.int64]) -> AuditEntry:
+    def _computed(self, look: TableSnapshot, entry: AuditEntry, members: NDArray[np.int64]) -> AuditEntry:
         """The entry with its answer. Only here are sensitive values touched, after the decision is on the disk."""
         function = cast(Asked, entry.function)
         rows = self._people.rows_of(entry.column, members)
@@ -297,7 +297,9 @@ class AuditService:
             for place, value in enumerate(values)
         ]
 
-    def _answer(self, look: Look, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool) -> CellAnswer:
+    def _answer(
+        self, look: TableSnapshot, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool
+    ) -> CellAnswer:
         known = self._public_answer(aggregate, cell)
         if known is not None:
             return known
@@ -355,7 +357,7 @@ class AuditService:
         function = "sum" if aggregate.function == "avg" else aggregate.function
         return AggregateQuery(variables[variables != MISSING], function)
 
-    def _noisy_entry(self, look: Look, column: str, query: AggregateQuery, question: int) -> AuditEntry | None:
+    def _noisy_entry(self, look: TableSnapshot, column: str, query: AggregateQuery, question: int) -> AuditEntry | None:
         """A noisy sum where the policy has a budget: paid and written down before the noise is drawn."""
         noise = self.settings.sensitive[column].noise
         if noise is None:

@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from reticent.data import Source
+from reticent.base.exact import exact, whole
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import exact, whole
+from reticent.io import Source
 
 FUNCTIONS = ("sum", "avg", "count", "max", "min")
 STEWARD = "steward"

@@ -17,9 +17,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from reticent.audit.service.settings import Settings
-from reticent.data.predicate import Condition
-from reticent.data.predicate.fault import ConditionError, Span
-from reticent.data.predicate.reading import read_expression
+from reticent.conditions import Condition
+from reticent.conditions.fault import ConditionError, Span
+from reticent.conditions.parser import read_expression
 from reticent.errors import did_you_mean
 
 Function = Literal["sum", "avg", "count", "max", "min"]

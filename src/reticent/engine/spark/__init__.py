@@ -1,18 +1,18 @@
 """The Spark engine: rows on a cluster, counted and recoded where they lie. Needs the extra ``spark`` and Java 17.
 
-``session``   the Spark session: the caller's, or one of our own
-``running``   jobs with progress and an end on request; errors of Spark in a sentence
-``sources``   what Spark reads: files, folders, tables of a catalogue, queries, JDBC
-``rows``      a frame of Spark as rows
-``maps``      tables that are joined with the rows: values to codes, points to what is shown of them
-``counting``  what the driver may hold: sketches, distinct rows, floors
-``writing``   public files, written by the executors
-``engine``    all of it behind the protocol of engines
+``session``        the Spark session: the caller's, or one of our own
+``jobs``           jobs with progress and an end on request; errors of Spark in a sentence
+``spark_sources``  what Spark reads: files, folders, tables of a catalogue, queries, JDBC
+``spark_rows``     a frame of Spark as rows
+``maps``           tables that are joined with the rows: values to codes, points to what is shown of them
+``counts``         what the driver may hold: sketches, distinct rows, floors
+``output_files``   public files, written by the executors
+``engine``         all of it behind the protocol of engines
 """
 
 import warnings
 
-from reticent.extras import needed
+from reticent.base.extras import needed
 
 # PySpark warns about the version of pandas, which is not used here.
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)

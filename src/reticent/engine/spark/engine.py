@@ -13,31 +13,18 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from reticent.data import (
-    BUCKET,
-    WEIGHT,
-    Change,
-    Context,
-    FrequencySet,
-    Histograms,
-    NodeLevels,
-    Order,
-    Profile,
-    Recoded,
-    Recoding,
-    Rows,
-    Table,
-    TableFile,
-    Written,
-)
+from reticent.base.context import Context
+from reticent.core import BUCKET, WEIGHT, FrequencySet, Histograms, NodeLevels, Order, Recoded, Recoding, Written
 from reticent.engine.local import LocalEngine
-from reticent.engine.recoding import listed_columns
-from reticent.engine.spark import counting, writing
+from reticent.engine.row_recoder import listed_columns
+from reticent.engine.spark import counts as counting
+from reticent.engine.spark import output_files as writing
 from reticent.engine.spark.maps import coded, shown, shown_at
-from reticent.engine.spark.rows import TIMES, SparkRows
 from reticent.engine.spark.session import session_from
-from reticent.engine.spark.sources import SparkSource, as_frame
+from reticent.engine.spark.spark_rows import TIMES, SparkRows
+from reticent.engine.spark.spark_sources import SparkSource, as_frame
 from reticent.errors import PolicyError
+from reticent.table import Change, Profile, Rows, Table, TableFile
 
 _NO_ORDER = (
     "The rows of a table that is read by the engine 'spark' have no order and no numbers, so {} cannot be told row by row. Pass engine='local' if the table fits "

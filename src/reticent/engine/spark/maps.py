@@ -12,9 +12,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructField, StructType
 
-from reticent.data import BoundHierarchy, Codes, Levels, NodeLevels, Recoding, Regions, Table
-from reticent.engine.spark.rows import SparkProfile, SparkRows, spark_types
+from reticent.base.packing import Codes
+from reticent.core import Levels, NodeLevels, Recoding, Regions
+from reticent.engine.spark.spark_rows import SparkProfile, SparkRows, spark_types
 from reticent.errors import PolicyError
+from reticent.table import BoundHierarchy, Table
 
 _BROADCAST = 1_000_000
 _VALUE = "value"

@@ -3,7 +3,7 @@
 - ``dialect``: parsing, positions, constants, and query texts that SQLite and DuckDB run
 - ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema (R-PP-25)
 - ``catalogue``: the same from a running PostgreSQL or a DuckDB file
-- ``tables``, ``conditions``, ``scopes``, ``outputs``, ``translator``: what the parts of a SELECT mean (R-PP-23..27)
+- ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: what the parts of a SELECT mean (R-PP-23..27)
 - ``translate``: the query that a whole text asks
-- ``files``: named queries from files, directories and dbt-style models
+- ``query_files``: named queries from files, directories and dbt-style models
 """

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import DataError, PolicyError, first_line
-from reticent.views.rendering import quoted
 from reticent.views.schema import Schema
 from reticent.views.sql.ddl import read_schema
+from reticent.views.sql_text import quoted
 
 _TABLES = """
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, l.collname, l.collisdeterministic,

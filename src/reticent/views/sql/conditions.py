@@ -7,11 +7,21 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from reticent.views.query import Term, Variable, comparison
+from reticent.views.constants import NULL, Constant
+from reticent.views.queries import Term, Variable, comparison
 from reticent.views.schema import SchemaColumn
 from reticent.views.sql.dialect import Unsupported, fold
-from reticent.views.sql.tables import ALWAYS, NEVER, TYPED, Alternative, Disjunct, NamedRows, Output, both, capped
-from reticent.views.values import NULL, Constant
+from reticent.views.sql.row_conditions import (
+    ALWAYS,
+    NEVER,
+    TYPED,
+    Alternative,
+    Disjunct,
+    NamedRows,
+    Output,
+    both,
+    capped,
+)
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",

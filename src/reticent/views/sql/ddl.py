@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
+from reticent.views.constants import Constant, constant
 from reticent.views.schema import ForeignKey, Key, Relation, Schema, SchemaColumn
 from reticent.views.sql.dialect import ZONED, fold, parse_statements, relation_name, where
-from reticent.views.values import Constant, constant
 
 _SMALL_RANGE = 64
 _TYPE = exp.DataType.Type

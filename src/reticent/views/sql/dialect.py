@@ -14,9 +14,9 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from reticent.errors import PolicyError, first_line
-from reticent.views.rendering import table_name
+from reticent.views.constants import Constant, constant, has_offset, moment_of, number
 from reticent.views.schema import Schema
-from reticent.views.values import Constant, constant, has_offset, moment_of, number
+from reticent.views.sql_text import table_name
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,14 +5,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from reticent.views.sql.dialect import Unsupported, fold, where
-from reticent.views.sql.scopes import OtherPiece, RowScope, Sources, Translating
-from reticent.views.sql.tables import Computed, Hidden, Output, shown
+from reticent.views.sql.row_conditions import Computed, Hidden, Output, shown
+from reticent.views.sql.scopes import OtherPiece, RowScope, Sources, TranslatorProtocol
 
 _ONE_TO_ONE = (exp.Neg, exp.Paren)
 
 
 def select_list(
-    node: exp.Select, sources: Sources, owner: Translating, outer: RowScope | None
+    node: exp.Select, sources: Sources, owner: TranslatorProtocol, outer: RowScope | None
 ) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
     names: list[str] = []
     pickers: list[exp.Expr] = []

@@ -14,11 +14,11 @@ from typing import Protocol
 from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
-from reticent.views.query import Variable
+from reticent.views.queries import Variable
 from reticent.views.schema import SchemaColumn
 from reticent.views.sql.conditions import alternatives, conjuncts
 from reticent.views.sql.dialect import Unsupported, where
-from reticent.views.sql.tables import (
+from reticent.views.sql.row_conditions import (
     Alternative,
     Disjunct,
     Hidden,
@@ -162,7 +162,7 @@ class RowScope:
     """The columns of one disjunct of one piece, and of the queries around it."""
 
     def __init__(
-        self, owner: Translating, sources: Sources, piece: int, disjunct: Disjunct | None, outer: RowScope | None
+        self, owner: TranslatorProtocol, sources: Sources, piece: int, disjunct: Disjunct | None, outer: RowScope | None
     ) -> None:
         self.text = sources.text
         self._owner = owner
@@ -203,7 +203,7 @@ class RowScope:
         return self._owner.cast_kind(node)
 
 
-class Translating(Protocol):
+class TranslatorProtocol(Protocol):
     """What a scope needs from the translator; the translator in ``translate`` fills it in."""
 
     def column_type(self, variable: Variable) -> SchemaColumn | None:
@@ -217,7 +217,11 @@ class Translating(Protocol):
 
 
 def filter_by(
-    sources: Sources, conjunct: exp.Expr, owner: Translating, outer: RowScope | None, only: set[int] | None = None
+    sources: Sources,
+    conjunct: exp.Expr,
+    owner: TranslatorProtocol,
+    outer: RowScope | None,
+    only: set[int] | None = None,
 ) -> str | None:
     """Attach a condition to the piece that it speaks about; otherwise say why it could not be attached."""
     kind = "a condition across an outer join" if any(sources.supplied) else "a condition on an outer query's columns"

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from reticent.base.exact import one_of
 from reticent.errors import PolicyError
-from reticent.exact import one_of
-from reticent.views.query import Query, Term, Variable
+from reticent.views.constants import Constant
+from reticent.views.queries import Query, Term, Variable
 from reticent.views.schema import Schema
 from reticent.views.sql.dialect import body_of, parse_statements
-from reticent.views.sql.failing import may_fail
-from reticent.views.sql.tables import NamedRows, as_unions, resolve, shown
+from reticent.views.sql.failing_expressions import may_fail
+from reticent.views.sql.row_conditions import NamedRows, as_unions, resolve, shown
 from reticent.views.sql.translator import Translator, unknown_functions
-from reticent.views.values import Constant
 
 SEMANTICS = ("sql", "set", "bag")
 

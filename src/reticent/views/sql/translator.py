@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
-from reticent.views.query import Atom, Variable
+from reticent.views.constants import Constant
+from reticent.views.queries import Atom, Variable
 from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.sql.conditions import alike, conjuncts
 from reticent.views.sql.ddl import kind_of
 from reticent.views.sql.dialect import body_of, parse_statements, relation_name, where
-from reticent.views.sql.failing import may_fail
+from reticent.views.sql.failing_expressions import may_fail
 from reticent.views.sql.outputs import beside_from, beyond_positive, outside_subqueries, select_list
-from reticent.views.sql.scopes import RowScope, Sources, Translating, filter_by, join_conditions
-from reticent.views.sql.tables import (
+from reticent.views.sql.row_conditions import (
     Alternative,
     Disjunct,
     Hidden,
@@ -27,7 +27,7 @@ from reticent.views.sql.tables import (
     opaque,
     shown,
 )
-from reticent.views.values import Constant
+from reticent.views.sql.scopes import RowScope, Sources, TranslatorProtocol, filter_by, join_conditions
 
 SCANS = 400
 _COARSE = "a column in which equal values may look different, each shown once"
@@ -46,7 +46,7 @@ def unknown_functions(node: exp.Expr, text: str) -> list[str]:
     return [f"the function {found.name}(){where(found, text)}" for found in node.find_all(exp.Anonymous)]
 
 
-class Translator(Translating):
+class Translator(TranslatorProtocol):
     """Walks one statement. Mutable: it numbers variables and counts table references."""
 
     def __init__(self, schema: Schema, text: str, dialect: str) -> None:

@@ -1,0 +1,194 @@
+"""What every adversary is: it gets what the public gets plus knowledge that it states, and says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import hypot, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.core import NOT_TRUE, AdversaryView, Groups
+from reticent.errors import PolicyError
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, repr=False)
+class Findings(ShownAsCard):
+    """What an adversary achieved: ``hits`` people out of ``people``, and what it knew to get there.
+
+    ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
+    without the release (by chance, or among a control group, whose interval is ``baseline_interval``); None where that is nobody.
+    ``draws`` says how many people drawn one by one these are worth, where whole groups are hit together (:func:`independent_draws`).
+    ``unit`` says what is counted where it is not people.
+    All of it is for the steward: findings about a confidential table, or checked against one, are never seen.
+    """
+
+    adversary: str
+    knows: str
+    hit: str
+    hits: int
+    people: int
+    example: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    baseline: float | None = None
+    baseline_interval: Interval | None = None
+    draws: float | None = None
+    unit: str = "people"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hits <= self.people:
+            raise PolicyError(f"Findings: hits must lie between 0 and people ({self.people}), but it is {self.hits}.")
+
+    def card(self) -> Card:
+        """Whom the adversary hits, what it knew, and one example."""
+        hits = f"{self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}"
+        return Card(
+            f"{self.adversary.capitalize()} {'succeeds' if self.succeeds else 'does not succeed'}",
+            {"hits": hits, "knows": self.knows, "example": self.example},
+            not self.succeeds,
+        )
+
+    @property
+    def share(self) -> float:
+        """The share of people hit; 0 when nobody was attacked."""
+        return self.hits / self.people if self.people else 0.0
+
+    @property
+    def interval(self) -> Interval | None:
+        """Within which the share lies among people like those who were attacked (Wilson, 95 %); None when nobody was."""
+        if not self.people:
+            return None
+        return wilson(self.hits, self.people) if self.draws is None else wilson(self.share * self.draws, self.draws)
+
+    @property
+    def excess(self) -> Interval:
+        """By how much the share exceeds the baseline, as an interval (95 %; Newcombe's where the baseline was measured too)."""
+        low, high = self.interval or (0.0, 0.0)
+        base = self.baseline or 0.0
+        least, most = self.baseline_interval or (base, base)
+        gain = self.share - base
+        return gain - hypot(self.share - low, most - base), gain + hypot(high - self.share, base - least)
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the release helped: more people are hit than the baseline explains, beyond what luck could do."""
+        return self.hits > 0 and (self.baseline is None or self.excess[0] > 0)
+
+    def summary(self) -> str:
+        """The result in one sentence."""
+        text = f"{self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}"
+        if self.interval is not None:
+            low, high = self.interval
+            text += f"; among {self.unit} like them between {low:.1%} and {high:.1%} (95 % sure)"
+        if self.baseline is not None:
+            text += f"; without the release {self.baseline:.1%}"
+        if self.baseline_interval is not None:
+            low, high = (100 * end for end in self.excess)
+            text += f" (a control group), so {low:+.1f} to {high:+.1f} points are its doing"
+        return text + "."
+
+    def as_dict(self) -> dict[str, Any]:
+        """The findings as plain data."""
+        return {
+            "adversary": self.adversary,
+            "knows": self.knows,
+            "hit": self.hit,
+            "hits": self.hits,
+            "people": self.people,
+            "unit": self.unit,
+            "share": self.share,
+            "interval": list(self.interval) if self.interval is not None else None,
+            "baseline": self.baseline,
+            "baseline_interval": list(self.baseline_interval) if self.baseline_interval is not None else None,
+            "excess": list(self.excess),
+            "succeeds": self.succeeds,
+            "example": self.example,
+            "details": dict(self.details),
+        }
+
+
+class Adversary(Protocol):
+    """An attack that runs. It gets what is :class:`reticent.core.AdversaryView` of a table or a release, and nothing else of the data."""
+
+    @property
+    def name(self) -> str:
+        """What the attack is called."""
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Why the attack cannot run on what is seen; None if it can."""
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Try it."""
+
+
+def wilson(hits: float, sample: float, z: float = 1.959963984540054) -> Interval:
+    """The Wilson score interval for a share of which ``hits`` of ``sample`` independent draws were seen (z = 1.96: 95 %)."""
+    if sample < 1:
+        raise PolicyError("A confidence interval needs at least one draw.")
+    share, weight = hits / sample, z * z / sample
+    middle = (share + weight / 2) / (1 + weight)
+    half = z / (1 + weight) * sqrt(max(share * (1 - share), 0.0) / sample + weight / (4 * sample))
+    return (0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == sample else min(1.0, middle + half))
+
+
+def independent_draws(people: NDArray[np.int64], hits: NDArray[np.int64]) -> float:
+    """How many people drawn one by one the people of some groups are worth, of whom ``hits`` in each were hit.
+
+    People of a group are hit together, so that a share varies more between tables than if everybody were hit alone: by the design effect
+    sum (hits - share x people)^2 / (everybody x share x (1 - share)), never taken below 1. Where nobody is hit, or all are, every group is a draw.
+    """
+    filled = people > 0
+    people, hits = people[filled], hits[filled]
+    everybody, hit = int(people.sum()), int(hits.sum())
+    if hit in (0, everybody):
+        return float(max(len(people), 1))
+    share = hit / everybody
+    spread = float(((hits - share * people) ** 2).sum()) * len(people) / max(len(people) - 1, 1)
+    return max(1.0, everybody / max(1.0, spread / (everybody * share * (1 - share))))
+
+
+def draws_of_groups(people: NDArray[np.int64], affected: NDArray[np.int64]) -> float:
+    """The same where all people of the ``affected`` groups are hit, and nobody else is."""
+    hits = np.zeros_like(people)
+    hits[affected] = people[affected]
+    return independent_draws(people, hits)
+
+
+def needs_groups(seen: AdversaryView) -> str | None:
+    """Why somebody who looks at groups of true rows cannot run; None where there are groups."""
+    return NOT_TRUE if seen.groups is None else None
+
+
+def needs_secret(seen: AdversaryView, column: str | None, adversary: str) -> str | None:
+    """Why somebody who is after a sensitive column cannot run; None where it was published in groups."""
+    if seen.groups is None:
+        return NOT_TRUE
+    if not seen.sensitive and column is None:
+        return f"{adversary}: no sensitive column was published, so no value can be given away."
+    try:
+        seen.groups.domain.index(seen.sensitive[0] if column is None else column)
+    except PolicyError as error:
+        return str(error)
+    return None
+
+
+def secrets(seen: AdversaryView, column: str | None, adversary: str) -> tuple[str, Groups]:
+    """The sensitive column that an adversary is after (the first, if not said), and its histogram in every group."""
+    reason = needs_secret(seen, column, adversary)
+    if reason is not None:
+        raise PolicyError(reason)
+    name = seen.sensitive[0] if column is None else column
+    return name, seen.true_groups.marginal(name)
+
+
+def secret_of(seen: AdversaryView, column: str | None) -> str | None:
+    """The sensitive column that is meant: the named one, or the first; None where there is none."""
+    if column is None:
+        return seen.sensitive[0] if seen.sensitive else None
+    seen.true_groups.domain.index(column)
+    return column

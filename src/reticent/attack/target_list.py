@@ -1,0 +1,76 @@
+"""Lists of people that an adversary holds: which of their columns can be compared, whom to attack, and what they really have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.exact import whole
+from reticent.base.frames import as_polars
+from reticent.core import AdversaryView
+from reticent.errors import DataError, did_you_mean
+from reticent.table import DistantRows, Table
+
+_LOT = "_lot"
+
+
+def listed_people(people: Any, needed: Sequence[str | None], called: str = "list of people") -> pl.DataFrame:
+    """The list as a frame; refused, by what it is ``called``, when it is empty or lacks a column that is needed."""
+    frame = as_polars(people)
+    if frame.height == 0:
+        raise DataError(f"The {called} is empty, so there is nobody to look up.")
+    for name in needed:
+        if name is not None and name not in frame.columns:
+            raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, frame.columns)}")
+    return frame
+
+
+def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
+    """The people of a table with their quasi and sensitive values; of a streamed one, ``most`` of them drawn in one pass."""
+    names = [*table.quasi, *table.sensitive]
+    if not table.streamed:
+        return table.frame.select(names)
+    if isinstance(table.held, DistantRows):
+        return table.held.drawn(names, most, seed)
+    random, drawn_so_far = np.random.default_rng(seed), pl.DataFrame()
+    for chunk in table.held.chunks(names):
+        dealt = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))
+        drawn_so_far = pl.concat([drawn_so_far, dealt] if drawn_so_far.width else [dealt]).bottom_k(most, by=_LOT)
+    return drawn_so_far.drop(_LOT)
+
+
+def shared_columns(seen: AdversaryView, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that are compared: the chosen ones, or all quasi columns that the list has."""
+    shared = columns if columns is not None else [name for name in seen.names if name in people.columns]
+    if not shared:
+        raise DataError(
+            f"The list of people shares no quasi column with what was published ({', '.join(seen.names)}), so nothing can be linked."
+        )
+    return tuple(shared)
+
+
+def drawn(people: int, sample: int | None, seed: int) -> NDArray[np.int64]:
+    """Everybody, or a sample drawn at random, in the order of the list."""
+    everybody = np.arange(people)
+    if sample is None or sample >= people:
+        return everybody
+    whole(sample, "sample", low=1)
+    return np.sort(np.random.default_rng(seed).choice(everybody, sample, replace=False))
+
+
+def really_have(truth: pl.Series, guess: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Whose guessed value (a place in ``texts``, -1: none) is the one that they really have."""
+    right = np.zeros(len(guess), dtype=bool)
+    made = np.flatnonzero(guess >= 0)
+    real = truth.cast(pl.String).gather(made)
+    right[made] = (pl.Series(texts, dtype=pl.String).gather(guess[made]) == real).fill_null(False).to_numpy()
+    return right
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a, b and c``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,163 @@
+"""Boolean sums over intervals of a fixed order: exact by shortest paths (R-QA-13).
+
+With prefix sums s_0..s_n a question is ``s_j - s_i = a``, and a value is ``0 <= s_j - s_i <= j - i``. Both are difference
+constraints, so the greatest ``s_j - s_i`` is the length of a shortest path. Only the ends of questions are nodes: between two
+neighbouring ends people are interchangeable. A path is a proof: its questions, added and subtracted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
+
+from reticent.audit.offline.argument import Argument, Leaf
+from reticent.audit.offline.constrained import not_whole
+from reticent.audit.offline.exposure_report import Report
+from reticent.audit.offline.log import Log
+from reticent.audit.offline.proofs import Certificate
+
+IntArray = NDArray[np.int64]
+
+_METHOD = "Shortest paths over prefix sums, in whole numbers, exact."
+
+
+def are_intervals(log: Log) -> bool:
+    """Whether the log holds plain sums over runs of neighbouring people only."""
+    return log.functions <= {"sum"} and all(
+        entry.query.coefficients is None
+        and int(entry.query.members[-1]) - int(entry.query.members[0]) == len(entry.query) - 1
+        for entry in log.entries
+    )
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """An edge ``tail -> head`` of ``length`` says ``s_head - s_tail <= length``; ``row`` is its question, or -1 for the bounds."""
+
+    ends: IntArray
+    tail: IntArray
+    head: IntArray
+    length: IntArray
+    row: IntArray
+
+    @classmethod
+    def of(cls, log: Log) -> _Graph:
+        starts = np.array([int(entry.query.members[0]) for entry in log.entries], dtype=np.int64)
+        stops = np.array([int(entry.query.members[-1]) + 1 for entry in log.entries], dtype=np.int64)
+        ends = np.unique(np.concatenate([starts, stops, [0, log.n]]))
+        left, right = np.searchsorted(ends, starts), np.searchsorted(ends, stops)
+        answers = np.array([int(entry.answer) for entry in log.entries], dtype=np.int64)
+        rows = np.arange(len(log.entries))
+        low, high = np.arange(len(ends) - 1), np.arange(1, len(ends))
+        none = np.full(len(low), -1)
+        return cls(
+            ends,
+            np.concatenate([left, right, low, high]),
+            np.concatenate([right, left, high, low]),
+            np.concatenate([answers, -answers, np.diff(ends), np.zeros(len(low), dtype=np.int64)]),
+            np.concatenate([rows, rows, none, none]),
+        )
+
+    def potentials(self) -> tuple[IntArray, list[int] | None]:
+        """Distances from a node joined to all with length 0 (Bellman and Ford), or the edges of a negative cycle."""
+        distance = np.zeros(len(self.ends), dtype=np.int64)
+        via = np.full(len(self.ends), -1)
+        for _ in range(len(self.ends) + 1):
+            offered = distance[self.tail] + self.length
+            best = distance.copy()
+            np.minimum.at(best, self.head, offered)
+            better = best < distance
+            if not better.any():
+                return distance, None
+            taken = np.flatnonzero(better[self.head] & (offered == best[self.head]))
+            via[self.head[taken]] = taken
+            distance = best
+        return distance, self._cycle(via)
+
+    def _cycle(self, via: IntArray) -> list[int]:
+        """A cycle of the last improving edges: after as many rounds as nodes there is one, and it is negative."""
+        # Not every chain of improving edges runs into a cycle, so look from every node.
+        for start in range(len(self.ends)):
+            seen: dict[int, int] = {}
+            edges: list[int] = []
+            node = start
+            while via[node] >= 0 and node not in seen:
+                seen[node] = len(edges)
+                edges.append(int(via[node]))
+                node = int(self.tail[via[node]])
+            if node in seen and via[node] >= 0:
+                return edges[seen[node] :]
+        raise AssertionError("a distance fell after as many rounds as there are nodes, so there is a negative cycle")
+
+    @cached_property
+    def lightest(self) -> dict[tuple[int, int], int]:
+        """The shortest of the parallel edges between two nodes."""
+        order = np.argsort(-self.length, kind="stable")
+        return {(int(self.tail[e]), int(self.head[e])): int(e) for e in order}
+
+    def paths(self, distance: IntArray) -> tuple[IntArray, IntArray]:
+        """Shortest lengths between all nodes, and for each start the node before each end on a shortest path."""
+        edges = np.array(list(self.lightest.values()), dtype=np.int64)
+        tail, head = self.tail[edges], self.head[edges]
+        reduced = (self.length[edges] + distance[tail] - distance[head]).astype(float)
+        size = len(self.ends)
+        lengths, before = dijkstra(
+            sparse.csr_array((reduced, (tail, head)), shape=(size, size)), return_predecessors=True
+        )
+        exact: IntArray = lengths.astype(np.int64) + distance[None, :] - distance[:, None]
+        return exact, before.astype(np.int64)
+
+    def weights(self, edges: list[int]) -> tuple[tuple[int, Fraction], ...]:
+        """The questions of a path, added where it runs with them and subtracted where against."""
+        total: dict[int, Fraction] = {}
+        for edge in edges:
+            row = int(self.row[edge])
+            if row >= 0:
+                forward = self.tail[edge] < self.head[edge]
+                total[row] = total.get(row, Fraction(0)) + (1 if forward else -1)
+        return tuple((row, weight) for row, weight in sorted(total.items()) if weight)
+
+    def walk(self, start: int, end: int, before: IntArray) -> list[int]:
+        """The edges of the shortest path."""
+        edges = []
+        while end != start:
+            previous = int(before[start, end])
+            edges.append(self.lightest[previous, end])
+            end = previous
+        return edges
+
+
+def check_intervals(log: Log) -> Report:
+    """Who is exposed by Boolean sums over intervals; see the module."""
+    impossible = not_whole(log)
+    if impossible is not None:
+        return Report(log, _METHOD, contradiction=impossible, consistent=False)
+    graph = _Graph.of(log)
+    distance, cycle = graph.potentials()
+    if cycle is not None:
+        proof = Argument(None, Fraction(0), Leaf(_negated(graph.weights(cycle))))
+        return Report(log, _METHOD, contradiction=proof, consistent=False)
+    lengths, before = graph.paths(distance)
+    exposed: dict[int, Fraction] = {}
+    proofs: dict[int, Certificate] = {}
+    for left, (start, stop) in enumerate(zip(graph.ends[:-1].tolist(), graph.ends[1:].tolist(), strict=True)):
+        if lengths[left, left + 1] == 0:
+            value, upper, lower = Fraction(0), Leaf(graph.weights(graph.walk(left, left + 1, before))), Leaf(())
+        elif -lengths[left + 1, left] == stop - start:
+            value, upper, lower = Fraction(1), Leaf(()), Leaf(graph.weights(graph.walk(left + 1, left, before)))
+        else:
+            continue
+        for person in range(start, stop):
+            exposed[person] = value
+            proofs[person] = Argument(person, value, upper, lower)
+    return Report(log, _METHOD, exposed=exposed, certificate=proofs)
+
+
+def _negated(weights: tuple[tuple[int, Fraction], ...]) -> tuple[tuple[int, Fraction], ...]:
+    return tuple((row, -weight) for row, weight in weights)

@@ -1,0 +1,297 @@
+"""Decides questions about a region: a point beyond a bound, in exact fractions, or an argument that there is none.
+
+Linear programs in floating point only propose. A proposed point is solved for again in fractions and counts if it fits the
+log exactly; proposed dual weights are rounded to fractions and count if :mod:`argument`'s checker accepts them. Whatever
+neither side can prove within the limit is undecided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from reticent.audit.offline.argument import ByHolder, ByValue, Goal, Leaf, Tree, leaf_proves, upper_bound
+from reticent.audit.offline.region import Bound, Box, Region
+
+if TYPE_CHECKING:
+    from reticent.base.context import Context
+
+Point = tuple[Fraction, ...]
+FloatArray = NDArray[np.float64]
+
+_DENOMINATORS = (1, 12, 1000, 10**6, 10**9)
+_NEAR = 1e-7
+
+# What linprog calls its outcomes.
+_INFEASIBLE, _UNBOUNDED, _UNCLEAR = 2, 3, 4
+
+
+@dataclass
+class RegionSearch:
+    """Questions about one region under one limit; mutable because it counts the linear programs that were solved."""
+
+    region: Region
+    limit: int
+    context: Context | None = None
+    solved: int = 0
+    points: list[Point] = field(default_factory=list)
+
+    @cached_property
+    def price(self) -> int:
+        """What one linear program counts against the limit: more for a large region."""
+        return 1 + int(self.region.matrix.nnz) // 5_000
+
+    def beyond(self, goal: Goal) -> Point | Tree | None:
+        """A point that breaks the goal, an argument for the goal, or None when the limit came first."""
+        if self.region.integral:
+            witness = self._whole_witness(goal)
+            if witness is not None:
+                return self._kept(witness)
+        found = self._explore(goal, self.region.box)
+        return self._kept(found) if isinstance(found, tuple) else found
+
+    def _kept(self, point: Point) -> Point:
+        self.points.append(point)
+        return point
+
+    def extent(self, piece: int, sign: int) -> tuple[Bound, Leaf | None, Point | None]:
+        """For a region without cases: a proved bound of ``sign * piece``, its proof, and a point that comes nearest."""
+        goal = Goal(piece, sign)
+        status, point, duals = self._program(goal, self.region.box)
+        if status != "optimal":
+            return None, None, None
+        leaves = [Leaf(weights) for weights in _rounded(duals)]
+        proved = [
+            (bound, leaf)
+            for leaf in leaves
+            if (bound := upper_bound(self.region, goal, leaf, self.region.box)) is not None
+        ]
+        best = min(proved, key=lambda pair: pair[0], default=(None, None))
+        exact = self._exactly(point, self.region.box)
+        if exact is not None:
+            self.points.append(exact)
+        return best[0], best[1], exact
+
+    def _explore(self, goal: Goal, box: Box) -> Point | Tree | None:
+        if box.is_empty:
+            return Leaf(())
+        if self.solved >= self.limit:
+            return None
+        if self.context is not None:
+            self.context.check("solving linear programs")
+        status, point, duals = self._program(goal, box)
+        if status == "unbounded" and goal.piece is not None:
+            status, point, duals = self._one_beyond(goal, box)
+        if status == "infeasible":
+            return self._proved(goal, box, self._infeasibility(box))
+        if status != "optimal":
+            return None
+        if goal.piece is not None and goal.sign * point[goal.piece] <= float(goal.value) + _scaled(float(goal.value)):
+            leaf = self._proved(goal, box, duals)
+            if leaf is not None:
+                return leaf
+        return self._branch(goal, box, point)
+
+    def _proved(self, goal: Goal, box: Box, duals: FloatArray | None) -> Leaf | None:
+        if duals is None:
+            return None
+        leaves = (Leaf(weights) for weights in _rounded(duals))
+        return next((leaf for leaf in leaves if leaf_proves(self.region, goal, leaf, box)), None)
+
+    def _branch(self, goal: Goal, box: Box, point: FloatArray) -> Point | Tree | None:
+        """Split where the relaxed solution is not a solution; without such a place it should be one."""
+        place = self._unheld(box, point)
+        if place is not None:
+            holding = self.region.holdings[place]
+            able = [piece for piece in holding.pieces if box.allows(piece, holding.value)]
+            boxes = [box.narrowed(piece, holding.value, holding.value) for piece in able]
+            found = self._all(goal, boxes)
+            return ByHolder(place, tuple(zip(able, found, strict=True))) if isinstance(found, list) else found
+        piece = self._broken(point)
+        if piece is not None:
+            at = int(np.floor(point[piece]))
+            sides = [box.narrowed(piece, None, Fraction(at)), box.narrowed(piece, Fraction(at + 1), None)]
+            found = self._all(goal, sides)
+            return ByValue(piece, at, *found) if isinstance(found, list) else found
+        exact = self._exactly(point, box)
+        beyond = exact is not None and (goal.piece is None or goal.sign * exact[goal.piece] > goal.value)
+        return exact if beyond else None
+
+    def _all(self, goal: Goal, boxes: list[Box]) -> list[Tree] | Point | None:
+        """An argument for every case, or a point in one of them, or None."""
+        trees: list[Tree] = []
+        undecided = False
+        for box in boxes:
+            found = self._explore(goal, box)
+            if isinstance(found, tuple):
+                return found
+            if found is None:
+                undecided = True
+            else:
+                trees.append(found)
+        return None if undecided else trees
+
+    def _unheld(self, box: Box, point: FloatArray) -> int | None:
+        """The extreme that nobody holds in the relaxed solution, with the fewest people who could."""
+        open_places = []
+        for place, holding in enumerate(self.region.holdings):
+            value = float(holding.value)
+            able = [piece for piece in holding.pieces if box.allows(piece, holding.value)]
+            fixed = any(box.lower[piece] == holding.value == box.upper[piece] for piece in able)
+            if not fixed and not any(abs(point[piece] - value) <= _scaled(value) for piece in able):
+                open_places.append((len(able), place))
+        return min(open_places)[1] if open_places else None
+
+    def _broken(self, point: FloatArray) -> int | None:
+        """The piece that is furthest from a whole number, where whole numbers are wanted."""
+        if not self.region.integral:
+            return None
+        distance = np.abs(point - np.round(point))
+        piece = int(np.argmax(distance)) if len(distance) else 0
+        return piece if len(distance) and distance[piece] > 1e-6 else None
+
+    def _program(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
+        """Maximise ``sign * piece`` over the box and the equations: status, point and dual weights."""
+        self.solved += self.price
+        limits = _limits(box)
+        costs = np.zeros(len(limits))
+        if goal.piece is not None:
+            costs[goal.piece] = -goal.sign
+        else:
+            # Any direction will do, and different ones find different points; an unbounded piece is left alone.
+            bounded = np.isfinite(np.array(limits)).all(axis=1) if limits else np.zeros(0, dtype=bool)
+            costs = np.where(bounded, np.cos(np.arange(len(costs)) * (1 + self.solved)), 0.0)
+        rows = self.region.matrix if self.region.answers else None
+        done = _solved(costs, rows, [float(answer) for answer in self.region.answers], limits)
+        if done.status == 0:
+            return "optimal", done.x, np.zeros(0) if rows is None else -done.eqlin.marginals
+        unsure = done.status in (_UNBOUNDED, _UNCLEAR)
+        status = "infeasible" if done.status == _INFEASIBLE else "unbounded" if unsure else "failed"
+        return status, np.zeros(0), np.zeros(0)
+
+    def _one_beyond(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
+        """A point at least 1 beyond a goal that the relaxed region exceeds without end."""
+        piece = goal.piece or 0
+        step = goal.sign * (goal.value + 1)
+        ends = (step, None) if goal.sign > 0 else (None, step)
+        status, point, _ = self._program(Goal(), box.narrowed(piece, *ends))
+        return status, point, np.zeros(len(self.region.answers))
+
+    def _infeasibility(self, box: Box) -> FloatArray:
+        """Weights of questions whose answers the box cannot reach, from a program with slack on both sides."""
+        self.solved += self.price
+        rows = self.region.matrix
+        count, width = rows.shape
+        slack = sparse.identity(count, format="csr")
+        wide = sparse.hstack([rows, slack, -slack], format="csr")
+        costs = np.concatenate([np.zeros(width), np.ones(2 * count)])
+        limits = [*_limits(box), *([(0.0, np.inf)] * (2 * count))]
+        done = _solved(costs, wide, [float(answer) for answer in self.region.answers], limits)
+        return done.eqlin.marginals if done.status == 0 else np.zeros(count)
+
+    def _whole_witness(self, goal: Goal) -> Point | None:
+        """A point in whole numbers that breaks the goal, from the mixed-integer solver, checked exactly."""
+        box = self.region.box
+        if goal.piece is not None:
+            step = Fraction(goal.sign * (goal.value + 1))
+            box = box.narrowed(goal.piece, step, None) if goal.sign > 0 else box.narrowed(goal.piece, None, step)
+        if box.is_empty or self.region.holdings or not len(box.lower) or self.solved >= self.limit:
+            return None
+        self.solved += self.price
+        lower, upper = (np.array(side, dtype=float) for side in zip(*_limits(box), strict=True))
+        right = np.array([float(answer) for answer in self.region.answers])
+        rules = [LinearConstraint(self.region.matrix, right, right)] if len(right) else []
+        costs = np.cos(np.arange(len(lower)) * (1 + self.solved))
+        done = milp(
+            costs,
+            integrality=np.ones(len(lower), dtype=np.int64),
+            bounds=Bounds(lower, upper),
+            constraints=rules,
+            options={"time_limit": 5.0},
+        )
+        if done.x is None:
+            return None
+        point = tuple(Fraction(round(value)) for value in done.x)
+        broken = goal.piece is None or goal.sign * point[goal.piece] > goal.value
+        return point if broken and self.region.fits(point) else None
+
+    def _exactly(self, point: FloatArray, box: Box) -> Point | None:
+        """The exact point that the floating one stands for: at its bounds, the rest solved for in fractions."""
+        values: list[Fraction | None] = []
+        for piece, value in enumerate(point):
+            near = [
+                bound
+                for bound in (box.lower[piece], box.upper[piece])
+                if bound is not None and abs(float(bound) - value) <= _scaled(value)
+            ]
+            values.append(near[0] if near else Fraction(round(value)) if self.region.integral else None)
+        solved = _solve(self.region, values, point)
+        return solved if solved is not None and self.region.fits(solved) else None
+
+
+def _solved(costs: FloatArray, rows: Any, right: list[float], limits: list[tuple[float, float]]) -> Any:
+    """The linear program by HiGHS; ``rows`` is a sparse matrix, or None for a box alone."""
+    return linprog(costs, A_eq=rows, b_eq=None if rows is None else right, bounds=limits, method="highs")
+
+
+def _solve(region: Region, values: list[Fraction | None], guess: FloatArray) -> Point | None:
+    """Solve the equations for the open values; those that stay free take a simple fraction near the guess."""
+    start, data, columns = region.matrix.indptr, region.matrix.data, region.matrix.indices
+    pivots: dict[int, tuple[dict[int, Fraction], Fraction]] = {}
+    for row, answer in enumerate(region.answers):
+        terms: dict[int, Fraction] = {}
+        right = answer
+        for k in range(start[row], start[row + 1]):
+            known = values[columns[k]]
+            if known is None:
+                terms[int(columns[k])] = Fraction(int(data[k]))
+            else:
+                right -= int(data[k]) * known
+        for pivot, (others, value) in pivots.items():
+            factor = terms.pop(pivot, None)
+            if factor:
+                right -= factor * value
+                for piece, weight in others.items():
+                    terms[piece] = terms.get(piece, Fraction(0)) - factor * weight
+        terms = {piece: weight for piece, weight in terms.items() if weight}
+        if terms:
+            pivot = next(iter(terms))
+            scale = terms.pop(pivot)
+            pivots[pivot] = ({piece: weight / scale for piece, weight in terms.items()}, right / scale)
+        elif right:
+            return None
+    point = [
+        Fraction(float(guess[piece])).limit_denominator(1000) if value is None else value
+        for piece, value in enumerate(values)
+    ]
+    for pivot in reversed(pivots):
+        others, value = pivots[pivot]
+        point[pivot] = value - sum((weight * point[piece] for piece, weight in others.items()), Fraction(0))
+    return tuple(point)
+
+
+def _rounded(duals: FloatArray) -> list[tuple[tuple[int, Fraction], ...]]:
+    """The dual weights as ever finer fractions, after no weights at all: often the bounds alone prove the goal."""
+    found: list[tuple[tuple[int, Fraction], ...]] = [()]
+    for denominator in _DENOMINATORS:
+        rounded = [(row, Fraction(float(weight)).limit_denominator(denominator)) for row, weight in enumerate(duals)]
+        found.append(tuple((row, weight) for row, weight in rounded if weight))
+    return found
+
+
+def _limits(box: Box) -> list[tuple[float, float]]:
+    return [
+        (-np.inf if low is None else float(low), np.inf if high is None else float(high))
+        for low, high in zip(box.lower, box.upper, strict=True)
+    ]
+
+
+def _scaled(value: float) -> float:
+    return _NEAR * max(1.0, abs(float(value)))

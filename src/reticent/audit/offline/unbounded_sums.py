@@ -1,0 +1,173 @@
+"""Sums of unbounded values: who is pinned down by linear algebra alone (R-QA-3, R-QA-13).
+
+A person is exposed iff its unit vector is a combination of the questions. Random vectors that every question maps to 0 find
+the candidates; for each the combination itself is computed in exact fractions and checked. Everybody else differs
+between two explicit data sets that both fit the log: an integer solution, and the same plus a null vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+
+from reticent.audit.offline.exposure_report import Report
+from reticent.audit.offline.log import Log
+from reticent.audit.offline.p_adic_solver import Basis, BigArray, multiply, times
+from reticent.audit.offline.proofs import Combination, Weights
+from reticent.audit.offline.trace_classes import IntArray, PersonClasses
+
+# Above this rank an explicit null vector has thousands of digits a person; two private primes decide instead.
+EXACT_RANK = 400
+
+
+@dataclass(frozen=True)
+class SumSystem:
+    """The linear system of a log of sums: a row a question, a column a trace class."""
+
+    log: Log
+
+    @cached_property
+    def classes(self) -> PersonClasses:
+        """People with the same trace."""
+        return PersonClasses.traced(self.log.entries, self.log.n)
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The independent questions."""
+        return Basis.of(self.classes.matrix(self.log.entries))
+
+    @cached_property
+    def _scale(self) -> int:
+        return lcm(*(entry.answer.denominator for entry in self.log.entries)) if self.log.entries else 1
+
+    @cached_property
+    def answers(self) -> BigArray:
+        """The answers as integers, all multiplied by the same number."""
+        return np.array([int(entry.answer * self._scale) for entry in self.log.entries], dtype=object)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether data sets are written out in exact numbers; otherwise private primes decide who is *not* exposed."""
+        return self.basis.rank <= EXACT_RANK
+
+    @classmethod
+    def of(cls, log: Log) -> SumSystem:
+        """The system, with a basis that certainly spans all questions."""
+        system = cls(log)
+        return system if system._spans else cls.of(log)
+
+    @cached_property
+    def _second(self) -> Basis:
+        """The same questions under a second private prime."""
+        return self.basis.again()
+
+    @cached_property
+    def _first_null(self) -> BigArray | IntArray:
+        """A random vector that the independent questions map to 0, exactly or modulo the second prime."""
+        return self.null_vector() if self.explicit else self.null_vector_modulo(self._second)
+
+    @property
+    def _spans(self) -> bool:
+        """Whether the other questions map it to 0 too; a prime that sees a dependence where none is fails here."""
+        image = times(self.basis.matrix, self._first_null)
+        return not (image if self.explicit else image % self._second.prime).any()
+
+    def contradiction(self) -> Combination | None:
+        """A dependent question whose answer is not what the others imply, proved; None where the answers fit."""
+        for row in map(int, self._surprising()):
+            found, denominator = self.basis.solve(times(self.basis.rows, self._row(row)))
+            if (times(self.basis.columns, found) == denominator * self._row(row)).all():
+                dependence = [*self._weights(found, denominator), (self.log.entries[row].number, Fraction(-1))]
+                return Combination(None, self._total(dependence), tuple(dependence))
+        return None
+
+    def _surprising(self) -> IntArray:
+        """Questions whose answer differs from what the independent questions imply."""
+        known = self.answers[list(self.basis.independent)]
+        if self.explicit:
+            found, scale = self.basis.solve(known)
+            implied = times(self.basis.matrix, times(self.basis.columns, found))
+            return np.flatnonzero(implied != scale * self.answers)
+        prime = self.basis.prime
+        digits = multiply(self.basis.inverse, (known % prime).astype(np.int64)[:, None], prime)[:, 0]
+        data = times(self.basis.columns, digits) % prime
+        return np.flatnonzero(times(self.basis.matrix, data) % prime != self.answers % prime)
+
+    def combination(self, column: int) -> Combination | None:
+        """The proof that the class ``column`` is pinned down; None where it is not."""
+        unit = np.zeros(len(self.classes), dtype=object)
+        unit[column] = 1
+        found, denominator = self.basis.solve(times(self.basis.rows, unit))
+        if not (times(self.basis.columns, found) == denominator * unit).all():
+            return None
+        weights = self._weights(found, denominator)
+        return Combination(int(self.classes.first[column]), self._total(weights), tuple(weights))
+
+    def null_vector(self) -> BigArray:
+        """A vector over classes, in exact integers, that every question maps to 0; otherwise random."""
+        start = np.random.default_rng().integers(1, 2**20, size=len(self.classes)).astype(object)
+        found, denominator = self.basis.solve(times(self.basis.rows, start))
+        vector: BigArray = denominator * start - times(self.basis.columns, found)
+        return vector
+
+    def null_vector_modulo(self, basis: Basis) -> IntArray:
+        """The same modulo a private prime, quickly."""
+        start = np.random.default_rng().integers(0, basis.prime, size=len(self.classes))
+        image = (times(basis.rows, start) % basis.prime).astype(np.int64)[:, None]
+        found = multiply(basis.inverse, image, basis.prime)[:, 0]
+        vector: IntArray = ((start - times(basis.columns, found)) % basis.prime).astype(np.int64)
+        return vector
+
+    def exposed(self) -> list[Combination]:
+        """A proof for every exposed person."""
+        single = self.classes.size == 1
+        proofs: dict[int, Combination] = {}
+        if self.explicit:
+            pending = np.flatnonzero(single & (self._first_null == 0))
+            while len(pending):
+                proofs |= {int(c): proof for c in pending if (proof := self.combination(int(c))) is not None}
+                # A hidden person is 0 in a random null vector by bad luck only: another vector tells.
+                unproved = np.array([c for c in pending if int(c) not in proofs], dtype=np.int64)
+                pending = unproved[self.null_vector()[unproved] == 0] if len(unproved) else unproved
+        else:
+            still = (self._first_null == 0) | (self.null_vector_modulo(self.basis) == 0)
+            for column in np.flatnonzero(single & still):
+                if (proof := self.combination(int(column))) is not None:
+                    proofs[int(column)] = proof
+        return [proofs[column] for column in sorted(proofs)]
+
+    def _row(self, row: int) -> BigArray:
+        dense: BigArray = self.basis.matrix[[row]].toarray()[0].astype(object)
+        return dense
+
+    def _weights(self, numerators: BigArray, denominator: int) -> list[tuple[int, Fraction]]:
+        return [
+            (self.log.entries[row].number, Fraction(int(numerator), denominator))
+            for row, numerator in zip(self.basis.independent, numerators, strict=True)
+            if numerator
+        ]
+
+    def _total(self, weights: list[tuple[int, Fraction]] | Weights) -> Fraction:
+        return sum((weight * self.log.entry(number).answer for number, weight in weights), Fraction(0))
+
+
+def check_sums(log: Log) -> Report:
+    """Who is exposed by sums of values without bounds; see the module."""
+    system = SumSystem.of(log)
+    how = "explicit data sets that differ in everybody else" if system.explicit else "two private random primes"
+    method = f"Linear algebra: exposures proved in exact fractions, the absence of others by {how}."
+    contradiction = system.contradiction()
+    if contradiction is not None:
+        return Report(log, method, contradiction=contradiction, consistent=False)
+    proofs = {proof.person: proof for proof in system.exposed() if proof.person is not None}
+    return Report(
+        log,
+        method,
+        exposed={person: proof.value for person, proof in proofs.items()},
+        certificate=proofs,
+        notes=("Bounds of the values were not used; if everybody knows some (no salary is below 0), declare them.",),
+    )

@@ -1,0 +1,35 @@
+"""The one entry that decides: a function of the history and the query, without a handle to the data (R-QA-1)."""
+
+from __future__ import annotations
+
+from reticent.audit.decision import AggregateQuery, Decision, QueryHistory, as_members
+from reticent.audit.maxima import MaxAuditor, MinAuditor
+from reticent.audit.reasons import BOUNDED, OTHER_FAMILY
+from reticent.audit.sums import SumAuditor
+
+
+def decide(history: QueryHistory, query: AggregateQuery) -> Decision:
+    """Answer or deny ``query`` after ``history``, in the classical sense: nobody's value may become certain.
+
+    The auditors (:class:`SumAuditor`, :class:`MaxAuditor`, :class:`MinAuditor`) are its fast equivalent, one query after another.
+    A column with a declared bound is refused where the extreme answer would determine everybody in the query (QA-G16).
+    """
+    as_members(query.members, history.n)
+    if history.family not in (None, query.family):
+        return OTHER_FAMILY
+    if exhausts_bounds(history, query):
+        return BOUNDED
+    if query.family == "linear":
+        return SumAuditor.of(history).would_answer(query)
+    auditor = MaxAuditor if query.family == "max" else MinAuditor
+    return auditor.of(history).would_answer(query)
+
+
+def exhausts_bounds(history: QueryHistory, query: AggregateQuery) -> bool:
+    """Whether some answer would put everybody in the query on a declared bound: the classical auditors must then refuse.
+
+    Any bound does it for a sum, the lower one for a maximum and the upper one for a minimum. It does not depend on the people.
+    """
+    if query.family == "linear":
+        return history.lower is not None or history.upper is not None
+    return (history.lower if query.family == "max" else history.upper) is not None

@@ -1,0 +1,91 @@
+"""The context of a run: randomness, progress, cancellation, a deadline, and what was counted already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reticent.base.disclosures import SeriesState
+from reticent.base.randomness import Randomness
+from reticent.errors import Cancelled
+
+
+@dataclass(frozen=True)
+class Event:
+    """Progress of one stage: ``done`` of ``total`` units, each None where it is not known."""
+
+    stage: str
+    done: float | None = None
+    total: float | None = None
+    note: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """How much of the stage is done, from 0 to 1, if that is known."""
+        return None if self.done is None or not self.total else min(self.done / self.total, 1.0)
+
+
+def silent(event: Event) -> None:
+    """Listen to nothing: the default."""
+
+
+def never() -> bool:
+    """Do not stop: the default."""
+    return False
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a run carries besides its input; make a new one for each publication.
+
+    ``listen`` is called with every :class:`Event`. ``stop`` is asked often; once it returns true the run ends with
+    :class:`reticent.errors.Cancelled`. ``deadline`` (of ``time.monotonic``) makes an anytime search return its best answer so far. Large tables
+    are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get. ``series`` tells the true state of a series of
+    the data set by its name, as the ledger has it (None before the first release); there is none where nothing will be recorded.
+
+    ``memo`` holds the counts of this run, so that a table is counted once however many parts of the run need it. It must not outlive the run:
+    create a new context instead of sharing one between calls.
+    """
+
+    randomness: Randomness = field(default_factory=Randomness)
+    deadline: float | None = None
+    listen: Callable[[Event], None] = silent
+    stop: Callable[[], bool] = never
+    scratch: Path | None = None
+    engine: Any = None
+    series: Callable[[str], SeriesState | None] | None = None
+    memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def step(self, stage: str, done: float | None = None, total: float | None = None, note: str = "") -> None:
+        """Report progress, or raise :class:`Cancelled` if the run was asked to stop."""
+        self.check(stage)
+        if self.heard:
+            self.listen(Event(stage, done, total, note))
+
+    def check(self, stage: str) -> None:
+        """Raise :class:`Cancelled` if the run was asked to stop."""
+        if self.stop():
+            raise Cancelled(f"Stopped on request while {stage}.", stage=stage)
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens: progress that costs something to work out is worked out only then."""
+        return self.listen is not silent
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody listens or may stop the run."""
+        return self.heard or self.stop is not never
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def until(self, seconds: float | None) -> float | None:
+        """The earlier of the deadline and ``seconds`` from now, if there is either."""
+        limits = [self.deadline, None if seconds is None else time.monotonic() + seconds]
+        return min((each for each in limits if each is not None), default=None)

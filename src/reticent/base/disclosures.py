@@ -1,0 +1,229 @@
+"""Giving out: what was given out about a data set before, and what that means for the next time. Plain values, no ledger.
+
+A method says with these what its draft needs: whether it may go out ``beside`` what is out already, what it spends, and which state of a
+series it leaves behind. The ledger reads them; drafts and methods need not know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from reticent.base.exact import Number, exact, one_of
+from reticent.errors import PolicyError
+
+Status = Literal["reserved", "given out", "withdrawn"]
+_SHOWN = 6
+STATUSES: tuple[Status, ...] = ("reserved", "given out", "withdrawn")
+
+
+@dataclass(frozen=True)
+class PriorDisclosure:
+    """Something that was given out about a data set, or is reserved and may be: for everybody else that is the same.
+
+    ``number`` counts everything of the data set, whatever its ``kind``; ``content`` is the hash of what it tells, ``details`` its public parameters.
+    """
+
+    dataset: str
+    kind: str
+    number: int
+    content: str
+    made: str
+    status: Status = "given out"
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        one_of(self.status, "status", STATUSES)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether something may go out beside what is out already; ``text`` is the reason, or a note for the certificate."""
+
+    allowed: bool
+    text: str = ""
+
+
+PriorCheck = Callable[[Sequence[PriorDisclosure]], Judgement]
+"""Judges something that is to be given out together with what was given out before, first to last. It may be asked several times."""
+
+
+def refuse(reason: str) -> Judgement:
+    """It must not go out."""
+    return Judgement(False, reason)
+
+
+def allow(note: str = "") -> Judgement:
+    """It may go out; the ``note`` says how it was judged together with the others, for the certificate."""
+    return Judgement(True, note)
+
+
+def alone(given: Sequence[PriorDisclosure]) -> Judgement:
+    """Nothing may go out beside anything else: two releases that are each safe can give people away together (spec 000b A11.10)."""
+    if not given:
+        return allow()
+    last = given[-1]
+    more = f"; in all: {described(given)}" if len(given) > 1 else ""
+    # These go on little by little, and stop when something else goes out beside them.
+    going_on = [
+        name
+        for kind, name in (("answers", "Audited answers"), ("grant", "Grants"))
+        if any(each.kind == kind for each in given)
+    ]
+    stops = f" {' and '.join(going_on)} then stop, until beside = 'allow' is in their own policy." if going_on else ""
+    unsaved = (
+        f" It was never saved; if the program was stopped and nothing of it left the house, take it back: reticent ledger withdraw {last.dataset!r} "
+        f"{last.number} --reason 'never saved'."
+        if last.status == "reserved"
+        else ""
+    )
+    return refuse(
+        f"The data set {last.dataset!r} was released already: {last.kind} {last.number}, {last.made}, content {last.content[:12]}{more}. Two releases "
+        "that are each safe can give people away together, so this one was refused and nothing was published. Publish the earlier content unchanged, or "
+        f"allow another release with again=True (--again): its certificate will say that they were not judged together.{stops}{unsaved}"
+    )
+
+
+def unjudged(given: Sequence[PriorDisclosure]) -> Judgement:
+    """The steward allows it without a judgement, and the certificate says so."""
+    if not given:
+        return allow()
+    return allow(
+        f"Given out before: {described(given)}. They and this were not judged together. Whoever holds an earlier one may learn more from both than either tells."
+    )
+
+
+def described(given: Sequence[PriorDisclosure]) -> str:
+    """What was given out, in a few words: ``release 1, answers 2``; data sets are named only where there are several."""
+    several = len({each.dataset for each in given}) > 1
+    shown = [f"{each.kind} {each.number}" + (f" of {each.dataset!r}" if several else "") for each in given]
+    return ", ".join(
+        shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
+    )
+
+
+MARKS_KEPT, MARK_BITS = 4096, 58
+"""How many of a data set's marks are kept at most, and how many bits of each are its hash."""
+_SHARED_PEOPLE = Fraction(1, 4)
+# 1/e, rounded up, and the variance of a share of that size.
+_BY_CHANCE = Fraction(37, 100)
+_DEVIATIONS = 4
+
+
+@dataclass(frozen=True)
+class PersonFingerprints:
+    """Who a data set is about, as keyed hashes: of ``people`` (identifying values), of ``numbered`` people with one of their values, or of whole ``rows``.
+
+    ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash.
+    """
+
+    kind: str
+    level: int
+    hashes: tuple[int, ...]
+
+    def overlaps(self, other: PersonFingerprints) -> bool:
+        """Whether both are about the same people: a quarter of the smaller set's people, or more of its rows than two samples of one population share.
+
+        What both kept is a random sample of both, so shares in it estimate those of the whole. A combination of values occurs in a sample about as often as
+        Poisson's law says, so a given number of times, once or more, with a chance of at most 1/e: two different samples share at most that part of their
+        combinations with the number of times each occurs, whatever the population.
+        """
+        if self.kind != other.kind:
+            return False
+        level = max(self.level, other.level)
+        mine, theirs = ({mark for mark in each.hashes if mark >> MARK_BITS >= level} for each in (self, other))
+        shared = len(mine & theirs)
+        if shared < (2 if level else 1):
+            return False
+        smaller = min(len(mine), len(theirs))
+        if self.kind != "rows":
+            return shared >= _SHARED_PEOPLE * smaller
+        above = shared - _BY_CHANCE * smaller
+        return above > 0 and above**2 >= _DEVIATIONS**2 * _BY_CHANCE * (1 - _BY_CHANCE) * smaller
+
+
+def apart(what: str, way_out: str) -> PriorCheck:
+    """A judge for what goes out little by little: it stops as soon as anything else is out, unless the steward allows it (``way_out``)."""
+
+    def judge(given: Sequence[PriorDisclosure]) -> Judgement:
+        if not given:
+            return allow()
+        return refuse(
+            f"Something else is out about the data set {given[-1].dataset!r} ({described(given)}), and {what} are not judged together with it: each can be safe, "
+            f"and both together give people away. {way_out}"
+        )
+
+    return judge
+
+
+@dataclass(frozen=True)
+class Spending:
+    """An amount that goes out with something: from a budget of the data set, or of one of its columns.
+
+    With ``total`` the budget is opened if it is not there; another total than the budget's own is refused. ``first`` is the total of a budget that is not
+    there and that nobody declared.
+    """
+
+    budget: str
+    amount: Number
+    purpose: str = ""
+    column: str | None = None
+    total: Number | None = None
+    first: Number | None = None
+
+    def __post_init__(self) -> None:
+        exact(self.amount, f"The amount spent from budget {self.budget!r}", low=0)
+
+
+def privacy_spending(
+    epsilon: Number, delta: Number, totals: Mapping[str, Number | None], purpose: str
+) -> tuple[Spending, ...]:
+    """What a differentially private release spends from the budgets ``epsilon`` and ``delta`` of its data set, which all such releases share: amounts add up.
+
+    ``totals`` are those that the steward declared. A budget that was never declared is opened by the first release, which spends all of it.
+    """
+    amounts = {"epsilon": epsilon, "delta": delta}
+    return tuple(
+        Spending(name, amount, purpose, total=totals.get(name), first=amount)
+        for name, amount in amounts.items()
+        if amount or totals.get(name) is not None
+    )
+
+
+def declared_budget(budget: object, owner: str) -> dict[str, Number | None]:
+    """The totals of epsilon and delta that a steward declared as one mapping, or nothing; anything else is a :class:`PolicyError`."""
+    if budget is None:
+        return {}
+    if not isinstance(budget, Mapping) or not {"epsilon"} <= set(budget) <= {"epsilon", "delta"}:
+        raise PolicyError(
+            f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, but it is {budget!r}.",
+            setting=("budget",),
+            value=budget,
+        )
+    for name, total in budget.items():
+        exact(total, f"{owner}: budget: {name}", low=0)
+    return {"delta": 0, **budget}
+
+
+NAMELESS = "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
+"""Why a method with a declared budget refuses a table without a name."""
+
+
+@dataclass(frozen=True)
+class SeriesState:
+    """What a series leaves behind: a few public or private figures, and the ``version`` that names the folder of its bulk state.
+
+    The true version is the one that the ledger names. ``follows`` is the version that this one was made from, None for the first; if the series
+    moved on meanwhile, nothing is recorded. A version's name is never used twice, not even after a withdrawal.
+    """
+
+    series: str
+    version: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    follows: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.series or not self.version:
+            raise PolicyError("A series and the version of its state must have names.")

@@ -1,0 +1,250 @@
+"""Grouping by several small-integer columns at once: pack them into one key, then number the distinct keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from math import prod
+from typing import Any, TypeVar
+from weakref import ref
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Codes = NDArray[np.integer[Any]]
+Scalar = TypeVar("Scalar", bound=np.generic)
+Digit = tuple[NDArray[Any], int]
+"""A part of every number, not negative, and how many bits it has."""
+WORD = 64
+_LARGEST_KEY = 2**62
+# A table of more cells than this for each key leaves the cache, and sorting the keys is cheaper.
+_CELLS_OF_A_KEY = 4
+_AT_ONCE = 1 << 15
+
+
+def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDArray[Any], int]:
+    """One integer per row that tells apart the rows that differ in any column, and the size of the key space.
+
+    Columns whose product overflows a key are renumbered on the way (so 24 columns work as well as two).
+    """
+    if prod(sizes) < _LARGEST_KEY:
+        return _packed(codes, sizes, length), prod(sizes)
+    keys: Any = np.zeros(length, dtype=np.int32)
+    space = 1
+    for column, size in zip(codes, sizes, strict=True):
+        if space * size >= _LARGEST_KEY:
+            keys, space = number(keys, space)
+        keys, space = _packed([keys, column], [space, size], length), space * size
+    return keys, space
+
+
+def _packed(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> NDArray[Any]:
+    dtype: Any = np.int32 if prod(sizes) < 2**31 else np.int64
+    keys: NDArray[Any] = np.zeros(length, dtype=dtype)
+    for part in portions(length):
+        mine = keys[part]
+        for column, size in zip(codes, sizes, strict=True):
+            mine *= dtype(size)
+            mine += column[part]
+    return keys
+
+
+def portions(length: int) -> Iterator[slice]:
+    """Stretches of an array that stay in the cache while several things are done to each; and no array of its whole length is made for what is in between."""
+    return (slice(start, min(start + _AT_ONCE, length)) for start in range(0, length, _AT_ONCE))
+
+
+def is_dense(space: int, length: int) -> bool:
+    """Whether a table over the whole key space is cheaper than sorting the keys."""
+    return space <= max(16 * length, 1 << 14)
+
+
+def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
+    """Distinct keys numbered from 0 in the order of the keys: the number of each key, and how many there are."""
+    if is_dense(space, len(keys)):
+        lookup = np.cumsum(present(keys, space), dtype=np.int32)
+        lookup -= 1
+        return lookup.take(keys), int(lookup[-1]) + 1 if space else 0
+    found = Distinct(keys, space)
+    return found.ids, len(found.sizes)
+
+
+def present(keys: NDArray[Any], space: int) -> NDArray[np.bool_]:
+    """Of every key that there could be whether it occurs."""
+    found = np.zeros(space, dtype=bool)
+    found[keys] = True
+    return found
+
+
+class Distinct:
+    """Rows by key, the distinct keys numbered from 0 in their order: the rows of each (``sizes``), and one of them (``firsts``)."""
+
+    def __init__(self, keys: NDArray[Any], space: int) -> None:
+        if is_dense(space, len(keys)):
+            self.ids, count = number(keys, space)
+            self.firsts = first_rows(self.ids, count)
+            self.sizes = sum_by(self.ids, None, count)
+        else:
+            order, starts = sort_equal(keys, space)
+            self.firsts = order.take(starts)
+            self.sizes = np.diff(starts, append=len(keys))
+            # Half of the memory, for whoever keeps the order until somebody asks for the numbers.
+            self._order = order.astype(np.uint32 if len(keys) <= 1 << 32 else np.int64)
+
+    @cached_property
+    def ids(self) -> NDArray[Any]:
+        """The number of each row's key; made when asked for, since who only counts has no use for it."""
+        ids = np.empty(len(self._order), dtype=np.int32)
+        ids[self._order] = np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
+        del self._order
+        return ids
+
+
+def sort_equal(keys: NDArray[Any], space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order in which keys rise, equal ones as they stand, and where each run of equal ones starts."""
+    return sort_digits([(keys, max(space - 1, 0).bit_length())], len(keys))
+
+
+def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order in which ``length`` numbers rise, given by their digits, the highest first, equal ones as they stand; and where each run of equal ones starts.
+
+    Sorting numbers is far faster than sorting places, so every place travels in the low bits of one word, behind as much of its number as fits there. What this leaves side by side is sorted by the rest.
+    """
+    places = max(length - 1, 0).bit_length()
+    free = WORD - places
+    taken, rest = list[tuple[NDArray[Any], int, int]](), list[Digit]()
+    for digit, bits in digits:
+        some = min(bits, free)
+        free -= some
+        if some:
+            taken.append((digit, bits - some, some))
+        if some < bits:
+            rest.append((digit, bits - some))
+    words = np.zeros(length, dtype=np.uint64)
+    for part in portions(length):
+        mine = words[part]
+        for digit, below, some in taken:
+            mine <<= np.uint64(some)
+            mine |= digit[part].astype(np.uint64) >> np.uint64(below)
+        mine <<= np.uint64(places)
+        mine |= np.arange(part.start, part.stop, dtype=np.uint64)
+    words, last = sorted_numbers(words), np.uint64((1 << places) - 1)
+    order, fresh = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
+    for part in portions(length):
+        order[part] = words[part] & last
+        # Words that differ in more than their places differ by more than any place.
+        np.greater(words[1:][part] ^ words[:-1][part], last, out=fresh[1:][part])
+    if rest:
+        alone = fresh.copy()
+        alone[:-1] &= fresh[1:]
+        among = np.flatnonzero(~alone)
+        if len(among):
+            tied, run = order[among], np.cumsum(fresh[among]) - 1
+            left = [(digit[tied] & digit.dtype.type((1 << bits) - 1), bits) for digit, bits in rest]
+            inner, starts = sort_digits([(run, int(run[-1]).bit_length()), *left], len(tied))
+            order[among] = tied[inner]
+            fresh[among[starts]] = True
+    return order, np.flatnonzero(fresh)
+
+
+def sorted_numbers(numbers: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Numbers sorted, to be read only; polars takes a third of the time of numpy for it."""
+    return pl.Series(numbers).sort(multithreaded=False).to_numpy() if len(numbers) > 1 else numbers
+
+
+def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:
+    """For each group the position of one row in it."""
+    rows = np.empty(groups, dtype=np.int64)
+    rows[ids] = np.arange(len(ids))
+    return rows
+
+
+# The points that rows were counted at, by the address of the first array of points: how the rows were counted, and the arrays.
+_COUNTED: dict[int, tuple[Distinct, tuple[ref[Codes], ...]]] = {}
+
+
+def remember(points: Sequence[Codes], rows: Sequence[Codes], counted: Distinct) -> None:
+    """Let :func:`positions` know, as long as all of these arrays live, that row ``r`` is at the point ``counted.ids[r]``."""
+    address = id(points[0])
+
+    def forget(_: ref[Codes]) -> None:
+        _COUNTED.pop(address, None)
+
+    _COUNTED[address] = counted, tuple(ref(each, forget) for each in (*points, *rows))
+
+
+def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """For every row the place of the point that has the same code in every column, -1 where there is none."""
+    counted, arrays = _COUNTED.get(id(points[0]), (None, ()))
+    if counted is not None and _same(arrays, (*points, *rows)):
+        return counted.ids.astype(np.int64)
+    known, space = len(points[0]), prod(sizes)
+    if is_dense(space, len(rows[0])):
+        places = np.full(space, -1, dtype=np.int32)
+        places[pack(points, sizes, known)[0]] = np.arange(known)
+        return places.take(pack(rows, sizes, len(rows[0]))[0]).astype(np.int64)
+    together = [np.concatenate([mine, theirs]) for mine, theirs in zip(points, rows, strict=True)]
+    ids, count = number(*pack(together, sizes, len(together[0])))
+    place: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
+    place[ids[:known]] = np.arange(known)
+    found: NDArray[np.int64] = place[ids[known:]]
+    return found
+
+
+def _same(known: Sequence[ref[Codes]], given: Sequence[Codes]) -> bool:
+    return len(known) == len(given) and all(one() is other for one, other in zip(known, given, strict=True))
+
+
+def sum_by(ids: NDArray[Any], weights: NDArray[Any] | None, groups: int) -> NDArray[np.int64]:
+    """Whole-number weights added up by group; exact below 2^53."""
+    if weights is None:
+        return np.bincount(ids, minlength=groups)
+    return np.bincount(ids, weights=weights, minlength=groups).astype(np.int64)
+
+
+def sum_equal(
+    keys: NDArray[Any], counts: NDArray[np.int64] | None, space: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct keys, rising, with the sum of the counts of each (without counts: its rows); those that add up to 0 are left out. Exact below 2^53."""
+    if space <= max(_CELLS_OF_A_KEY * len(keys), 1 << 16):
+        table = np.bincount(keys, counts, minlength=space)
+        # numpy finds what is true many times faster than what is not zero.
+        distinct = np.flatnonzero(table != 0)
+        return distinct, table[distinct].astype(np.int64)
+    if counts is None:
+        ordered = sorted_numbers(keys)
+        starts = _starts(ordered)
+        return ordered[starts], np.diff(starts, append=len(keys))
+    bits = int(counts.max(initial=0)).bit_length()
+    if counts.min(initial=0) >= 0 and (space - 1).bit_length() + bits <= WORD:
+        # No order is needed: each count travels in the low bits of its key.
+        word: Any = np.uint32 if (space - 1).bit_length() + bits <= WORD // 2 else np.uint64
+        words: NDArray[Any] = keys.astype(word)
+        words <<= word(bits)
+        words |= counts.astype(word)
+        words = sorted_numbers(words)
+        ordered, added = words >> word(bits), words & word((1 << bits) - 1)
+        starts = _starts(ordered)
+    else:
+        order, starts = sort_equal(keys, space)
+        ordered, added = keys[order], counts[order]
+    totals = np.add.reduceat(added, starts, dtype=np.int64)
+    if not totals.all():
+        starts, totals = starts[totals != 0], totals[totals != 0]
+    return ordered[starts].astype(np.int64), totals
+
+
+def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal numbers starts."""
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return np.flatnonzero(fresh)
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Words of which near ones end far apart: every bit changes half of the bits of the result (the finalizer of SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return found

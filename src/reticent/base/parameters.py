@@ -1,0 +1,120 @@
+"""Definitions and methods made from plain data, as policies, certificates and manifests write them; what does not fit is told by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from inspect import Parameter, signature
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from reticent.errors import PolicyError, ReticentError, did_you_mean
+from reticent.registry import Kind, load
+
+_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
+    """The definition or method ``name`` with its parameters.
+
+    A :class:`PolicyError` names a parameter that is unknown (with a hint), missing, or of another type than its annotation says, as its ``setting``.
+    """
+    make, known = load(kind, name), parameters_of(kind, name)
+    listed = f"Its parameters are: {', '.join(known)}." if known else "It has no parameters."
+    for given in parameters:
+        if given not in known:
+            raise PolicyError(
+                f"{name} has no parameter {given!r}.{did_you_mean(given, known)} {listed}", setting=(given,)
+            )
+    missing = [key for key, each in known.items() if each.default is Parameter.empty and key not in parameters]
+    if missing:
+        raise PolicyError(f"{name} needs {', '.join(missing)}. {listed}")
+    try:
+        made, problem = make(**parameters), None
+    except Exception as error:
+        made, problem = None, error
+    if not (isinstance(problem, ReticentError) and problem.setting):
+        problem = _misfit(name, parameters, _hints(make), problem) or problem
+    if problem is not None:
+        raise problem
+    return made
+
+
+def parameters_of(kind: Kind, name: str) -> dict[str, Parameter]:
+    """The parameters of a definition or method, by name."""
+    return {key: each for key, each in _signature(load(kind, name)).parameters.items() if not key.startswith("_")}
+
+
+def beside(folder: Path, kind: Kind, name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with the files that they name looked for in ``folder``: texts of parameters that are annotated as a ``Path``, among others."""
+    hints = _hints(load(kind, name))
+    return {
+        key: str(folder / value) if isinstance(value, str) and Path in get_args(hints.get(key)) else value
+        for key, value in parameters.items()
+    }
+
+
+_signature = cache(signature)
+_hints = cache(get_type_hints)
+
+
+def _misfit(
+    name: str, parameters: Mapping[str, Any], hints: Mapping[str, Any], problem: Exception | None
+) -> ReticentError | None:
+    """The first parameter that is not of its type, as an error that says so; one with words of its own gets the setting only."""
+    for key, value in parameters.items():
+        if not _fits(value, hints.get(key, Any)):
+            if isinstance(problem, ReticentError):
+                problem.setting, problem.value = (key,), value
+                return problem
+            return PolicyError(
+                f"{name}: {key} must be {_words(hints[key])}, but it is {value!r}.", setting=(key,), value=value
+            )
+    return None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type. One text may stand for a list of texts, and a whole number for a number."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if kind in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if kind is Literal:
+        return any(type(value) is type(each) and value == each for each in inner)
+    if kind is not None and issubclass(kind, Mapping):
+        keys, values = inner
+        return isinstance(value, Mapping) and all(
+            _fits(key, keys) and _fits(each, values) for key, each in value.items()
+        )
+    if kind is not None and issubclass(kind, Iterable):
+        if isinstance(value, str):
+            return _fits(value, inner[0])
+        if not isinstance(value, Iterable) or isinstance(value, Mapping):
+            return False
+        listed = list(value)
+        wanted = [inner[0]] * len(listed) if len(inner) == 1 or inner[1] is ... else inner
+        return len(listed) == len(wanted) and all(map(_fits, listed, wanted))
+    if kind is Callable:
+        return callable(value)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _words(hint: Any) -> str:
+    """A type in words."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind in (Union, UnionType):
+        words = dict.fromkeys(
+            _words(each) for each in inner if each is not NoneType and get_origin(each) is not Callable
+        )
+        return " or ".join(words)
+    if kind is Literal:
+        return f"one of {', '.join(map(str, inner))}"
+    if kind is not None and issubclass(kind, Mapping):
+        return "a table"
+    if kind is not None and issubclass(kind, Iterable):
+        return "a list"
+    return _WORDS.get(hint, getattr(hint, "__name__", str(hint)))

@@ -1,0 +1,99 @@
+"""The method ``Datafly``: the simple baseline that most scripts implement (R-PM-30)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact
+from reticent.core import Draft, Kind, NodeLevels
+from reticent.definitions import Definition, own_sets
+from reticent.engine import count_table, finest_floor
+from reticent.errors import Infeasible
+from reticent.methods.grouping import GROUPS, PublishedGroups, adversary_sets, judged_sets, kept_definition
+from reticent.methods.lattice import Evaluator, Lattice, Points, levels_of
+from reticent.methods.typical import check_values
+from reticent.table import Table
+
+
+@dataclass(frozen=True)
+class Datafly:
+    """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go (R-PM-30).
+
+    It finds a release, seldom the best; it is here to compare with. Rows of failing groups are suppressed, at most
+    ``suppression`` of all. ``values="typical"`` publishes typical values, as :class:`Lattice` does.
+    """
+
+    suppression: Number = 0
+    values: Literal["labels", "typical"] = "labels"
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        exact(self.suppression, "Datafly: suppression", low=0, high=1)
+        check_values("Datafly", self.values)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """As :class:`Lattice`, which recodes the node that it finds."""
+        return self._lattice().refusal(table, definition)
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The first node on the greedy way up that passes."""
+        limit = exact(self.suppression, "suppression")
+        adversary_sets(table)
+        context = context or Context()
+        wanted = kept_definition(self, table, definition)
+        table = wanted.prepare(table)
+        frequencies = count_table(table, context, floor=self._start(table, context))
+        several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
+        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
+        levels = frequencies.levels
+        fixed = self._lattice()
+        while not self._passes(
+            evaluator, levels, lambda points: fixed.leaving(table, wanted, points, evaluator.allowed)
+        ):
+            distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)
+            if not any(distinct):
+                raise Infeasible(
+                    f"Datafly reached the top of every hierarchy without satisfying {definition} with at most {limit} of the rows left out. "
+                    "Allow more with suppression=, weaken the definition, or add coarser levels to the hierarchies."
+                )
+            column = distinct.index(max(distinct))
+            levels = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
+        fixed = replace(fixed, node=dict(zip(table.quasi, levels, strict=True)))
+        return replace(fixed.draft(table, definition, context), method=self.describe())
+
+    def _start(self, table: Table, context: Context) -> NodeLevels:
+        """The lowest levels, or those at which the engine can hold the points; typical values need the lowest."""
+        lowest = levels_of(table, None, "floor")
+        return finest_floor(table, lowest, context) if self.values == "labels" else lowest
+
+    def _lattice(self) -> Lattice:
+        return Lattice(suppression=self.suppression, values=self.values)
+
+    @staticmethod
+    def _passes(evaluator: Evaluator, levels: NodeLevels, leaving: Callable[[Points], PublishedGroups]) -> bool:
+        """Whether a node passes, and those whom it leaves out can be left out without telling too much about them."""
+        if not evaluator.evaluate(levels).passes:
+            return False
+        points = evaluator.points(levels)
+        return next(leaving(points).ways(evaluator.suppressed(points)), None) is not None
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        given = {"name": "Datafly", "suppression": str(exact(self.suppression, "suppression"))}
+        return {**given, "values": self.values} if self.values == "typical" else given
+
+
+def _distinct_values(points: Points, top: tuple[int, ...]) -> list[int]:
+    """How many values the rows have in each column; none in a column that cannot be raised."""
+    rows = points.sizes > 0
+    return [
+        len(np.unique(column[rows])) if level < highest else 0
+        for column, level, highest in zip(points.codes, points.levels, top, strict=True)
+    ]

@@ -1,0 +1,125 @@
+"""Three gates that look at the true answer before they decide. They expose people by refusing; never put one before real data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from reticent.audit import as_members
+from reticent.base.exact import Number, exact
+from reticent.baselines.leaky_auditors.gates import aggregate
+from reticent.errors import PolicyError
+
+
+class _LeakyGate(ABC):
+    """Hidden values, and decisions that nobody can foresee because they depend on them."""
+
+    functions: tuple[str, ...] = ()
+
+    def __init__(self, values: Sequence[Number]) -> None:
+        self._values = [exact(value, "value") for value in values]
+
+    def foreseen(self, members: Iterable[int], function: str) -> bool | None:
+        """Nothing can be foreseen."""
+        return None
+
+    def answer(self, members: Iterable[int], function: str) -> Fraction | None:
+        if function not in self.functions:
+            raise PolicyError(f"This gate is asked for {' or '.join(self.functions)}, not for {function}.")
+        people = frozenset(as_members(members, len(self._values)).tolist())
+        truth = aggregate(self._values, people, function)
+        return truth if self._allows(people, function, truth) else None
+
+    @abstractmethod
+    def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
+        """Decide, with the true answer in view."""
+
+
+class ChinGate(_LeakyGate):
+    """Maxima of distinct values, denied iff the *true* answer would determine somebody (R-QA-8 i).
+
+    The synopsis is a list of disjoint predicates (people, whether ``=`` or ``<``, bound); denied queries are forgotten.
+    """
+
+    functions = ("max",)
+
+    def __init__(self, values: Sequence[Number]) -> None:
+        super().__init__(values)
+        self._synopsis: dict[frozenset[int], tuple[bool, Fraction]] = {}
+        self._place: dict[int, frozenset[int]] = {}
+
+    def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
+        met = {self._place[person] for person in people if person in self._place}
+        free = {person for person in people if person not in self._place}
+        after: dict[frozenset[int], tuple[bool, Fraction]] = {}
+        winners: frozenset[int] = frozenset()
+        for group in met:
+            equal, bound = self._synopsis[group]
+            if bound > truth:
+                free |= group & people
+                after[group - people] = (equal, bound)
+            elif bound == truth and equal:
+                winners = group & people
+                after[group - people] = (False, bound)
+            else:
+                after[group] = (equal, bound)
+        if winners:
+            after[winners] = (True, truth)
+        after[frozenset(free)] = (not winners, truth)
+        after.pop(frozenset(), None)
+        if any(equal and len(group) == 1 for group, (equal, _) in after.items()):
+            return False
+        for group in met:
+            del self._synopsis[group]
+        self._synopsis |= after
+        self._place |= {person: group for group in after for person in group}
+        return True
+
+
+class OppositeGate(_LeakyGate):
+    """The "conservative" Boolean auditor (R-QA-8 ii): sums of zeros and ones, answered iff afterwards everybody has somebody
+    of opposite value in the same answered queries.
+    """
+
+    functions = ("sum",)
+
+    def __init__(self, values: Sequence[Number]) -> None:
+        super().__init__(values)
+        if not set(self._values) <= {0, 1}:
+            raise PolicyError("The values of this gate must be 0 and 1.")
+        self._bits = [int(value) for value in self._values]
+        self._traces = [0] * len(self._bits)
+        self._sizes = {0: [self._bits.count(0), self._bits.count(1)]}
+        self._answered = 0
+
+    def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
+        """Only the classes that the query meets change; everybody else had an opposite before and keeps it."""
+        leaving: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+        for person in people:
+            leaving[self._traces[person]][self._bits[person]] += 1
+        staying = {
+            trace: [size - gone for size, gone in zip(self._sizes[trace], out, strict=True)]
+            for trace, out in leaving.items()
+        }
+        if any((0 in sizes) and any(sizes) for sizes in [*leaving.values(), *staying.values()]):
+            return False
+        self._answered += 1
+        mark = 1 << self._answered
+        self._sizes |= staying | {trace | mark: sizes for trace, sizes in leaving.items()}
+        for person in people:
+            self._traces[person] |= mark
+        return True
+
+
+class MixedGate(_LeakyGate):
+    """Sums, and the maximum of people whose sum was given: denied iff the true answers determine them (QA-G1).
+
+    The sum and the maximum of the same people determine everybody iff all are equal; otherwise they determine nobody.
+    """
+
+    functions = ("sum", "max")
+
+    def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
+        return len(people) > 1 and (function == "sum" or truth * len(people) != aggregate(self._values, people, "sum"))

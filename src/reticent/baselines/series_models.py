@@ -1,0 +1,144 @@
+"""Models of continuous publication: what each supports, and whether older ones hold for a history (R-PM-14 to R-PM-18)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.methods.series import EventKind, HasSeries, PublishedSeries, SeriesRelease, find_violations
+
+
+@dataclass(frozen=True)
+class SeriesModel:
+    """A model of continuous publication: the events that it allows for, whether people may be ``tracked`` through arbitrary updates, and what checks it here (empty: nothing)."""
+
+    name: str
+    insertions: bool
+    deletions: bool
+    updates: bool
+    tracked: bool
+    checked_by: str
+
+    @property
+    def supports(self) -> str:
+        """The events in words."""
+        return ", ".join(name for name in ("insertions", "deletions", "updates") if getattr(self, name))
+
+
+MODELS = (
+    SeriesModel("Sweeney", True, False, False, False, "judge_models"),
+    SeriesModel("Byun", True, False, False, False, "judge_models"),
+    SeriesModel("BCF", True, False, False, False, "judge_models, rt.attack.bcf_of_releases"),
+    SeriesModel("m-invariance", True, True, False, False, "judge_models, MInvariance"),
+    SeriesModel("He et al.", True, True, False, False, ""),
+    SeriesModel("HD-composition", True, True, True, False, "rt.attack.hd_composition"),
+    SeriesModel("m-Distinct", True, True, True, False, "rt.attack.m_distinct"),
+    SeriesModel("tau-safety", True, True, True, True, "check_tau_safety, TauSafety"),
+)
+"""What the models support (R-PM-14)."""
+
+
+@dataclass(frozen=True)
+class ModelVerdict:
+    """One model: the events that it ``supports``, whether the history is of the kind that it ``applies`` to, whether it ``holds``, and the value ``achieved``, where there is one."""
+
+    model: str
+    supports: str
+    applies: bool
+    holds: bool
+    achieved: int | None = None
+
+
+def judge_models(history: HasSeries | PublishedSeries) -> tuple[ModelVerdict, ...]:
+    """Judge a history (or its ``series``) by the models of continuous publication that came before tau-safety.
+
+    *Sweeney*: nobody's published box ever gets finer. *Byun*: the values that a person may have by all releases together stay at least m. *BCF*: the anonymity that forward and cross
+    attacks leave, over the pairs of groups that somebody is in (:func:`bcf_anonymity`). *m-invariance*: who stays keeps the signature. All but the last are for tables that only grow.
+    """
+    series = PublishedSeries.of(history)
+    grows = all(_only_grows(release) for release in series)
+    kept = not any(_changed(release) for release in series)
+    fewest, anonymity = _fewest_candidates(series), _least_bcf(series)
+    invariant = not find_violations(series, hardened=False, returns=False)
+    judged: dict[str, tuple[bool, bool, int | None]] = {
+        "Sweeney": (grows, _never_finer(series), None),
+        "Byun": (grows, fewest >= series.m, fewest),
+        "BCF": (grows, anonymity >= series.m, anonymity),
+        "m-invariance": (kept, invariant, None),
+    }
+    return tuple(ModelVerdict(each.name, each.supports, *judged[each.name]) for each in MODELS if each.name in judged)
+
+
+def bcf_anonymity(first: list[Any], second: list[Any]) -> int:
+    """What forward and cross attacks leave of two groups that share a victim: how many rows can be matched at the same time (R-PM-18).
+
+    ``first`` and ``second`` are the sensitive values of the victim's group in two releases, of which the second has all rows of the first. A row of one without
+    a counterpart of the same value in the other is cracked; what is left is the sum over values of the smaller count.
+    """
+    return sum(min(first.count(value), second.count(value)) for value in set(first))
+
+
+def _only_grows(release: SeriesRelease) -> bool:
+    return len(release.left) == 0 and bool(np.isin(release.events, (EventKind.INSERTED, EventKind.UNCHANGED)).all())
+
+
+def _changed(release: SeriesRelease) -> bool:
+    return bool(np.isin(release.events, (EventKind.SENSITIVE_UPDATED, EventKind.RETURNED)).any())
+
+
+def _pairs(before: SeriesRelease, after: SeriesRelease) -> pl.DataFrame:
+    """The groups and boxes of everybody who is in two releases."""
+    one, other = (
+        pl.DataFrame({"person": each.people, "group": each.group_of, "box": each.box_of}) for each in (before, after)
+    )
+    return one.join(other, on="person", suffix="_after")
+
+
+def _never_finer(series: PublishedSeries) -> bool:
+    for before, after in pairwise(series):
+        pairs = _pairs(before, after)
+        then, now = pairs["box"].to_numpy(), pairs["box_after"].to_numpy()
+        if (after.low[now] > before.low[then]).any() or (after.high[now] < before.high[then]).any():
+            return False
+    return True
+
+
+def _fewest_candidates(series: PublishedSeries) -> int:
+    """The fewest values that anybody may have by all releases that they are in, taken together."""
+    known = (
+        pl.DataFrame(schema={"person": series[0].people.dtype, "value": pl.Int64}) if len(series) else pl.DataFrame()
+    )
+    fewest = len(series.domain)
+    for release in series:
+        values = pl.DataFrame(
+            {"group": np.repeat(np.arange(len(release)), release.sizes), "value": release.values}
+        ).unique()
+        mine = (
+            pl.DataFrame({"person": release.people, "group": release.group_of})
+            .join(values, on="group")
+            .select("person", "value")
+        )
+        fresh = mine.join(known.select("person").unique(), on="person", how="anti")
+        known = pl.concat(
+            [known.join(mine, on=["person", "value"], how="semi"), known.join(mine, on="person", how="anti"), fresh]
+        )
+        left = known.group_by("person").len()["len"]
+        fewest = min(fewest, int(left.to_numpy().min()))
+    return fewest
+
+
+def _least_bcf(series: PublishedSeries) -> int:
+    """The least anonymity over all pairs of groups of consecutive releases that somebody is in."""
+    least = min((int(release.sizes.min(initial=len(series.domain))) for release in series), default=0)
+    for before, after in pairwise(series):
+        for one, other in _pairs(before, after).select("group", "group_after").unique().iter_rows():
+            values = [
+                each.values[each.offsets[group] : each.offsets[group + 1]].tolist()
+                for each, group in ((before, one), (after, other))
+            ]
+            least = min(least, bcf_anonymity(*values))
+    return least

@@ -1,0 +1,229 @@
+"""The fallback for conditions across columns whose pieces are too many to go through: bounds that are certain, a share that is sampled.
+
+``possible`` and ``certain`` follow from the ends of the labels and err on the safe side only: a region is called possible, or not
+certain, when the ends do not decide. The share is the mean over an even grid of the region.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.ragged import starts_of
+from reticent.conditions.evaluation import truth
+from reticent.conditions.expansion import expanded
+from reticent.conditions.linear import LinearForm, difference
+from reticent.conditions.nodes import And, Column, Comparison, Node, Operator, Or, is_linear, scope
+from reticent.conditions.pieces import Pieces
+from reticent.conditions.regions import Covers, LabelProducts
+from reticent.table import ValueType
+
+_GRID = 4096
+_MOST_CELLS = 1 << 24
+# Sums of a few products in double precision are off by far less than this part of their largest term.
+_MARGIN = 1e-12
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One column: its pieces, and the label that every distinct region has in it."""
+
+    pieces: Pieces
+    labels: NDArray[np.int64]
+    kind: ValueType
+
+    @cached_property
+    def begins(self) -> NDArray[np.int64]:
+        """Where the pieces of every label begin among the pairs of label and piece, and where the last ones end."""
+        return np.searchsorted(self.pieces.labels, np.arange(len(self.pieces.measured) + 1)).astype(np.int64)
+
+    @cached_property
+    def null(self) -> Mask:
+        """For every region whether null is among its values."""
+        return self.any_of(self.pieces.values.is_null().to_numpy())
+
+    def any_of(self, chosen: Mask) -> Mask:
+        """For every region whether its label holds one of some pieces."""
+        counted = starts_of(chosen[self.pieces.members])
+        found: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
+        return found
+
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Mask, Mask]:
+        """For every label its lowest and highest place and whether they are attained; not a number where it holds only null."""
+        count = len(self.pieces.measured)
+        low, high = np.full(count, np.inf), np.full(count, -np.inf)
+        values = self.pieces.values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[self.pieces.members]
+        if self.kind is ValueType.DATE:
+            values = values + ValueType.DATE.place("1970-01-01")
+        known = ~np.isnan(values)
+        np.minimum.at(low, self.pieces.labels[known], values[known])
+        np.maximum.at(high, self.pieces.labels[known], values[known])
+        low, high = np.where(low > high, np.nan, low), np.where(low > high, np.nan, high)
+        low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
+        for label, part in self.pieces.stretches.items():
+            low[label], low_closed[label] = -np.inf if part.low is None else part.low, part.low_closed
+            high[label], high_closed[label] = np.inf if part.high is None else part.high, part.high_closed
+        return low, high, low_closed, high_closed
+
+    def exact_ends(self, region: int) -> tuple[float | Fraction, float | Fraction, bool, bool]:
+        """The same for one region, exactly."""
+        label = int(self.labels[region])
+        part = self.pieces.stretches.get(label)
+        if part is not None:
+            return _exactly(part.low, -math.inf), _exactly(part.high, math.inf), part.low_closed, part.high_closed
+        held = self.pieces.values.gather(self.pieces.held(label))
+        return _exactly(self.kind.place(held.min())), _exactly(self.kind.place(held.max())), True, True
+
+    def sampled(self, count: int) -> Pieces:
+        """At most ``count`` values of every label that occurs, spread evenly."""
+        if self.pieces.complete and np.diff(self.begins).max(initial=0) <= count:
+            return self.pieces
+        measured = np.zeros(len(self.pieces.measured), dtype=bool)
+        drawn: dict[int, pl.Series] = {}
+        for label in np.unique(self.labels).tolist():
+            part = self.pieces.stretches.get(label)
+            if part is None or part.low is None or part.high is None:
+                held = self.pieces.held(label)
+                chosen = np.unique(np.linspace(0, len(held) - 1, min(count, len(held))).round().astype(np.int64))
+                drawn[label] = self.pieces.values.gather(held[chosen])
+                measured[label] = part is None and bool(self.pieces.measured[label])
+            else:
+                places = float(part.low) + (np.arange(count) + 0.5) / count * (float(part.high) - float(part.low))
+                drawn[label] = self.kind.series([self.kind.at_place(where) for where in places.tolist()])
+                measured[label] = True
+        values = pl.concat(list(drawn.values()))
+        labels = np.repeat(np.array(list(drawn), dtype=np.int64), [len(found) for found in drawn.values()])
+        return Pieces(values, labels, np.arange(len(values)), np.ones(len(values)), measured, True)
+
+
+def bounded(node: Node, regions: LabelProducts) -> Covers:
+    """Decide every region as far as the ends of its labels do, and sample its share."""
+    names = scope(node)
+    ids, firsts = regions.distinct(names)
+    sides = {
+        name: _Side(
+            regions.pieces[name], regions.codes[name][firsts], ValueType.of(regions.pieces[name].values.dtype, name)
+        )
+        for name in names
+    }
+    possible, certain = (decided[ids] for decided in _decide(node, sides, len(firsts)))
+    cells = max(_GRID >> 6, min(_GRID, _MOST_CELLS // len(firsts)))
+    count = max(2, int(cells ** (1 / len(names))))
+    grid = LabelProducts({name: side.sampled(count) for name, side in sides.items()}, regions.codes, regions.count)
+    measured = np.logical_and.reduce([grid.pieces[name].measured[regions.codes[name]] for name in names])
+    sampled = expanded(node, grid).share
+    share = np.where(certain, 1.0, np.where(possible, np.where(measured, sampled, 0.5), 0.0))
+    return Covers(share, possible, certain, measured | certain | ~possible)
+
+
+def without_columns(node: Node) -> bool:
+    """Whether a condition that speaks about no column is true."""
+    return bool(truth(node, pl.DataFrame({"row": [0]})).fill_null(False)[0])
+
+
+def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
+    """For every region whether a node may be true somewhere in it, and whether it must be true everywhere."""
+    if isinstance(node, And | Or):
+        found = [_decide(part, sides, count) for part in node.parts]
+        gather = np.logical_and if isinstance(node, And) else np.logical_or
+        return gather.reduce([may for may, _ in found]), gather.reduce([must for _, must in found])
+    names = scope(node)
+    if not names:
+        same = np.full(count, without_columns(node))
+        return same, same
+    if len(names) == 1:
+        side = sides[names[0]]
+        true = truth(node, pl.DataFrame([side.pieces.values.alias(names[0])])).fill_null(False).to_numpy()
+        # Where a stretch has values that are no pieces, a function may be true or false of them.
+        unclear = np.isin(side.labels, list(side.pieces.stretches)) & (not is_linear(node))
+        return side.any_of(true) | unclear, ~side.any_of(~true) & ~unclear
+    involved = {name: sides[name] for name in names}
+    if not isinstance(node, Comparison) or not is_linear(node) or (form := _form(node, involved)) is None:
+        return np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
+    return _compared(form, node.operator, involved, count)
+
+
+def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
+    """The comparison as ``form operator 0``; days and moments as places on their line; nothing for text."""
+    kinds = {side.kind for side in sides.values()}
+    if all(kind.is_numeric for kind in kinds):
+        return difference(node.left, node.right)
+    if len(kinds) == 1 and kinds.pop().is_temporal and isinstance(node.left, Column) and isinstance(node.right, Column):
+        return LinearForm({node.left.name: Fraction(1), node.right.name: Fraction(-1)}, Fraction(0))
+    return None
+
+
+def _compared(form: LinearForm, operator: Operator, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
+    """``form operator 0`` for every region: in floating point where zero is far, exactly where it is near."""
+    low, high = np.full(count, float(form.constant)), np.full(count, float(form.constant))
+    scale = np.abs(low)
+    low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
+    for name, factor in form.coefficients.items():
+        bottom, top, bottom_closed, top_closed = (side[sides[name].labels] for side in sides[name].ends)
+        if factor < 0:
+            bottom, top, bottom_closed, top_closed = top, bottom, top_closed, bottom_closed
+        low, high = low + float(factor) * bottom, high + float(factor) * top
+        low_closed, high_closed = low_closed & bottom_closed, high_closed & top_closed
+        for term in (float(factor) * bottom, float(factor) * top):
+            scale = scale + np.where(np.isfinite(term), np.abs(term), 0.0)
+    unknown = np.isnan(low) | np.isnan(high)
+    may, must = _against_zero(operator, low, high, low_closed, high_closed)
+    near = ~unknown & ((np.abs(low) <= _MARGIN * scale) | (np.abs(high) <= _MARGIN * scale))
+    for region in np.flatnonzero(near).tolist():
+        may[region], must[region] = _exactly_against_zero(form, operator, sides, region)
+    never_null = ~np.logical_or.reduce([side.null for side in sides.values()])
+    return may & ~unknown, must & ~unknown & never_null
+
+
+def _exactly_against_zero(
+    form: LinearForm, operator: Operator, sides: Mapping[str, _Side], region: int
+) -> tuple[bool, bool]:
+    low: float | Fraction = form.constant
+    high: float | Fraction = form.constant
+    low_closed = high_closed = True
+    for name, factor in form.coefficients.items():
+        ends = sides[name].exact_ends(region)
+        bottom, top, bottom_closed, top_closed = ends if factor > 0 else (ends[1], ends[0], ends[3], ends[2])
+        low, high = low + factor * bottom, high + factor * top
+        low_closed, high_closed = low_closed and bottom_closed, high_closed and top_closed
+    below, above = (np.array([(end > 0) - (end < 0)], dtype=np.float64) for end in (low, high))
+    may, must = _against_zero(operator, below, above, np.array([low_closed]), np.array([high_closed]))
+    return bool(may[0]), bool(must[0])
+
+
+def _against_zero(
+    operator: Operator, low: NDArray[np.float64], high: NDArray[np.float64], low_closed: Mask, high_closed: Mask
+) -> tuple[Mask, Mask]:
+    """Whether something between two ends may stand, and whether all of it must stand, in a relation to zero."""
+    reaches_down = (low < 0) | ((low == 0) & low_closed)
+    reaches_up = (high > 0) | ((high == 0) & high_closed)
+    below = (high < 0) | ((high == 0) & ~high_closed)
+    above = (low > 0) | ((low == 0) & ~low_closed)
+    zero = (low == 0) & (high == 0)
+    match operator:
+        case "<":
+            return low < 0, below
+        case "<=":
+            return reaches_down, high <= 0
+        case ">":
+            return high > 0, above
+        case ">=":
+            return reaches_up, low >= 0
+        case "=":
+            return reaches_down & reaches_up, zero
+        case "<>":
+            return ~zero, below | above
+
+
+def _exactly(where: float | Fraction | None, otherwise: float = math.nan) -> float | Fraction:
+    return otherwise if where is None else Fraction(where)

@@ -1,0 +1,126 @@
+"""A condition: text that was read once and can be asked of rows and of generalized labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions.coverage import covers, cut_regions
+from reticent.conditions.domain import Domain
+from reticent.conditions.evaluation import truth
+from reticent.conditions.kinds import check, check_names, kinds_of, suggested
+from reticent.conditions.nodes import Always, And, Column, Comparison, Member, Node, Or, constant, scope
+from reticent.conditions.regions import Coverage, Covers
+from reticent.errors import DataError
+from reticent.table import Meaning, ValueType
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the rows of a table, such as ``age between 30 and 40 and disease = 'flu'``.
+
+    ``text`` is what was written, ``node`` what it says. A row meets a condition when it is true for it; unknown, the
+    outcome of comparing with null, is not true.
+    """
+
+    text: str
+    node: Node
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Read a condition; a :class:`ConditionError` points at what cannot be read."""
+        # Only who reads a condition waits for sqlglot; measures of utility use this room without one.
+        from reticent.conditions.parser import read
+
+        return cls(text, read(text))
+
+    @classmethod
+    def of(cls, given: str | Condition) -> Condition:
+        """A condition, or the text of one."""
+        return given if isinstance(given, Condition) else cls.parse(given)
+
+    def within(self, rows: pl.DataFrame) -> Condition:
+        """The condition, and that a row agrees with some row of a public table in all its columns; rows with nulls agree with none."""
+        listed = rows.unique(maintain_order=True).drop_nulls()
+        if not rows.columns:
+            raise DataError("A table without columns cannot restrict a condition.")
+        constants = [[constant(value, name) for value in listed[name].to_list()] for name in rows.columns]
+        if len(constants) == 1:
+            met: Node = Member(Column(rows.columns[0]), tuple(constants[0])) if constants[0] else Always(False)
+        else:
+            columns = [Column(name) for name in rows.columns]
+            agreeing = (
+                And(tuple(Comparison("=", column, value) for column, value in zip(columns, row, strict=True)))
+                for row in zip(*constants, strict=True)
+            )
+            met = Or(tuple(agreeing)) if listed.height else Always(False)
+        return Condition(f"({self.text}) within a table of {listed.height} rows", And((self.node, met)))
+
+    def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def scope(self) -> tuple[str, ...]:
+        """The columns that the condition speaks about, in the order in which they first appear."""
+        return scope(self.node)
+
+    @property
+    def conjuncts(self) -> tuple[Condition, ...]:
+        """Conditions that are met together exactly where this one is."""
+        if not isinstance(self.node, And):
+            return (self,)
+        parts = tuple(Condition(str(part), part) for part in self.node.parts)
+        return tuple(each for part in parts for each in part.conjuncts)
+
+    @classmethod
+    def together(cls, parts: Sequence[Condition]) -> Condition:
+        """The condition that is met where all of some conditions are."""
+        if len(parts) == 1:
+            return parts[0]
+        node = And(tuple(part.node for part in parts))
+        return cls(str(node), node)
+
+    def check(self, kinds: Mapping[str, ValueType], known: Iterable[str] | None = None) -> None:
+        """Refuse columns that are not there and operands whose kinds do not go together."""
+        check(self.node, kinds, kinds if known is None else known, self.text)
+
+    def check_names(self, known: Iterable[str]) -> None:
+        """Refuse columns that are not there."""
+        check_names(self.node, known, self.text)
+
+    def truth(self, frame: pl.DataFrame) -> pl.Series:
+        """True, false or null (unknown) for every row of a frame."""
+        self.check(kinds_of(frame, self.scope), frame.columns)
+        return truth(self.node, frame)
+
+    def mask(self, frame: pl.DataFrame) -> pl.Series:
+        """Which rows of a frame meet the condition, as a database's ``WHERE`` would choose them."""
+        return self.truth(frame).fill_null(False).rename("")
+
+    def covers(
+        self,
+        codes: Mapping[str, NDArray[np.int64]],
+        meanings: Mapping[str, Sequence[Meaning]],
+        domains: Mapping[str, Domain] | None = None,
+    ) -> Covers:
+        """How much of many regions the condition covers.
+
+        Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` says what is
+        publicly known of the columns' values; a column that is not in it is taken to be what its meanings suggest. A column
+        without meanings is shown as it is, and its codes are positions among the leaves of its domain.
+        """
+        guessed = {name: Domain.guessed(found, suggested(self.node, name)) for name, found in meanings.items()}
+        known = guessed | dict(domains or {})
+        self.check({name: domain.kind for name, domain in known.items()})
+        count = len(next(iter(codes.values()))) if codes else 1
+        return covers(self.node, cut_regions(self.node, meanings, codes, known, count))
+
+    def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Coverage:
+        """How much of one region, given by the meaning of its label in every column, the condition covers."""
+        one = np.zeros(1, dtype=np.int64)
+        return self.covers(dict.fromkeys(cells, one), {name: [meaning] for name, meaning in cells.items()}, domains)[0]

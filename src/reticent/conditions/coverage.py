@@ -1,0 +1,252 @@
+"""How much of a region a condition covers: none of it, some, or all, and the share under equally likely cells.
+
+A region is a product of labels, one a column. Parts of a condition that share no column are independent inside a
+product, so shares multiply; parts that do share columns are decided together over the product of their pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from math import prod
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import number, pack
+from reticent.conditions.bounds import bounded, without_columns
+from reticent.conditions.domain import Domain
+from reticent.conditions.evaluation import truth
+from reticent.conditions.expansion import cells_in_all, expanded
+from reticent.conditions.linear import difference, threshold
+from reticent.conditions.nodes import (
+    And,
+    Atom,
+    Comparison,
+    Member,
+    Node,
+    Number,
+    Or,
+    StartsWith,
+    Text,
+    Truth,
+    atoms,
+    is_linear,
+    operands,
+    positive,
+    scope,
+)
+from reticent.conditions.pieces import CutPoints, Pieces, constant_of, pieces_of, pieces_of_leaves
+from reticent.conditions.regions import Covers, LabelProducts
+from reticent.table import Meaning, ValueType
+
+_LARGEST_TABLE = 1 << 20
+_LARGEST_WORK = 1 << 22
+_MOST_CELLS = 1 << 25
+
+
+def cut_regions(
+    node: Node,
+    meanings: Mapping[str, Sequence[Meaning]],
+    codes: Mapping[str, NDArray[np.int64]],
+    domains: Mapping[str, Domain],
+    count: int,
+) -> LabelProducts:
+    """Regions whose labels are cut where the node cuts them, in the columns that it speaks about.
+
+    A column without meanings is shown as it is: its code is the position of its leaf.
+    """
+    kinds = {name: domains[name].kind for name in scope(node)}
+    cut = {}
+    for name, kind in kinds.items():
+        leaves = domains[name].leaves
+        if name in meanings:
+            cut[name] = pieces_of(meanings[name], domains[name], _cuts(node, name, kind))
+        elif leaves is not None:
+            cut[name] = pieces_of_leaves(leaves)
+    return LabelProducts(cut, {name: codes[name] for name in kinds}, count)
+
+
+def covers(node: Node, regions: LabelProducts) -> Covers:
+    """Decide every region."""
+    return _covers(positive(node), regions)
+
+
+def _covers(node: Node, regions: LabelProducts) -> Covers:
+    if isinstance(node, And | Or):
+        components = list(_independent(node.parts))
+        if len(components) > 1:
+            found = [_covers(_joined(node, parts), regions) for parts in components]
+            return _all_of(found) if isinstance(node, And) else _any_of(found)
+        if len(node.parts) == 1:
+            return _covers(node.parts[0], regions)
+    return _together(node, regions)
+
+
+def _joined(node: And | Or, parts: tuple[Node, ...]) -> Node:
+    return parts[0] if len(parts) == 1 else type(node)(parts)
+
+
+def _independent(parts: Sequence[Node]) -> Iterator[tuple[Node, ...]]:
+    """Parts gathered so that no column is spoken about in two gatherings."""
+    gathered: list[tuple[set[str], list[Node]]] = []
+    for part in parts:
+        names, members = set(scope(part)), [part]
+        apart = []
+        for other in gathered:
+            if other[0] & names:
+                names, members = other[0] | names, other[1] + members
+            else:
+                apart.append(other)
+        gathered = [*apart, (names, members)]
+    return (tuple(members) for _, members in gathered)
+
+
+def _all_of(found: Sequence[Covers]) -> Covers:
+    possible = np.logical_and.reduce([each.possible for each in found])
+    certain = np.logical_and.reduce([each.certain for each in found])
+    share = np.prod([each.share for each in found], axis=0)
+    measured = np.logical_and.reduce([each.measured for each in found]) | ~possible
+    return Covers(share, possible, certain, measured)
+
+
+def _any_of(found: Sequence[Covers]) -> Covers:
+    possible = np.logical_or.reduce([each.possible for each in found])
+    certain = np.logical_or.reduce([each.certain for each in found])
+    share = 1 - np.prod([1 - each.share for each in found], axis=0)
+    measured = np.logical_and.reduce([each.measured for each in found]) | certain
+    return Covers(share, possible, certain, measured)
+
+
+def _together(node: Node, regions: LabelProducts) -> Covers:
+    """Decide a part whose columns hang together, over the product of the classes of their pieces."""
+    names = scope(node)
+    if not names:
+        same = np.full(regions.count, without_columns(node))
+        return Covers(same.astype(np.float64), same, same, np.ones(regions.count, dtype=bool))
+    crossing = {name for literal in _literals(node) if len(scope(literal)) > 1 for name in scope(literal)}
+    classes = {name: _classes(node, name, regions.pieces[name], name in crossing) for name in names}
+    sizes = [count for _, count in classes.values()]
+    whole = all(regions.pieces[name].complete for name in crossing | _behind_functions(node))
+    if whole and prod(sizes) > _LARGEST_TABLE and cells_in_all(regions, names) <= _MOST_CELLS:
+        return expanded(node, regions)
+    if not whole or prod(sizes) > _LARGEST_TABLE:
+        return bounded(node, regions)
+    return _by_table(_table(node, classes, regions), names, classes, regions)
+
+
+def _behind_functions(node: Node) -> set[str]:
+    """The columns whose pieces a literal tells apart by a function: no constant cuts them so that a piece's answer does not change."""
+    return {name for literal in _literals(node) if not is_linear(literal) for name in scope(literal)}
+
+
+def _literals(node: Node) -> Iterator[Node]:
+    """The atoms of a positive node, a ``not`` before an atom included."""
+    if isinstance(node, And | Or):
+        for part in node.parts:
+            yield from _literals(part)
+    else:
+        yield node
+
+
+Classes = tuple[NDArray[np.int64], int]
+
+
+def _classes(node: Node, name: str, pieces: Pieces, crossing: bool) -> Classes:
+    """Pieces numbered so that those that no literal tells apart share a number."""
+    size = len(pieces.values)
+    if crossing:
+        return np.arange(size), size
+    own = dict.fromkeys(literal for literal in _literals(node) if scope(literal) == (name,))
+    signature = [_true_for(literal, {name: pieces.values}).astype(np.int64) for literal in own]
+    ids, count = number(*pack(signature, [2] * len(signature), size))
+    return ids.astype(np.int64), count
+
+
+def _true_for(literal: Node, columns: Mapping[str, pl.Series]) -> NDArray[np.bool_]:
+    frame = pl.DataFrame([series.alias(name) for name, series in columns.items()])
+    return truth(literal, frame).fill_null(False).to_numpy()
+
+
+def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -> NDArray[np.bool_]:
+    """Whether the node is true, for every combination of classes, one axis a column."""
+    names = list(classes)
+    values = {}
+    for name, (ids, count) in classes.items():
+        firsts = np.zeros(count, dtype=np.int64)
+        firsts[ids[::-1]] = np.arange(len(ids))[::-1]
+        values[name] = regions.pieces[name].values.gather(firsts)
+
+    def fill(part: Node) -> NDArray[np.bool_]:
+        if isinstance(part, And | Or):
+            return reduce(np.logical_and if isinstance(part, And) else np.logical_or, map(fill, part.parts))
+        involved = [name for name in names if name in scope(part)]
+        if not involved:
+            return np.full((1,) * len(names), without_columns(part))
+        shape = tuple(len(values[name]) for name in involved)
+        grids = np.indices(shape).reshape(len(involved), -1)
+        columns = {name: values[name].gather(grid) for name, grid in zip(involved, grids, strict=True)}
+        spread = tuple(len(values[name]) if name in involved else 1 for name in names)
+        return _true_for(part, columns).reshape(spread)
+
+    return np.broadcast_to(fill(node), tuple(count for _, count in classes.values()))
+
+
+def _by_table(
+    table: NDArray[np.bool_], names: Sequence[str], classes: Mapping[str, Classes], regions: LabelProducts
+) -> Covers:
+    """Add the table up over the pieces of every region; regions with the same labels are added up once."""
+    matrices = {name: regions.pieces[name].matrix(*classes[name]) for name in names}
+    ids, firsts = regions.distinct(names)
+    labels = [regions.codes[name][firsts] for name in names]
+    weighted, possible, total, pieces = (np.empty(len(firsts)) for _ in range(4))
+    step = max(1, _LARGEST_WORK // max(table.size // table.shape[0], 1))
+    for low in range(0, len(firsts), step):
+        rows = slice(low, low + step)
+        weights = [matrices[name][0][label[rows]] for name, label in zip(names, labels, strict=True)]
+        counts = [matrices[name][1][label[rows]] for name, label in zip(names, labels, strict=True)]
+        weighted[rows], total[rows] = _contract(table, weights), prod(weight.sum(axis=1) for weight in weights)
+        possible[rows], pieces[rows] = _contract(table, counts), prod(count.sum(axis=1) for count in counts)
+    some, every = possible > 0, possible == pieces
+    known = reduce(
+        np.logical_and, (regions.pieces[name].measured[label] for name, label in zip(names, labels, strict=True))
+    )
+    measured = known | every | ~some
+    share = np.where(every, 1.0, np.where(some, np.where(measured, weighted / total, 0.5), 0.0))
+    return Covers(share[ids], some[ids], every[ids], measured[ids])
+
+
+def _contract(table: NDArray[np.bool_], rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """For every region the sum over the table of the product of its rows, axis by axis."""
+    left = rows[0] @ table.reshape(table.shape[0], -1).astype(np.float64)
+    for row in rows[1:]:
+        left = np.einsum("gcr,gc->gr", left.reshape(len(row), row.shape[1], -1), row)
+    return left.reshape(len(rows[0]))
+
+
+def _cuts(node: Node, name: str, kind: ValueType) -> CutPoints:
+    """The constants that a node compares a column with."""
+    constants: list[object] = []
+    prefixes: list[str] = []
+    for atom in atoms(node):
+        if scope(atom) != (name,) or not is_linear(atom):
+            continue
+        if isinstance(atom, StartsWith):
+            prefixes.append(atom.prefix)
+        elif kind.is_numeric:
+            constants += _numeric_cuts(atom)
+        else:
+            constants += [side.value for side in operands(atom) if isinstance(side, Text | Truth)]
+    return CutPoints(tuple(constant_of(value, kind) for value in dict.fromkeys(constants)), tuple(prefixes))
+
+
+def _numeric_cuts(atom: Atom) -> list[object]:
+    if isinstance(atom, Comparison):
+        pairs = [(atom.left, atom.right)]
+    elif isinstance(atom, Member):
+        pairs = [(atom.operand, value) for value in atom.values if isinstance(value, Number)]
+    else:
+        return []
+    forms = [difference(left, right) for left, right in pairs]
+    return [threshold(form, "=")[2] for form in forms if form.coefficients]

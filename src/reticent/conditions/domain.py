@@ -1,0 +1,62 @@
+"""What the public may know of a column's values."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from reticent.table import Meaning, Prefix, ValueType
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The kind of a column's values, and its leaves where they are declared in public (null among them when it may occur).
+
+    ``may_miss``: nobody declared whether values are missing, so a label may stand for that, and a suppressed one may hide it.
+    """
+
+    kind: ValueType
+    leaves: pl.Series | None = None
+    may_miss: bool = False
+
+    @classmethod
+    def of_series(cls, series: pl.Series) -> Domain:
+        """A column that is published as it is: its values are there to see."""
+        kind = ValueType.of(series.dtype, series.name)
+        return cls(kind, kind.column(series.unique(maintain_order=True)))
+
+    @classmethod
+    def of_values(cls, kind: ValueType, values: Sequence[Any] | None, *, may_miss: bool = False) -> Domain:
+        """A domain written down as plain data, as manifests have it."""
+        kind = ValueType(kind).compared
+        if values is None:
+            return cls(kind)
+        return cls(kind, kind.series([kind.converted(value) for value in values]), may_miss)
+
+    @classmethod
+    def guessed(cls, meanings: Sequence[Meaning], otherwise: ValueType) -> Domain:
+        """The kind that a column's meanings suggest when nobody declared it; numbers may then be fractional."""
+        samples = [value for meaning in meanings for value in meaning.written()]
+        if not samples:
+            return cls(ValueType.TEXT if any(isinstance(meaning, Prefix) for meaning in meanings) else otherwise)
+        if all(isinstance(value, bool) for value in samples):
+            return cls(ValueType.BOOLEAN)
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in samples):
+            return cls(ValueType.REAL)
+        if all(isinstance(value, datetime.datetime) for value in samples):
+            return cls(ValueType.DATETIME)
+        return cls(ValueType.DATE if all(_is_day(value) for value in samples) else ValueType.TEXT)
+
+
+def _is_day(value: Any) -> bool:
+    if isinstance(value, datetime.date):
+        return True
+    try:
+        datetime.date.fromisoformat(str(value))
+    except ValueError:
+        return False
+    return isinstance(value, str) and len(value) == 10

@@ -1,0 +1,70 @@
+"""Covers by writing every region out: all combinations of its pieces as rows of a frame, which the condition then decides."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions.evaluation import truth
+from reticent.conditions.nodes import Node, scope
+from reticent.conditions.regions import Covers, LabelProducts
+
+_LARGEST_CHUNK = 1 << 21
+
+
+def cells_in_all(regions: LabelProducts, names: tuple[str, ...]) -> float:
+    """How many rows writing out the distinct regions would take."""
+    _, firsts = regions.distinct(names)
+    return float(
+        np.prod([_held(regions, name)[1][regions.codes[name][firsts]] for name in names], axis=0, dtype=float).sum()
+    )
+
+
+def expanded(node: Node, regions: LabelProducts) -> Covers:
+    """Decide every region by going through its cells."""
+    names = scope(node)
+    ids, firsts = regions.distinct(names)
+    starts, counts = zip(*(_held(regions, name) for name in names), strict=True)
+    labels = [regions.codes[name][firsts] for name in names]
+    sizes = np.stack([count[label] for count, label in zip(counts, labels, strict=True)])
+    begins = np.stack([start[label] for start, label in zip(starts, labels, strict=True)])
+    cells = sizes.prod(axis=0)
+    met, weighted, total = (np.zeros(len(firsts)) for _ in range(3))
+    chunk = np.cumsum(cells) // _LARGEST_CHUNK
+    for number in np.unique(chunk).tolist():
+        low, high = np.searchsorted(chunk, [number, number + 1]).tolist()
+        owner, pieces, weights = _written_out(regions, names, sizes[:, low:high], begins[:, low:high])
+        frame = pl.DataFrame([regions.pieces[n].values.gather(p).alias(n) for n, p in zip(names, pieces, strict=True)])
+        true = truth(node, frame).fill_null(False).to_numpy()
+        met[low:high] = np.bincount(owner, weights=true, minlength=high - low)
+        weighted[low:high] = np.bincount(owner, weights=weights * true, minlength=high - low)
+        total[low:high] = np.bincount(owner, weights=weights, minlength=high - low)
+    some, every = met > 0, met == cells
+    known = np.logical_and.reduce([regions.pieces[n].measured[label] for n, label in zip(names, labels, strict=True)])
+    measured = known | every | ~some
+    share = np.where(every, 1.0, np.where(some, np.where(measured, weighted / total, 0.5), 0.0))
+    return Covers(share[ids], some[ids], every[ids], measured[ids])
+
+
+def _held(regions: LabelProducts, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every label of a column where its pieces begin, and how many they are."""
+    pieces = regions.pieces[name]
+    counts = np.bincount(pieces.labels, minlength=len(pieces.measured)).astype(np.int64)
+    return np.cumsum(counts) - counts, counts
+
+
+def _written_out(
+    regions: LabelProducts, names: tuple[str, ...], sizes: NDArray[np.int64], begins: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], NDArray[np.float64]]:
+    """The region of every cell, its piece in every column, and its weight."""
+    cells = sizes.prod(axis=0)
+    owner = np.repeat(np.arange(len(cells)), cells)
+    rest = np.arange(len(owner)) - np.repeat(np.cumsum(cells) - cells, cells)
+    weights, pieces = np.ones(len(owner)), []
+    for name, size, begin in zip(names, sizes, begins, strict=True):
+        rest, digit = np.divmod(rest, size[owner])
+        pair = begin[owner] + digit
+        pieces.append(regions.pieces[name].members[pair])
+        weights *= regions.pieces[name].weights[pair]
+    return owner, pieces, weights

@@ -1,0 +1,473 @@
+"""What an adversary sees of a table or a release: combinations of labels, what these mean, and the groups that they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.encoding import encode, sorted_values
+from reticent.base.packing import first_rows, number, pack, sum_by
+from reticent.base.ragged import places_in
+from reticent.core.candidate_join import QueriedPeople, find_place
+from reticent.core.covers import Cover, cover
+from reticent.core.evidence import Columns
+from reticent.core.frequencies import POPULATION
+from reticent.core.groups import Groups
+from reticent.core.shape import LabelBox, Shape
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.table import NULL_LABEL, Meaning, Missing, Rows, SensitiveColumn, Value, bind_sensitive, null_label
+
+NOWHERE, SEVERAL = -1, -2
+_Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class AdversaryColumn:
+    """A column as it is shown: the label of every cell by its place in ``labels`` (in rising order), and what each label means."""
+
+    name: str
+    codes: _Array
+    labels: pl.Series
+    meanings: tuple[Meaning, ...]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The labels as text."""
+        return self.labels.cast(pl.String).fill_null(NULL_LABEL).to_list()
+
+    def cover(self, values: pl.Series, *, null_is_unknown: bool = True) -> Cover:
+        """Which of some distinct values fit which label. A null is a detail that nobody told, so that every label fits, or a missing value."""
+        return cover(values, self.meanings, self.name, null_is_unknown=null_is_unknown)
+
+    @classmethod
+    def of(cls, series: pl.Series, meanings: Mapping[str, Meaning] | None = None) -> AdversaryColumn:
+        """A published column, cell by cell. Without ``meanings`` every label stands for itself."""
+        coded = series.dtype == pl.Categorical or series.dtype == pl.Enum
+        labels = sorted_values(series.unique().cast(pl.String) if coded else series)
+        codes: Any = encode(series, labels, series.name, len(labels) - 1 if labels.null_count() else None)
+        if meanings is None:
+            own = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
+            return cls(series.name, codes, labels, own)
+        missing = null_label(meanings)
+        found = []
+        for text in labels.cast(pl.String).to_list():
+            label = missing if text is None else text
+            if label not in meanings:
+                raise DataError(f"Column {series.name!r} shows the label {label!r}, whose meaning was not published.")
+            found.append(meanings[label])
+        return cls(series.name, codes, labels, tuple(found))
+
+    def at(self, cells: NDArray[Any]) -> AdversaryColumn:
+        """The column of some cells only."""
+        return replace(self, codes=self.codes[cells].astype(np.int64))
+
+
+@dataclass(frozen=True)
+class WholeColumn:
+    """A sensitive column of the whole table: its domain, and how many rows have each value."""
+
+    column: SensitiveColumn
+    counts: _Array
+
+
+@dataclass(frozen=True)
+class Channel:
+    """How a noisy release was drawn, for somebody who looks whole records up in it.
+
+    A record of the data is shown with chance ``true``, any other with chance ``other`` (of one row), and a record that is not in the data is shown
+    at all with chance ``noise``. ``d`` and ``gamma`` are the beliefs before and after that were promised. ``shows`` says which of some records are
+    shown. ``is_set`` says that records are shown once however many people have them; ``refusal`` why the chances are not the same for all
+    records, where they are not.
+    """
+
+    true: Fraction
+    other: Fraction
+    noise: Fraction | float
+    d: Fraction
+    gamma: Fraction
+    shows: Callable[[pl.DataFrame], NDArray[np.bool_]] = field(repr=False)
+    is_set: bool = False
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a release was made, as its public side tells: the method with its parameters, and the claims as the certificate writes them."""
+
+    method: Mapping[str, Any]
+    claims: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class AdversaryView:
+    """All that an adversary is given: distinct combinations of labels (*cells*), with the group that each lies in.
+
+    Cells and groups are numbered in the order of their labels, always. In a generalized release a cell is a group. In a bucketized one many
+    cells, each with its exact labels, lie in one group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group
+    ``group_of[c]``. ``groups`` is None where rows are not true rows; a ``channel`` then says how they came about.
+
+    ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
+    is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
+    the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets, numbered groups).
+    ``others`` are the columns that nothing protects, each with the rows that show it. ``shapes`` says what each cell stands for beyond its labels; without
+    any, cells are the boxes of their labels.
+    """
+
+    columns: tuple[AdversaryColumn, ...]
+    sizes: _Array
+    group_of: _Array
+    groups: Groups | None
+    sets: tuple[Columns, ...]
+    people: _Array | None = None
+    channel: Channel | None = None
+    reference: Mapping[str, WholeColumn] = field(default_factory=dict)
+    made: Provenance | None = None
+    called: pl.Series | None = None
+    others: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+    shapes: tuple[Shape, ...] = ()
+
+    @classmethod
+    def in_rows(
+        cls,
+        rows: pl.DataFrame,
+        times: _Array | None,
+        meanings: Mapping[str, Mapping[str, Meaning]],
+        sensitive: Sequence[str],
+        called: str | None = None,
+    ) -> AdversaryView:
+        """Rows that show labels and sensitive values together: rows with the same labels are a group. ``times``: how often each row is there.
+
+        Where labels do not tell all groups apart, ``called`` names the column that does.
+        """
+        columns = tuple(AdversaryColumn.of(rows[name], known) for name, known in meanings.items())
+        own = () if called is None else (AdversaryColumn.of(rows[called]),)
+        ids, count = number(*_keys([*columns, *own], rows.height))
+        firsts = first_rows(ids, count)
+        groups = _grouped(ids, count, rows, sensitive, times)
+        cells = tuple(each.at(firsts) for each in columns)
+        names = own[0].labels.gather(own[0].codes[firsts]) if own else None
+        return cls(cells, groups.sizes, np.arange(count), groups, (tuple(meanings),), called=names)
+
+    @classmethod
+    def in_buckets(
+        cls,
+        people: pl.DataFrame,
+        values: pl.DataFrame,
+        meanings: Mapping[str, Mapping[str, Meaning]],
+        sensitive: Sequence[str],
+        bucket: str,
+        times: _Array | None = None,
+        many: _Array | None = None,
+    ) -> AdversaryView:
+        """Exact labels in one table and sensitive values in another, tied together by a bucket only: a bucket is a group.
+
+        ``times`` says how many rows each row of ``values`` stands for, ``many`` each of ``people``.
+        """
+        columns = [AdversaryColumn.of(people[name], known) for name, known in meanings.items()]
+        numbers = values[bucket].unique().sort()
+        place, owner = (encode(table[bucket], numbers, bucket, None).astype(np.int64) for table in (people, values))
+        own = AdversaryColumn(bucket, place, numbers, ())
+        ids, count = number(*_keys([*columns, own], people.height))
+        firsts = first_rows(ids, count)
+        groups = _grouped(owner, len(numbers), values, sensitive, times)
+        cells = tuple(each.at(firsts) for each in columns)
+        return cls(cells, sum_by(ids, many, count), place[firsts], groups, (tuple(meanings),), called=numbers)
+
+    @classmethod
+    def in_noise(cls, rows: pl.DataFrame) -> AdversaryView:
+        """Rows that are not true rows: distinct records, without groups."""
+        columns = [AdversaryColumn.of(rows[name]) for name in rows.columns]
+        ids, count = number(*_keys(columns, rows.height))
+        firsts = first_rows(ids, count)
+        cells = tuple(each.at(firsts) for each in columns)
+        return cls(cells, sum_by(ids, None, count), np.arange(count), None, (tuple(rows.columns),))
+
+    @property
+    def names(self) -> Columns:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are shown."""
+        return int(self.sizes.sum())
+
+    @property
+    def is_artificial(self) -> bool:
+        """Whether rows are about nobody: neither true rows, nor drawn from true rows with chances that are known one by one."""
+        return self.groups is None and self.channel is None
+
+    @property
+    def candidates(self) -> _Array:
+        """Among how many one has to choose in each cell: people where they are known, else rows."""
+        return self.sizes if self.people is None else self.people
+
+    @property
+    def true_groups(self) -> Groups:
+        """The groups; refused where rows are not true rows."""
+        if self.groups is None:
+            raise PolicyError(NOT_TRUE)
+        return self.groups
+
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether a row shows its labels and its sensitive values together: cells are groups."""
+        return (
+            self.groups is not None
+            and len(self.group_of) == len(self.groups)
+            and bool((self.group_of == np.arange(len(self.groups))).all())
+        )
+
+    @property
+    def sensitive(self) -> Columns:
+        """The names of the sensitive columns."""
+        return () if self.groups is None else tuple(column.name for column in self.groups.domain.columns)
+
+    def column(self, name: str) -> AdversaryColumn:
+        """One column."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"No quasi column {name!r} was published.{did_you_mean(name, self.names)}")
+
+    def spread(self, column: str) -> tuple[_Array, int]:
+        """How often each value of a sensitive column occurs in all that the public knows, and how many rows that is.
+
+        That is the whole table where its histogram was declared (rows that were left out included), else the rows that are shown.
+        """
+        groups, declared = self.true_groups.marginal(column), self.reference.get(column)
+        if declared is None:
+            return groups.reference, int(groups.reference.sum())
+        counts = dict(zip(declared.column.texts, declared.counts.tolist(), strict=True))
+        shown = np.array([counts[text] for text in groups.domain.columns[0].texts], dtype=np.int64)
+        return shown, int(declared.counts.sum())
+
+    def known(self, columns: Sequence[str]) -> AdversaryView:
+        """What somebody sees who knows some of the columns only: rows that these do not tell apart are together."""
+        if set(columns) == set(self.names):
+            return self
+        chosen = [self.column(name) for name in columns]
+        codes, sizes = [each.codes for each in chosen], [len(each.labels) for each in chosen]
+        apart = self.is_row_by_row
+        if not apart and self.groups is not None:
+            codes, sizes = [*codes, self.group_of], [*sizes, len(self.groups)]
+        ids, count = number(*pack(codes, sizes, len(self.sizes)))
+        firsts = first_rows(ids, count)
+        return replace(
+            self,
+            columns=tuple(each.at(firsts) for each in chosen),
+            sizes=sum_by(ids, self.sizes, count),
+            group_of=np.arange(count) if apart or self.groups is None else self.group_of[firsts],
+            groups=self.true_groups.merged(ids, count) if apart else self.groups,
+            people=None if self.people is None else sum_by(ids, self.people, count),
+            shapes=self.shapes_of(ids, count, columns),
+        )
+
+    def shapes_of(self, ids: NDArray[Any], count: int, columns: Sequence[str]) -> tuple[Shape, ...]:
+        """The shapes of cells that are numbered by what they show in some columns, for somebody who knows these; nothing where cells are boxes.
+
+        Those that look alike in some columns may differ, and then all that is known is that somebody is in one of them.
+        """
+        if not self.shapes:
+            return ()
+        firsts = first_rows(ids, count)
+        if set(columns) == set(self.names):
+            return tuple(self.shapes[cell] for cell in firsts.tolist())
+        alone = np.bincount(ids, minlength=count) == 1
+        return tuple(
+            self.shapes[cell].known(columns) if single else LabelBox()
+            for cell, single in zip(firsts.tolist(), alone.tolist(), strict=True)
+        )
+
+    def shaped(self, shapes: Mapping[tuple[str, ...], Shape]) -> AdversaryView:
+        """The same with the shape of every cell, found by the labels that it shows."""
+        texts = [each.texts for each in self.columns]
+        labels = list(
+            zip(*([text[c] for c in each.codes] for text, each in zip(texts, self.columns, strict=True)), strict=True)
+        )
+        for missing in set(labels) ^ set(shapes):
+            raise DataError(f"The shapes are not those of the cells: {', '.join(missing)} is in one of them only.")
+        return replace(self, shapes=tuple(shapes[each] for each in labels))
+
+    def occurrences(self) -> Iterator[tuple[pl.Series, _Array]]:
+        """The values of each sensitive and each unprotected column, and how many rows show each."""
+        groups = self.true_groups
+        for column in groups.domain.columns:
+            counts = groups.marginal(column.name).histograms.total(column.size)
+            shown = np.flatnonzero(counts)
+            yield column.labels.gather(shown).alias(column.name), counts[shown]
+        for name, rows in self.others.items():
+            values, times = rows.counted([name])
+            order = values[name].arg_sort(nulls_last=True).to_numpy()
+            yield values[name].gather(order), times[order]
+
+    def ask(
+        self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True
+    ) -> QueriedPeople:
+        """Compare people with the labels of some columns (all of them, if not said); those with the same values are asked about once."""
+        return QueriedPeople.of(
+            people,
+            self.names if columns is None else columns,
+            lambda name, values: self.column(name).cover(values, null_is_unknown=null_is_unknown),
+        )
+
+    def covering(self, points: pl.DataFrame) -> tuple[_Array, _Array]:
+        """The pairs (point, cell) of rows of ``points`` and cells whose labels and shapes cover them, in rising order; a null is a missing value."""
+        asked, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
+        order = np.argsort(ids, kind="stable")
+        starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
+        found: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+        for fits in asked.fits(
+            [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
+        ):
+            people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
+            found.append((np.repeat(people, lengths), order[places_in(starts[fits.place], lengths)]))
+        distinct, cells = (np.concatenate(part) for part in zip(*found, strict=True))
+        # People who are alike were asked about once.
+        mine = np.argsort(asked.owners, kind="stable")
+        begin = np.searchsorted(asked.owners[mine], np.arange(len(asked) + 1))
+        times = asked.times[distinct]
+        everybody, places = mine[places_in(begin[distinct], times)], np.repeat(cells, times)
+        rising = np.lexsort((places, everybody))
+        return everybody[rising], places[rising]
+
+    def place(self, people: pl.DataFrame) -> _Array:
+        """The group of every person: NOWHERE where no cell covers them, SEVERAL where cells of several groups do; a null is a missing value."""
+        if not self.columns:
+            return np.zeros(people.height, dtype=np.int64)
+        asked, (ids, firsts) = self.ask(people, null_is_unknown=False), self._combinations()
+        least = np.full(len(firsts), np.iinfo(np.int64).max)
+        most = np.full(len(firsts), -1, dtype=np.int64)
+        np.minimum.at(least, ids, self.group_of)
+        np.maximum.at(most, ids, self.group_of)
+        lowest = np.full(len(asked), np.iinfo(np.int64).max)
+        highest = np.full(len(asked), -1, dtype=np.int64)
+        for fits in asked.fits(
+            [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
+        ):
+            person = fits.people[fits.person]
+            np.minimum.at(lowest, person, least[fits.place])
+            np.maximum.at(highest, person, most[fits.place])
+        found = np.where(highest < 0, NOWHERE, np.where(lowest == highest, lowest, SEVERAL))
+        return found[asked.owners]
+
+    def of_rows(self, rows: pl.DataFrame) -> _Array:
+        """The group of published rows, by what they show themselves: their labels, or the release's own name of the group."""
+        if self.called is not None:
+            return encode(rows[self.called.name], self.called, self.called.name).astype(np.int64)
+        if not self.columns:
+            return np.zeros(rows.height, dtype=np.int64)
+        shown = [
+            encode(rows[each.name], each.labels, each.name, len(each.labels) - 1 if each.labels.null_count() else None)
+            for each in self.columns
+        ]
+        cells = find_place(
+            [each.codes for each in self.columns],
+            [codes.astype(np.int64) for codes in shown],
+            [len(each.labels) for each in self.columns],
+        )
+        return self.group_of[cells]
+
+    def describe(self, group: int) -> dict[str, str]:
+        """What everybody in a group looks like: its labels, or where these do not tell, the release's own name of it."""
+        if self.called is not None and not self.is_row_by_row:
+            return {self.called.name: str(self.called[group])}
+        return {each.name: each.texts[each.codes[self._cell_of[group]]] for each in self.columns}
+
+    @cached_property
+    def _cell_of(self) -> _Array:
+        """One cell of every group."""
+        return first_rows(self.group_of, len(self.true_groups))
+
+    def _combinations(self) -> tuple[_Array, _Array]:
+        """The cells numbered by their labels and shapes, whatever group they lie in, and one cell of each number."""
+        ids, count = self.combined(self.names)
+        return ids, first_rows(ids, count)
+
+    def combined(self, columns: Sequence[str]) -> tuple[_Array, int]:
+        """The cells numbered by what they show in some columns: their labels and, to somebody who knows all columns, their shapes."""
+        chosen = [self.column(name) for name in columns]
+        ids, count = number(*_keys(chosen, len(self.sizes)))
+        if not self.shapes or count == len(ids) or set(columns) != set(self.names):
+            return ids.astype(np.int64), count
+        found = ids.astype(np.int64)
+        alike: dict[int, list[int]] = {}
+        for cell in np.flatnonzero(np.bincount(ids, minlength=count)[ids] > 1).tolist():
+            same = alike.setdefault(int(ids[cell]), [])
+            twin = next((each for each in same if self.shapes[each] == self.shapes[cell]), None)
+            if twin is not None:
+                found[cell] = found[twin]
+                continue
+            if same:
+                found[cell] = count
+                count += 1
+            same.append(cell)
+        return found, count
+
+    def with_population(self, people: pl.DataFrame) -> AdversaryView:
+        """The same with the number of people of a population who fit each group; somebody who fits several is counted in each."""
+        if not self.is_row_by_row:
+            raise PolicyError(
+                "How many people of a population fit a group does not follow from this release: it publishes quasi values exactly, apart from "
+                "the groups."
+            )
+        for name in self.names:
+            if name not in people.columns:
+                raise DataError(f"The population has no column {name!r}.{did_you_mean(name, people.columns)}")
+            if people[name].null_count():
+                raise DataError(f"The population has missing values in column {name!r}: such people fit no group.")
+        counts = np.zeros(len(self.sizes), dtype=np.int64)
+        if self.columns:
+            asked = self.ask(people, null_is_unknown=False)
+            for fits in asked.fits([each.codes for each in self.columns], self.shapes):
+                counts += sum_by(fits.place, asked.times[fits.people[fits.person]], len(counts))
+        else:
+            counts += people.height
+        groups = self.true_groups
+        return replace(self, groups=replace(groups, extras={**groups.extras, POPULATION: counts}))
+
+    def naive(self, quasi: Sequence[str], sensitive: Sequence[str]) -> AdversaryView:
+        """What somebody holds who takes all rows for true, with these roles for the columns."""
+        chosen, secret = [self.column(name) for name in quasi], [self.column(name) for name in sensitive]
+        ids, count = number(*_keys(chosen, len(self.sizes)))
+        firsts = first_rows(ids, count)
+        bound = [bind_sensitive(each.name, None, each.labels) for each in secret]
+        values = [column.codes(each.labels)[each.codes] for column, each in zip(bound, secret, strict=True)]
+        groups = Groups.of_rows(ids, count, bound, values, self.sizes)
+        columns = tuple(each.at(firsts) for each in chosen)
+        return AdversaryView(columns, groups.sizes, np.arange(count), groups, (tuple(quasi),), made=self.made)
+
+    def looks(self) -> list[Any]:
+        """What is shown, however the groups are numbered: for each group its cells with their sizes, and its sensitive values."""
+        groups, texts = self.true_groups, [each.texts for each in self.columns]
+        rows: list[list[Any]] = [[] for _ in range(len(groups))]
+        for cell, group in enumerate(self.group_of.tolist()):
+            labels = tuple(text[each.codes[cell]] for text, each in zip(texts, self.columns, strict=True))
+            rows[group].append((labels, int(self.sizes[cell])))
+        shown = [(sorted(cells), sorted(groups.histogram(group).items())) for group, cells in enumerate(rows)]
+        return sorted(shown, key=repr)
+
+
+def _keys(columns: Sequence[AdversaryColumn], rows: int) -> tuple[NDArray[Any], int]:
+    """One number a row, in the order of the labels."""
+    return pack([each.codes for each in columns], [max(len(each.labels), 1) for each in columns], rows)
+
+
+def _grouped(
+    ids: NDArray[Any], count: int, rows: pl.DataFrame, sensitive: Sequence[str], times: _Array | None
+) -> Groups:
+    bound = [bind_sensitive(name, None, rows[name]) for name in sensitive]
+    return Groups.of_rows(ids, count, bound, [column.codes(rows[column.name]) for column in bound], times)
+
+
+NOT_TRUE = (
+    "A randomized release has no groups of people who look alike: most of its rows are not true. `reticent verify` checks its plan, `reticent "
+    "randomize` counts in it, and `reticent attack` looks records up in it (Sighting; with --raw, or compare(table, release), a model too)."
+)

@@ -1,0 +1,221 @@
+"""Which published places fit which people: a join, column after column, that looks at few more pairs than fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import number, pack
+from reticent.base.ragged import places_in
+from reticent.core.covers import Cover
+from reticent.core.shape import Shape, inside
+
+Array = NDArray[np.int64]
+_MOST_PAIRS = 1 << 21
+_PERSON, _PLACE = "_person", "_place"
+
+
+@dataclass(frozen=True)
+class QueriedPeople:
+    """People to look up: the distinct ones, which label covers which value in each column, and everybody's place among the distinct.
+
+    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]`` and ``known[j]``; ``times`` says how
+    many people are alike.
+    """
+
+    known: tuple[pl.Series, ...]
+    covers: tuple[Cover, ...]
+    values: tuple[Array, ...]
+    times: Array
+    owners: Array
+
+    @classmethod
+    def of(
+        cls, people: pl.DataFrame, columns: Sequence[str], cover: Callable[[str, pl.Series], Cover]
+    ) -> QueriedPeople:
+        """People by their values in some columns; ``cover`` compares the distinct values of a column with its labels."""
+        listed = list(columns)
+        points = people.select(listed).with_row_index(_PERSON).group_by(listed, maintain_order=True).agg(_PERSON)
+        known, covers, asked = [], [], []
+        for name in listed:
+            values = points[name].unique(maintain_order=True)
+            numbered = pl.DataFrame({name: values, _PLACE: np.arange(len(values))})
+            joined = points.select(name).join(numbered, on=name, how="left", nulls_equal=True, maintain_order="left")
+            known.append(values)
+            covers.append(cover(name, values))
+            asked.append(joined[_PLACE].to_numpy().astype(np.int64))
+        times = points[_PERSON].list.len().to_numpy().astype(np.int64)
+        owners = np.empty(people.height, dtype=np.int64)
+        owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
+        return cls(tuple(known), tuple(covers), tuple(asked), times, owners)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def is_single(self) -> NDArray[np.bool_]:
+        """Who fits at most one label in every column."""
+        fits = [each.is_single[values] for each, values in zip(self.covers, self.values, strict=True)]
+        single: NDArray[np.bool_] = np.all(fits, axis=0)
+        return single
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """The distinct people."""
+        return pl.DataFrame([known.gather(mine) for known, mine in zip(self.known, self.values, strict=True)])
+
+    def fits(self, codes: Sequence[Array], shapes: Sequence[Shape] = ()) -> Iterator[CandidatePairs]:
+        """Who fits which of some places (``codes[j]``: their label in column j), and lies inside its shape if it has one."""
+        keeps = inside(shapes, self.points) if shapes else None
+        for fits in self._fitting(codes):
+            if keeps is not None:
+                kept = keeps(fits.people[fits.person], fits.place)
+                fits = replace(fits, person=fits.person[kept], place=fits.place[kept])
+            yield fits
+
+    def _fitting(self, codes: Sequence[Array]) -> Iterator[CandidatePairs]:
+        """Who fits which place by labels.
+
+        Whoever fits at most one label in every column has one place, if these are all different, and a join finds it; the others, where labels overlap (local
+        recoding, unknown values), are narrowed down column by column.
+        """
+        _, distinct = number(*pack(codes, [each.label_count for each in self.covers], len(codes[0])))
+        single = self.is_single if distinct == len(codes[0]) else np.zeros(len(self), dtype=bool)
+        people, others = np.flatnonzero(single), np.flatnonzero(~single)
+        if len(people):
+            labels = [each.lookup()[values[people]] for each, values in zip(self.covers, self.values, strict=True)]
+            found = find_place(codes, labels, [each.label_count for each in self.covers])
+            placed = np.flatnonzero(found >= 0)
+            yield CandidatePairs(people, placed, found[placed])
+        if len(others):
+            for fits in fitting(self.covers, [values[others] for values in self.values], codes):
+                yield replace(fits, people=others[fits.people])
+
+
+def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """The last place that has a person's labels (``codes[j]`` of places, ``labels[j]`` of people, ``sizes[j]`` labels); -1 where none has.
+
+    Label -1 is one that nobody has.
+    """
+    places, people = len(codes[0]), len(labels[0])
+    together = [np.concatenate([theirs, mine]) + 1 for theirs, mine in zip(codes, labels, strict=True)]
+    ids, distinct = number(*pack(together, [size + 1 for size in sizes], places + people))
+    place_of = np.full(distinct, -1, dtype=np.int64)
+    place_of[ids[:places]] = np.arange(places)
+    found: Array = place_of[ids[places:]]
+    return found
+
+
+@dataclass(frozen=True)
+class CandidatePairs:
+    """Some ``people``, and the pairs of ``person`` (a place among these people) and ``place`` that fit."""
+
+    people: Array
+    person: Array
+    place: Array
+
+
+def fitting(
+    covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array], most: int = _MOST_PAIRS
+) -> Iterator[CandidatePairs]:
+    """For people who are all different (``asked[j]``: their value in column j) the places (``codes[j]``: their label) that fit them.
+
+    People who begin alike are looked at once: the places that fit the values of the first columns are narrowed by each value of the next
+    column that goes with them. No more than about ``most`` pairs are held at a time; where there would be more, people are
+    halved, and the halves go on from the pairs found so far.
+    """
+    tree = _Tree.of(covers, asked, codes)
+    stack = [_Reached(0, 0, len(tree.order), np.zeros(tree.places, dtype=np.int64), np.arange(tree.places))]
+    while stack:
+        reached = stack.pop()
+        if reached.depth == len(covers):
+            yield CandidatePairs(tree.order[reached.start : reached.end], reached.prefix - reached.start, reached.place)
+            continue
+        low, high = tree.children(reached)
+        if int((high - low).sum()) > most and reached.end - reached.start > 1:
+            stack += tree.halves(reached)
+        else:
+            stack.append(tree.narrowed(reached, low, high))
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """Pairs of a prefix (values of the first ``depth`` columns) and a place that fits it, for the people from ``start`` to ``end``."""
+
+    depth: int
+    start: int
+    end: int
+    prefix: Array
+    place: Array
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """People in the ``order`` of their values, and for each depth the number of everybody's prefix and the first who has it."""
+
+    order: Array
+    values: tuple[Array, ...]
+    codes: tuple[Array, ...]
+    fits: tuple[NDArray[np.bool_], ...]
+    prefixes: tuple[Array, ...]
+    firsts: tuple[Array, ...]
+    places: int
+
+    @classmethod
+    def of(cls, covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array]) -> _Tree:
+        fits = [each.matrix() for each in covers]
+        # First the columns that rule out most places for every doubling of people who differ.
+        left = [
+            max(float(each[:, mine].mean()), 1e-9) if each.size else 1.0 for each, mine in zip(fits, codes, strict=True)
+        ]
+        spread = [log(max(each.value_count, 2)) for each in covers]
+        columns = sorted(range(len(covers)), key=lambda j: log(left[j]) / spread[j])
+        order = np.lexsort([asked[j] for j in reversed(columns)])
+        values = tuple(asked[j][order] for j in columns)
+        prefixes, firsts = [np.zeros(len(order), dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
+        differs = np.zeros(max(len(order) - 1, 0), dtype=bool)
+        for each in values:
+            differs |= each[1:] != each[:-1]
+            prefixes.append(np.concatenate([[0], np.cumsum(differs)])[: len(order)])
+            firsts.append(np.concatenate([[0], np.flatnonzero(differs) + 1])[: len(order)])
+        return cls(
+            order,
+            values,
+            tuple(codes[j] for j in columns),
+            tuple(fits[j] for j in columns),
+            tuple(prefixes),
+            tuple(firsts),
+            len(codes[0]),
+        )
+
+    def children(self, reached: _Reached) -> tuple[Array, Array]:
+        """For every pair the range of prefixes, one column longer, that some of the people have."""
+        firsts, longer = self.firsts[reached.depth], self.prefixes[reached.depth + 1]
+        ends = np.append(firsts[1:], len(self.order))
+        low = longer[np.maximum(firsts[reached.prefix], reached.start)]
+        high = longer[np.minimum(ends[reached.prefix], reached.end) - 1] + 1
+        return low, high
+
+    def narrowed(self, reached: _Reached, low: Array, high: Array) -> _Reached:
+        """The pairs that still fit with the next column."""
+        depth, lengths = reached.depth, high - low
+        child, place = places_in(low, lengths), np.repeat(reached.place, lengths)
+        value = self.values[depth][self.firsts[depth + 1][child]]
+        fits = self.fits[depth][value, self.codes[depth][place]]
+        return _Reached(depth + 1, reached.start, reached.end, child[fits], place[fits])
+
+    def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
+        """The same pairs for one half of the people and for the other."""
+        middle = (reached.start + reached.end) // 2
+        before, after = self.prefixes[reached.depth][[middle - 1, middle]]
+        first, second = reached.prefix <= before, reached.prefix >= after
+        return (
+            _Reached(reached.depth, middle, reached.end, reached.prefix[second], reached.place[second]),
+            _Reached(reached.depth, reached.start, middle, reached.prefix[first], reached.place[first]),
+        )

@@ -1,0 +1,115 @@
+"""Which published label covers which value: all that is needed to place a person among labels, from their meanings alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.ragged import places_in, starts_of
+from reticent.conditions import Domain
+from reticent.errors import DataError
+from reticent.table import Anything, Interval, LeafIndex, Meaning, OrMissing, Value, Values, ValueType, covers_missing
+
+
+@dataclass(frozen=True)
+class Cover:
+    """The pairs (value, label) that fit, for the distinct values of a column; sorted by value."""
+
+    values: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    value_count: int
+    label_count: int
+
+    @property
+    def is_single(self) -> NDArray[np.bool_]:
+        """For each value whether at most one label fits, so that it has one place only."""
+        return np.bincount(self.values, minlength=self.value_count) <= 1
+
+    def lookup(self) -> NDArray[np.int64]:
+        """The label of each value, -1 where none fits; meant for values that are single."""
+        found = np.full(self.value_count, -1, dtype=np.int64)
+        found[self.values] = self.labels
+        return found
+
+    def matrix(self) -> NDArray[np.bool_]:
+        """One row per value, one column per label."""
+        fits = np.zeros((self.value_count, self.label_count), dtype=bool)
+        fits[self.values, self.labels] = True
+        return fits
+
+
+def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_is_unknown: bool = False) -> Cover:
+    """Match the values of a column against the meanings of labels.
+
+    Values may be written otherwise than the labels (numbers as text, postcodes as numbers): they are read as what the labels speak
+    of, and one that cannot be read so fits no label but ``*``. A null is a missing value and fits the labels that missing values are under; with
+    ``null_is_unknown`` it is something that nobody told, and every label fits.
+    """
+    kind = _kind(values, meanings, column)
+    missing = values.is_null().to_numpy()
+    read = _read(values, kind)
+    known = np.flatnonzero(read.is_not_null().to_numpy())
+    leaves = read.gather(known).unique(maintain_order=True)
+    index = LeafIndex(leaves, kind)
+    # Two spellings of one number are one leaf.
+    owners = _numbers(read.gather(known), leaves)
+    order = np.argsort(owners, kind="stable")
+    times = np.bincount(owners, minlength=len(leaves))
+    starts = starts_of(times)
+    pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    for label, meaning in enumerate(meanings):
+        if isinstance(meaning, Anything):
+            fitting = np.flatnonzero(~missing)
+        else:
+            found = _found(index, meaning)
+            fitting = known[order[places_in(starts[found], times[found])]]
+        if not null_is_unknown and covers_missing(meaning):
+            fitting = np.concatenate([fitting, np.flatnonzero(missing)])
+        pairs.append((fitting, np.full(len(fitting), label, dtype=np.int64)))
+    if null_is_unknown:
+        unknown = np.flatnonzero(missing)
+        pairs.append((np.repeat(unknown, len(meanings)), np.tile(np.arange(len(meanings)), len(unknown))))
+    places, labels = (np.concatenate([np.zeros(0, dtype=np.int64), *part]) for part in zip(*pairs, strict=True))
+    rising = np.argsort(places, kind="stable")
+    return Cover(places[rising], labels[rising], len(values), len(meanings))
+
+
+def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> ValueType:
+    """What values and labels are both read as: the kind of the values, unless they are text and the labels are ranges."""
+    own = ValueType.of(values.dtype, column)
+    ranges = [meaning for meaning in meanings if isinstance(meaning, Interval | OrMissing)]
+    return Domain.guessed(ranges, own).kind if own is ValueType.TEXT and ranges else own
+
+
+def _read(values: pl.Series, kind: ValueType) -> pl.Series:
+    """The values as a kind; null where that cannot be."""
+    if kind is ValueType.TEXT or ValueType.of(values.dtype) is not ValueType.TEXT:
+        return kind.column(values)
+    texts = values.cast(pl.String)
+    if kind is ValueType.DATE:
+        return texts.str.to_date(strict=False)
+    if kind is ValueType.DATETIME:
+        return texts.str.to_datetime(strict=False, time_unit="us")
+    return texts.cast(pl.Float64, strict=False)
+
+
+def _found(index: LeafIndex, meaning: Meaning) -> NDArray[np.int64]:
+    """The leaves that a meaning covers; none where it speaks of another kind of values."""
+    try:
+        return meaning.covers(index)
+    except (DataError, ValueError):
+        if not isinstance(meaning, Values):
+            return np.zeros(0, dtype=np.int64)
+    parts = [_found(index, Value(value)) for value in meaning.values]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+
+def _numbers(values: pl.Series, distinct: pl.Series) -> NDArray[np.int64]:
+    """The place of each value among the distinct ones."""
+    numbered = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
+    joined = values.to_frame("value").join(numbered, on="value", how="left", maintain_order="left")
+    return joined["number"].to_numpy().astype(np.int64)

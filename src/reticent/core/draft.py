@@ -1,0 +1,44 @@
+"""A draft: all that a method returns. Release turns it into files; nothing has left the house yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reticent.base.disclosures import PriorCheck, SeriesState, Spending, alone
+from reticent.core.evidence import Evidence
+from reticent.core.recoding import Recoding
+from reticent.table import Meaning, Rows
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The tables to publish, the evidence that was judged, and how they came about.
+
+    ``tables`` are the public tables of its ``format`` by name, their rows in any order, or in that of the format where it has one; rows that can be
+    read only once are written to files first. ``details`` are the format's own part of the manifest. ``meanings`` maps, column by column, each
+    label that occurs in the tables to its meaning; ``domains`` are the declared domains of quasi columns.
+
+    ``suppressed`` rows, ``search`` figures, ``utility``, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
+    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind; what it has ``noted`` is kept
+    with its entry, for those that are judged beside it later.
+    """
+
+    format: str
+    tables: Mapping[str, Rows]
+    evidence: Evidence
+    method: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    recoding: Recoding | None = None
+    meanings: Mapping[str, Mapping[str, Meaning]] = field(default_factory=dict)
+    domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    private: Mapping[str, Rows] = field(default_factory=dict)
+    suppressed: int = 0
+    utility: Mapping[str, float] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    beside: PriorCheck = alone
+    spend: tuple[Spending, ...] = ()
+    state: SeriesState | None = None
+    noted: Mapping[str, Any] = field(default_factory=dict)
+    insecure: bool = False

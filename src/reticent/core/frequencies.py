@@ -1,0 +1,200 @@
+"""The frequency set: distinct quasi points with counts of their sensitive values. Everything after the scan starts here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, first_rows, number, pack, sum_by
+from reticent.base.ragged import starts_of
+from reticent.core.groups import Groups, Histograms, SensitiveDomain
+from reticent.errors import PolicyError
+from reticent.table import BoundHierarchy
+
+NodeLevels = tuple[int, ...]
+WEIGHT = "weight"
+POPULATION = "population"
+
+
+@dataclass(frozen=True)
+class FrequencySet:
+    """Distinct points of the quasi columns at ``levels``, each with its rows and its histogram of sensitive values.
+
+    ``codes[j][p]`` is the part that point ``p`` has in column ``j``. ``histograms`` counts the joint sensitive
+    value of the rows of each point; ``extras`` are further counts that add up when points merge (people,
+    population, weight). A point may have no rows but a population.
+    """
+
+    hierarchies: tuple[BoundHierarchy, ...]
+    levels: NodeLevels
+    codes: tuple[Codes, ...]
+    sizes: NDArray[np.int64]
+    histograms: Histograms
+    domain: SensitiveDomain
+    extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows were counted."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def column_sizes(self) -> tuple[NDArray[np.int64], ...]:
+        """For every column the rows of each part."""
+        rows = self.sizes.astype(np.float64)
+        return tuple(
+            sum_by(codes, rows, hierarchy.levels[level].size)
+            for hierarchy, level, codes in zip(self.hierarchies, self.levels, self.codes, strict=True)
+        )
+
+    @cached_property
+    def reference(self) -> NDArray[np.int64]:
+        """The whole table's histogram of joint sensitive values."""
+        return self.histograms.total(self.domain.size)
+
+    def generalize(self, levels: Sequence[int]) -> FrequencySet:
+        """The same rows at coarser levels: points that coincide there are merged."""
+        target = tuple(levels)
+        ids, groups = self.group_ids(target)
+        firsts = first_rows(ids, groups)
+        codes = tuple(
+            hierarchy.between(low, high).take(column.take(firsts))
+            for hierarchy, low, high, column in zip(self.hierarchies, self.levels, target, self.codes, strict=True)
+        )
+        return FrequencySet(
+            self.hierarchies,
+            target,
+            codes,
+            sum_by(ids, self.sizes, groups),
+            self.histograms.merge(ids, groups),
+            self.domain,
+            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+        )
+
+    def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
+        """The number of the group that each point falls into at ``levels`` (over some ``columns`` only, if given)."""
+        self._check_coarser(levels)
+        chosen = range(len(self.codes)) if columns is None else columns
+        parts = [self.hierarchies[j].between(self.levels[j], levels[j])[self.codes[j]] for j in chosen]
+        sizes = [self.hierarchies[j].levels[levels[j]].size for j in chosen]
+        return number(*pack(parts, sizes, len(self)))
+
+    def weighted(self) -> FrequencySet:
+        """The same points, a row counted as often as its weight says (in units of the table's weights); sensitive values are left out."""
+        if WEIGHT not in self.extras:
+            raise PolicyError("The rows have no weights. Name their column with weight=.")
+        extras = {name: each for name, each in self.extras.items() if name != WEIGHT}
+        return replace(self, sizes=self.extras[WEIGHT], extras=extras).bare()
+
+    def labels(self) -> pl.DataFrame:
+        """The points as labels of their levels, a column for each quasi column."""
+        columns = []
+        for hierarchy, level, codes in zip(self.hierarchies, self.levels, self.codes, strict=True):
+            columns.append(pl.Series(hierarchy.column, hierarchy.levels[level].labels, dtype=pl.String).gather(codes))
+        return pl.DataFrame(columns)
+
+    def bare(self) -> FrequencySet:
+        """The same points with all rows under one sensitive value, for whoever only counts."""
+        filled = self.sizes > 0
+        offsets = starts_of(filled)
+        histograms = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), self.sizes[filled])
+        return replace(self, histograms=histograms, domain=SensitiveDomain.none())
+
+    def groups(self) -> Groups:
+        """The points as groups, ready to be judged."""
+        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras)
+
+    def merged(self, ids: NDArray[np.int32], groups: int) -> Groups:
+        """Groups made of points by number."""
+        return self.groups().merged(ids, groups)
+
+    def __add__(self, other: FrequencySet) -> FrequencySet:
+        """Rows of both: increments, or the partitions of a larger table."""
+        return self._combine(other, 1)
+
+    def __sub__(self, other: FrequencySet) -> FrequencySet:
+        """These rows without those of ``other``, which must all be here."""
+        return self._combine(other, -1)
+
+    def beside(self, other: FrequencySet) -> FrequencySet:
+        """The points of both, which have none in common, at the same levels and of the same domains: these first."""
+        if not np.array_equal(self.domain.joint, other.domain.joint):
+            return self._aligned(other).beside(other._aligned(self))
+        return replace(
+            self,
+            codes=tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True)),
+            sizes=np.concatenate([self.sizes, other.sizes]),
+            histograms=self.histograms.append(other.histograms, 1),
+            extras={name: np.concatenate([counts, other.extras[name]]) for name, counts in self.extras.items()},
+        )
+
+    def _combine(self, other: FrequencySet, sign: int) -> FrequencySet:
+        if self.levels != other.levels or self.domain != other.domain:
+            raise PolicyError("Frequency sets of different levels or sensitive domains cannot be combined.")
+        for mine, theirs in zip(self.hierarchies, other.hierarchies, strict=True):
+            if not mine.same_parts(theirs):
+                raise PolicyError(
+                    f"Frequency sets whose hierarchies of column {mine.column!r} differ cannot be combined. Declare its domain, "
+                    "so that it does not come from the data."
+                )
+        if not np.array_equal(self.domain.joint, other.domain.joint):
+            return self._aligned(other)._combine(other._aligned(self), sign)
+        codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True))
+        sizes = np.concatenate([self.sizes, sign * other.sizes])
+        names = dict.fromkeys((*self.extras, *other.extras))
+        joined = FrequencySet(
+            self.hierarchies,
+            self.levels,
+            codes,
+            sizes,
+            self.histograms.append(other.histograms, sign),
+            self.domain,
+            {
+                name: np.concatenate(
+                    [
+                        self.extras.get(name, np.zeros_like(self.sizes)),
+                        sign * other.extras.get(name, np.zeros_like(other.sizes)),
+                    ]
+                )
+                for name in names
+            },
+        ).generalize(self.levels)
+        if (joined.sizes < 0).any() or (joined.histograms.counts < 0).any():
+            raise PolicyError("Rows were subtracted that are not in the frequency set.")
+        kept = (joined.sizes > 0) | np.any([counts > 0 for counts in joined.extras.values()], axis=0)
+        return joined.select(kept)
+
+    def _aligned(self, other: FrequencySet) -> FrequencySet:
+        """The same counts, with joint sensitive values numbered over those that occur here or in ``other``."""
+        both = np.concatenate([self.domain.joint, other.domain.joint])
+        joint, numbers = np.unique(both, axis=0, return_inverse=True)
+        cells, values = self.histograms, numbers.reshape(-1)[self.histograms.values]
+        histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), len(joint))
+        return replace(self, histograms=histograms, domain=SensitiveDomain(self.domain.columns, joint))
+
+    def select(self, mask: NDArray[np.bool_]) -> FrequencySet:
+        """Only the points under ``mask``."""
+        return FrequencySet(
+            self.hierarchies,
+            self.levels,
+            tuple(column[mask] for column in self.codes),
+            self.sizes[mask],
+            self.histograms.select(mask),
+            self.domain,
+            {name: counts[mask] for name, counts in self.extras.items()},
+        )
+
+    def _check_coarser(self, levels: Sequence[int]) -> None:
+        for hierarchy, low, high in zip(self.hierarchies, self.levels, levels, strict=True):
+            if not low <= high <= hierarchy.height:
+                raise PolicyError(
+                    f"Column {hierarchy.column!r} cannot go to level {high}: it stands at level {low} and its hierarchy ends at {hierarchy.height}."
+                )

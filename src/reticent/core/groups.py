@@ -1,0 +1,463 @@
+"""Groups: rows that look alike in a release, reduced to what a privacy definition may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, first_rows, number, pack, sum_by, sum_equal
+from reticent.base.ragged import starts_of
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.table import SensitiveColumn
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """Histograms in CSR form: group ``g`` has ``values[offsets[g]:offsets[g + 1]]`` with positive ``counts``, rising by value."""
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def from_cells(
+        cls,
+        ids: Codes,
+        values: Codes,
+        counts: NDArray[np.int64] | None,
+        groups: int,
+        size: int,
+    ) -> Histograms:
+        """Add up cells ``(group, value, count)``; without counts every cell is one row."""
+        space = groups * size
+        dtype = np.int32 if space < 2**31 else np.int64
+        keys: Any = ids.astype(dtype)
+        keys *= dtype(size)
+        np.add(keys, values, out=keys, casting="unsafe")
+        distinct, totals = sum_equal(keys, counts, space)
+        owners = distinct // size if size else distinct
+        offsets = np.zeros(groups + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owners, minlength=groups), out=offsets[1:])
+        return cls(offsets, (distinct - owners * size).astype(np.int32), totals)
+
+    @classmethod
+    def of_one_value(cls, sizes: NDArray[np.int64]) -> Histograms:
+        """Groups of so many rows, all under one value: for whoever only counts rows."""
+        return cls(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The group of every cell."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @cached_property
+    def distinct(self) -> NDArray[np.int64]:
+        """How many different values each group has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def falling(self) -> NDArray[np.int64]:
+        """Positions of the cells, group by group, the most frequent value first (ties by value)."""
+        return np.lexsort((-self.counts, self.owners))
+
+    @cached_property
+    def ranked(self) -> NDArray[np.int64]:
+        """The counts alone, group by group, the largest first."""
+        bits = int(self.counts.max(initial=0)).bit_length()
+        if len(self.offsets) << bits >= 2**63:
+            return self.counts[self.falling]
+        # One packed key a cell: sorting plain integers is many times faster than sorting by two columns.
+        largest = (1 << bits) - 1
+        keys = (self.owners << bits) + (largest - self.counts)
+        keys.sort()
+        return largest - (keys & largest)
+
+    @cached_property
+    def ranked_sums(self) -> NDArray[np.int64]:
+        """How many rows the cells before each place of :attr:`ranked` have, and all of them at the end."""
+        return starts_of(self.ranked)
+
+    @cached_property
+    def top(self) -> NDArray[np.int64]:
+        """The count of the most frequent value of each group; 0 for a group without rows."""
+        return self.reduce_max(self.counts)
+
+    def reduce_max(self, cells: NDArray[Scalar]) -> NDArray[Scalar]:
+        """The largest of some per-cell numbers in each group, 0 where there is none; of marks, whether there is one."""
+        result = np.zeros(len(self.offsets) - 1, dtype=cells.dtype)
+        if self.distinct.all():
+            return np.maximum.reduceat(cells, self.offsets[:-1]) if len(result) else result
+        filled = self.distinct > 0
+        if filled.any():
+            result[filled] = np.maximum.reduceat(cells, self.offsets[:-1][filled])
+        return result
+
+    def add_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Some per-cell whole numbers added up in each group, exactly (in int64, or in Python's integers as objects)."""
+        sums = np.concatenate([np.zeros(1, dtype=cells.dtype), np.cumsum(cells)])
+        totals: NDArray[Any] = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+        return totals
+
+    def sum_cells(self, cells: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Some per-cell numbers added up in each group."""
+        if len(cells) and self.distinct.all():
+            return np.add.reduceat(cells, self.offsets[:-1], dtype=np.float64)
+        return np.bincount(self.owners, weights=cells, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
+
+    def total(self, size: int) -> NDArray[np.int64]:
+        """All groups in one histogram over ``size`` values."""
+        return sum_by(self.values, self.counts, size)
+
+    def merge(self, ids: Codes, groups: int) -> Histograms:
+        """Histograms of merged groups: group ``g`` goes into ``ids[g]``."""
+        size = int(self.values.max(initial=0)) + 1
+        return Histograms.from_cells(np.repeat(ids, self.distinct), self.values, self.counts, groups, size)
+
+    def select(self, mask: NDArray[np.bool_]) -> Histograms:
+        """Only the groups under ``mask``."""
+        cells = mask[self.owners]
+        return Histograms(starts_of(self.distinct[mask]), self.values[cells], self.counts[cells])
+
+    def append(self, other: Histograms, sign: int) -> Histograms:
+        """These groups followed by those of ``other``, whose counts take ``sign``."""
+        return Histograms(
+            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.counts, sign * other.counts]),
+        )
+
+
+@dataclass(frozen=True)
+class SensitiveDomain:
+    """The sensitive columns, and for each joint value the value that every column has in it.
+
+    With one column a joint value is that column's value. With several, only combinations that occur have a number;
+    ``joint[i]`` lists the columns' values of combination ``i``.
+    """
+
+    columns: tuple[SensitiveColumn, ...]
+    joint: NDArray[np.int32] = field(compare=False)
+
+    @classmethod
+    def none(cls) -> SensitiveDomain:
+        """A table without sensitive columns: one joint value, shared by all rows."""
+        return cls((), np.zeros((1, 0), dtype=np.int32))
+
+    @classmethod
+    def single(cls, column: SensitiveColumn) -> SensitiveDomain:
+        """One sensitive column: a joint value is the column's value."""
+        return cls((column,), np.arange(column.size, dtype=np.int32).reshape(-1, 1))
+
+    @property
+    def size(self) -> int:
+        """The number of joint values."""
+        return len(self.joint)
+
+    def index(self, name: str) -> int:
+        """The place of a column among the sensitive ones."""
+        names = [column.name for column in self.columns]
+        if name not in names:
+            raise PolicyError(
+                f"There is no sensitive column {name!r}.{did_you_mean(name, names)} There are: {', '.join(names) or 'none'}."
+            )
+        return names.index(name)
+
+    def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
+        """Some columns as one: its value for each joint value, and the column (of texts joined by ' / ' where they are several)."""
+        places = [self.index(name) for name in names]
+        if len(places) == 1:
+            return self.joint[:, places[0]].astype(np.int64), self.columns[places[0]]
+        numbers, count = _numbered(self.joint[:, places])
+        shown = self.joint[first_rows(numbers, count)]
+        texts = [[self.columns[place].texts[code] for code in shown[:, place]] for place in places]
+        labels = [" / ".join(parts) for parts in zip(*texts, strict=True)]
+        return numbers, SensitiveColumn(" and ".join(names), pl.Series(labels, dtype=pl.String))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Sizes and sensitive histograms of groups, and what the whole table looks like.
+
+    ``reference`` is the histogram of the whole table, suppressed rows included. Groups never share a row: overlapping ones are
+    :class:`reticent.core.Patterns`.
+    """
+
+    sizes: NDArray[np.int64]
+    histograms: Histograms
+    reference: NDArray[np.int64]
+    domain: SensitiveDomain
+    extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) != len(self.histograms.offsets) - 1:
+            raise DataError(
+                f"{len(self.sizes)} group sizes do not go with {len(self.histograms.offsets) - 1} histograms."
+            )
+
+    @classmethod
+    def from_histograms(
+        cls,
+        histograms: Iterable[Mapping[object, int] | Sequence[int]],
+        labels: Sequence[object] | None = None,
+        name: str = "value",
+    ) -> Groups:
+        """Groups written down by hand: mappings from value to count, or plain counts."""
+        rows = [dict(h) if isinstance(h, Mapping) else {str(i): n for i, n in enumerate(h)} for h in histograms]
+        known = list(labels) if labels is not None else sorted({str(value) for row in rows for value in row})
+        column = SensitiveColumn(name, pl.Series(name, [str(label) for label in known], dtype=pl.String))
+        ids = np.array([g for g, row in enumerate(rows) for _ in row], dtype=np.int64)
+        values = np.array([column.position(value) for row in rows for value in row], dtype=np.int64)
+        counts = np.array([count for row in rows for count in row.values()], dtype=np.int64)
+        if (counts < 0).any():
+            raise DataError("A histogram has a negative count.")
+        cells = Histograms.from_cells(ids, values, counts, len(rows), max(column.size, 1))
+        return cls(sum_by(ids, counts, len(rows)), cells, cells.total(column.size), SensitiveDomain.single(column))
+
+    @classmethod
+    def single(cls, counts: NDArray[np.int64], reference: NDArray[np.int64], column: SensitiveColumn) -> Groups:
+        """One group with a histogram of one column, beside the whole table's."""
+        values = np.flatnonzero(counts)
+        cells = Histograms(np.array([0, len(values)]), values.astype(np.int32), counts[values])
+        return cls(np.array([int(counts.sum())]), cells, reference, SensitiveDomain.single(column))
+
+    @classmethod
+    def of_rows(
+        cls,
+        ids: Codes,
+        groups: int,
+        columns: Sequence[SensitiveColumn],
+        codes: Sequence[Codes],
+        counts: NDArray[np.int64] | None = None,
+    ) -> Groups:
+        """From rows with the number of their group and their value in each sensitive column (``counts``: how many rows each stands for)."""
+        if not columns:
+            domain, joint = SensitiveDomain.none(), np.zeros(len(ids), dtype=np.int64)
+        elif len(columns) == 1:
+            domain, joint = SensitiveDomain.single(columns[0]), codes[0].astype(np.int64)
+        else:
+            joint, count = number(*pack(codes, [column.size for column in columns], len(ids)))
+            firsts = first_rows(joint, count)
+            domain = SensitiveDomain(
+                tuple(columns), np.stack([each[firsts] for each in codes], axis=1).astype(np.int32)
+            )
+        histograms = Histograms.from_cells(ids, joint, counts, groups, domain.size)
+        return cls(sum_by(ids, counts, groups), histograms, histograms.total(domain.size), domain)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def _findings(self) -> dict[object, Any]:
+        return {}
+
+    def found(self, key: object, measure: Callable[[], Found]) -> Found:
+        """What somebody measured on these groups under ``key``, or what ``measure`` finds now: one definition may want what another had."""
+        if key not in self._findings:
+            self._findings[key] = measure()
+        return cast(Found, self._findings[key])
+
+    @cached_property
+    def filled(self) -> NDArray[np.int64]:
+        """The groups that have rows."""
+        return np.flatnonzero(self.sizes > 0)
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """How many people each group hides among: distinct persons where several rows may be one person."""
+        return self.extras.get("persons", self.sizes)
+
+    def of(self, column: str | None) -> Groups:
+        """One sensitive column's groups, refined by the raw values of the other sensitive columns (R-LD-16).
+
+        Somebody who knows a person's other sensitive values looks only at the rows that share them, so that is the
+        group in which the column must be diverse. With one sensitive column these are the groups themselves.
+        """
+        if not self.domain.columns:
+            raise PolicyError(
+                "This definition protects a sensitive column, but the table has none. Declare one with sensitive=."
+            )
+        if column is None and len(self.domain.columns) > 1:
+            raise PolicyError("There are several sensitive columns; choose one with column=.")
+        place = 0 if column is None else self.domain.index(column)
+        chosen = self.domain.columns[place]
+        if len(self.domain.columns) == 1:
+            return self
+        others = tuple(each.name for each in self.domain.columns if each.name != chosen.name)
+        return self.refined(others, (chosen.name,))
+
+    def refined(self, known: Sequence[str], secret: Sequence[str]) -> Groups:
+        """The groups cut by the raw values of the ``known`` sensitive columns, with the joint values of the ``secret`` ones as their values."""
+        joint, cells = self.domain.joint, self.histograms
+        other_ids, other_count = _numbered(joint[:, [self.domain.index(name) for name in known]])
+        values, column = self.domain.together(secret)
+        refined, count = number(cells.owners * other_count + other_ids[cells.values], len(self) * other_count)
+        histograms = Histograms.from_cells(refined, values[cells.values], cells.counts, count, column.size)
+        reference = sum_by(values, self.reference, column.size)
+        parents = np.zeros(count, dtype=np.int64)
+        parents[refined] = cells.owners
+        return Groups(
+            sum_by(refined, cells.counts, count),
+            histograms,
+            reference,
+            SensitiveDomain.single(column),
+            {"parent": parents},
+        )
+
+    @property
+    def is_refined(self) -> bool:
+        """Whether these were cut from other groups by the values of other sensitive columns."""
+        return "parent" in self.extras
+
+    def parents(self) -> NDArray[np.int64]:
+        """For refined groups the group they were cut from; for others themselves."""
+        return self.extras["parent"] if self.is_refined else np.arange(len(self))
+
+    def marginal(self, column: str) -> Groups:
+        """One sensitive column's groups, the other sensitive columns ignored."""
+        place = self.domain.index(column)
+        if len(self.domain.columns) == 1:
+            return self
+        chosen = self.domain.columns[place]
+        values = self.domain.joint[self.histograms.values, place]
+        histograms = Histograms.from_cells(
+            self.histograms.owners, values, self.histograms.counts, len(self), chosen.size
+        )
+        reference = sum_by(self.domain.joint[:, place], self.reference, chosen.size)
+        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras)
+
+    def select(self, mask: NDArray[np.bool_]) -> Groups:
+        """Only the groups under ``mask``; the reference stays that of the whole table."""
+        extras = {name: counts[mask] for name, counts in self.extras.items()}
+        return Groups(self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras)
+
+    def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
+        """The same groups with their own rows as the reference, instead of the whole table.
+
+        Values that none of these rows has leave the domain, as if nobody had them, unless ``stays`` marks them for their column.
+        """
+        published = self.histograms.total(self.domain.size)
+        kept = [
+            (np.bincount(self.domain.joint[:, place], weights=published, minlength=column.size) > 0)
+            | stays[column.name]
+            for place, column in enumerate(self.domain.columns)
+        ]
+        if all(each.all() for each in kept):
+            return replace(self, reference=published)
+        places = [np.cumsum(each) - 1 for each in kept]
+        columns = tuple(column.only(mask) for column, mask in zip(self.domain.columns, kept, strict=True))
+        # With one column a joint value is the column's; with several, those that no row has are dropped.
+        joint = kept[0] if len(columns) == 1 else published > 0
+        codes = np.stack([place[self.domain.joint[joint, j]] for j, place in enumerate(places)], axis=1).astype(
+            np.int32
+        )
+        moved = (np.cumsum(joint) - 1)[self.histograms.values].astype(np.int32)
+        histograms = replace(self.histograms, values=moved)
+        return replace(self, histograms=histograms, reference=published[joint], domain=SensitiveDomain(columns, codes))
+
+    def merged(self, ids: Codes, groups: int) -> Groups:
+        """Groups put together by number: group ``g`` goes into ``ids[g]``."""
+        if len(ids) == groups and np.array_equal(ids, np.arange(groups)):
+            return self
+        return Groups(
+            sum_by(ids, self.sizes, groups),
+            self.histograms.merge(ids, groups),
+            self.reference,
+            self.domain,
+            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+        )
+
+    def bound_to(
+        self, columns: Sequence[SensitiveColumn], reference: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> Groups:
+        """The same groups with these domains of the sensitive columns, compared with the whole table's histograms where these are known."""
+        codes = [new.codes(old.labels) for new, old in zip(columns, self.domain.columns, strict=True)]
+        if len(columns) == 1:
+            domain, cells = SensitiveDomain.single(columns[0]), self.histograms
+            values = codes[0][cells.values]
+            histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), domain.size)
+        else:
+            joint = [code[self.domain.joint[:, place]] for place, code in enumerate(codes)]
+            domain = replace(
+                self.domain,
+                columns=tuple(columns),
+                joint=np.stack(joint, axis=1).astype(np.int32) if joint else self.domain.joint,
+            )
+            histograms = self.histograms
+        total = histograms.total(domain.size)
+        if reference and len(columns) == 1:
+            total = reference[columns[0].name]
+        elif reference:
+            domain, total = _joint_reference(domain, total, reference)
+        return Groups(self.sizes, histograms, total, domain, self.extras)
+
+    def whole(self) -> Groups:
+        """All rows in a single group: the most general release there is."""
+        everything = np.zeros(len(self), dtype=np.int64)
+        extras = {name: np.array([counts.sum()]) for name, counts in self.extras.items() if name != "parent"}
+        return Groups(
+            np.array([self.sizes.sum()]),
+            self.histograms.merge(everything, 1),
+            self.reference,
+            self.domain,
+            extras,
+        )
+
+    def histogram(self, group: int) -> dict[str, int]:
+        """One group's histogram with the values as text, most frequent first (several columns joined by ' / ')."""
+        # Definitions that fail together often point at the same group.
+        return dict(self.found(("histogram", group), lambda: self._histogram(group)))
+
+    def _histogram(self, group: int) -> dict[str, int]:
+        low, high = self.histograms.offsets[group], self.histograms.offsets[group + 1]
+        order = np.argsort(-self.histograms.counts[low:high], kind="stable") + low
+        texts = [column.texts for column in self.domain.columns]
+        return {
+            " / ".join(
+                text[code] for text, code in zip(texts, self.domain.joint[self.histograms.values[cell]], strict=True)
+            ): int(self.histograms.counts[cell])
+            for cell in order
+        }
+
+
+def _numbered(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
+    """The number of each row among the distinct ones, and how many there are."""
+    if rows.shape[1] == 0:
+        return np.zeros(len(rows), dtype=np.int64), 1
+    _, inverse = np.unique(rows, axis=0, return_inverse=True)
+    numbers = inverse.reshape(-1).astype(np.int64)  # numpy 2.0 returns a column here, later ones a row
+    return numbers, int(numbers.max(initial=0)) + 1
+
+
+def _joint_reference(
+    domain: SensitiveDomain, published: NDArray[np.int64], reference: Mapping[str, NDArray[np.int64]]
+) -> tuple[SensitiveDomain, NDArray[np.int64]]:
+    """A joint histogram that contains the published rows and has the reference histograms as its marginals.
+
+    Definitions look at a column's marginal only, so any such histogram gives the same verdict; the rows that were not published
+    are matched column by column in order. A column without a reference gets its first value.
+    """
+    missing = [
+        reference[column.name] - sum_by(domain.joint[:, place], published, column.size)
+        for place, column in enumerate(domain.columns)
+        if column.name in reference
+    ]
+    rows = int(missing[0].sum())
+    if any((each < 0).any() or int(each.sum()) != rows for each in missing):
+        raise DataError("The reference histograms of the sensitive columns do not fit the published rows.")
+    edges = np.unique(np.concatenate([[0], *(np.cumsum(each) for each in missing)]))
+    starts, lengths = edges[:-1], np.diff(edges)
+    extra = np.zeros((len(starts), len(domain.columns)), dtype=np.int32)
+    with_reference = [place for place, column in enumerate(domain.columns) if column.name in reference]
+    for place, each in zip(with_reference, missing, strict=True):
+        extra[:, place] = np.searchsorted(np.cumsum(each), starts, side="right")
+    joint = np.concatenate([domain.joint, extra])
+    return SensitiveDomain(domain.columns, joint), np.concatenate([published, lengths])

@@ -1,0 +1,375 @@
+"""Distances between records of mixed columns: numbers, dates, places, categories, hierarchies, and missing values (R-CL-1).
+
+A :class:`Metric` is one :class:`ColumnDistance` a column, weighted and added up (``L1``) or added up as squares under a root (``L2``). Each is a metric, so the
+sum is one: the proofs of clustering need the triangle inequality. A missing value is a value of its own, at the column's maximal distance from all others.
+Skipping missing values, as the coefficient of Gower does, breaks the triangle inequality and is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.exact import Number, exact
+from reticent.base.packing import Codes
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.table import BoundHierarchy
+
+Floats = NDArray[np.float64]
+Norm = Literal["L1", "L2"]
+PairwiseDistances = Callable[[Any, Any], Any]
+"""A custom distance: given the values of n and of m records, the n x m distances between them."""
+
+EARTH_RADIUS = 6371.0
+_TRIPLES = 20_000
+_MOST_OWN = 5_000
+_SLACK = 1e-9
+_NARROWEST, _WIDEST = 1e-250, 1e250
+_ROUND_NUMBERS = (1, 2, 5, 10)
+
+
+@dataclass(frozen=True)
+class ColumnDistance(ABC):
+    """The distance between values of one column (of two, for a place), as the records of a table have them.
+
+    ``weight`` is what a distance of one scale counts.
+    """
+
+    names: tuple[str, ...]
+    weight: float
+
+    @abstractmethod
+    def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        """The distances between values, element by element after broadcasting, before the weight."""
+
+
+@dataclass(frozen=True)
+class NumberDistance(ColumnDistance):
+    """``|x - y| / scale``; NaN is the missing value, ``missing`` away from all numbers. Dates are numbers of days."""
+
+    scale: float
+    missing: float = 1.0
+
+    def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        return _with_missing(np.abs(left - right) / self.scale, np.isnan(left), np.isnan(right), self.missing)
+
+
+@dataclass(frozen=True)
+class CategoryDistance(ColumnDistance):
+    """0 for equal values, 1 for any others; the missing value is one of the values."""
+
+    def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        found: Floats = np.not_equal(left, right).astype(np.float64)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchyDistance(ColumnDistance):
+    """The lowest level on which two values are together, by the number of levels; values that never meet are 1 apart."""
+
+    levels: tuple[NDArray[np.int32], ...]
+
+    def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        found = np.zeros(np.broadcast_shapes(left.shape, right.shape))
+        for parts in self.levels:
+            found += parts[left] != parts[right]
+        return found / len(self.levels)
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """The place of every leaf in an order that keeps together what is together on a level."""
+        ranks = np.empty(len(self.levels[0]), dtype=np.int64)
+        ranks[np.lexsort(self.levels)] = np.arange(len(ranks))
+        return ranks
+
+
+@dataclass(frozen=True)
+class PlaceDistance(ColumnDistance):
+    """Kilometres along the earth's surface between two places of latitude and longitude in degrees, divided by ``scale``."""
+
+    scale: float
+    missing: float = 1.0
+
+    def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        gone = np.isnan(left).any(axis=-1), np.isnan(right).any(axis=-1)
+        return _with_missing(great_circle(left, right) / self.scale, *gone, self.missing)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnDistance(ColumnDistance):
+    """A distance that somebody wrote, as a table of the distances between the leaves of a column; it was tried on random triples."""
+
+    table: Floats
+
+    def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        found: Floats = self.table[left, right]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class MetricRecords:
+    """MetricRecords as a metric compares them: an array for each of its columns, row by row."""
+
+    arrays: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def take(self, rows: NDArray[Any]) -> MetricRecords:
+        """Some of the records."""
+        return MetricRecords(tuple(each[rows] for each in self.arrays))
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """The distance between records: the weighted distances of their columns, added up (``L1``) or as the root of added squares (``L2``)."""
+
+    columns: tuple[ColumnDistance, ...]
+    norm: Norm = "L2"
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise PolicyError("A metric needs at least one column.")
+        if self.norm not in ("L1", "L2"):
+            raise PolicyError(f"norm must be L1 or L2, but it is {self.norm!r}.", setting=("norm",), value=self.norm)
+
+    def between(self, left: MetricRecords, right: MetricRecords) -> Floats:
+        """The distances between n records and m records, n x m."""
+        mine, theirs = (tuple(each.arrays) for each in (left, right))
+        return self._apart([each[:, None] for each in mine], [each[None, :] for each in theirs])
+
+    def paired(self, left: MetricRecords, right: MetricRecords) -> Floats:
+        """The distance between each record and its partner in ``right``."""
+        return self._apart(left.arrays, right.arrays)
+
+    def _apart(self, left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]]) -> Floats:
+        total: Floats | None = None
+        for column, mine, theirs in zip(self.columns, left, right, strict=True):
+            away = column.apart(mine, theirs)
+            away *= column.weight
+            if self.norm == "L2":
+                away *= away
+            total = away if total is None else np.add(total, away, out=total)
+        assert total is not None
+        return np.sqrt(total, out=total) if self.norm == "L2" else total
+
+    def within(self, records: MetricRecords) -> Floats:
+        """The distances between all records, exactly symmetric, so that a threshold means the same both ways."""
+        found = self.between(records, records)
+        return np.maximum(found, found.T)
+
+
+@dataclass(frozen=True)
+class MetricChoices:
+    """What a steward may say about the distances; everything else follows from the columns.
+
+    ``weights`` and ``scales`` are by column (a scale in units of the column, days for dates, kilometres for the latitude column of a place). ``places`` are pairs of
+    a latitude and a longitude column. ``categories`` are columns to be compared as equal or not, whatever they hold. ``own`` are custom distances.
+    """
+
+    weights: Mapping[str, Number]
+    scales: Mapping[str, Number]
+    norm: Norm = "L2"
+    places: tuple[tuple[str, str], ...] = ()
+    categories: tuple[str, ...] = ()
+    own: Mapping[str, PairwiseDistances] | None = None
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse choices about columns that there are not."""
+        chosen = {
+            "weights": tuple(self.weights),
+            "scales": tuple(self.scales),
+            "places": tuple(name for pair in self.places for name in pair),
+            "categories": self.categories,
+            "distances": tuple(self.own or ()),
+        }
+        for setting, listed in chosen.items():
+            for name in listed:
+                if name not in names:
+                    raise PolicyError(
+                        f"{setting} names {name!r}, which is not a quasi column.{did_you_mean(name, names)}",
+                        setting=(setting,),
+                        value=name,
+                    )
+
+
+def metric_over(
+    hierarchies: Sequence[BoundHierarchy], codes: Sequence[Codes], choices: MetricChoices
+) -> tuple[Metric, MetricRecords]:
+    """The metric over the columns of a table, and its records; ``codes`` has the leaf of every record in each column.
+
+    Numbers and dates are compared by their difference, texts with a hierarchy by the level on which they meet, others as equal or not. Where no scale is chosen it
+    is the width of the column's values, rounded up to 1, 2 or 5 times a power of ten: it is published, and so it must not show the extremes.
+    """
+    bound = {each.column: (each, leaves) for each, leaves in zip(hierarchies, codes, strict=True)}
+    choices.check(list(bound))
+    columns: list[ColumnDistance] = []
+    arrays: list[NDArray[Any]] = []
+    paired = {name: pair for pair in choices.places for name in pair}
+    for name, (hierarchy, leaves) in bound.items():
+        weight = _positive(choices.weights.get(name, 1), "weights", name)
+        scale = _positive(choices.scales[name], "scales", name) if name in choices.scales else None
+        if name in paired:
+            if paired[name][0] == name:
+                column, array = _place(bound, paired[name], weight, scale)
+            else:
+                continue
+        elif choices.own is not None and name in choices.own:
+            column, array = _own(hierarchy, leaves, weight, choices.own[name])
+        elif name in choices.categories or not _measurable(hierarchy):
+            column, array = _category(hierarchy, leaves, weight, plain=name in choices.categories)
+        else:
+            numbers = hierarchy.numbers()[leaves]
+            column, array = NumberDistance((name,), weight, *_scale(name, numbers, scale)), numbers
+        columns.append(column)
+        arrays.append(array)
+    return Metric(tuple(columns), choices.norm), MetricRecords(tuple(arrays))
+
+
+def _measurable(hierarchy: BoundHierarchy) -> bool:
+    """Whether values of a column are numbers or days."""
+    return hierarchy.leaves.dtype.is_numeric() or hierarchy.leaves.dtype == pl.Date
+
+
+def _category(
+    hierarchy: BoundHierarchy, leaves: Codes, weight: float, *, plain: bool
+) -> tuple[ColumnDistance, NDArray[Any]]:
+    """Values as equal or not or, with a hierarchy of more than one step, by the level on which they meet."""
+    name, steps = (hierarchy.column,), hierarchy.levels[:-1]
+    if plain or len(steps) <= 1:
+        return CategoryDistance(name, weight), leaves.astype(np.int64)
+    top = hierarchy.levels[-1].parts
+    # Values that even the last level keeps apart are as far from each other as any.
+    levels = tuple(level.parts for level in steps)
+    levels = levels if hierarchy.levels[-1].size == 1 else (*levels, top)
+    return HierarchyDistance(name, weight, levels), leaves.astype(np.int64)
+
+
+def _place(
+    bound: Mapping[str, tuple[BoundHierarchy, Codes]], pair: tuple[str, str], weight: float, scale: float | None
+) -> tuple[ColumnDistance, NDArray[Any]]:
+    parts = []
+    for name, limit in zip(pair, (90.0, 180.0), strict=True):
+        hierarchy, leaves = bound[name]
+        if not hierarchy.leaves.dtype.is_numeric():
+            raise DataError(
+                f"Column {name!r} of a place must hold degrees, but it has type {hierarchy.leaves.dtype}.", column=name
+            )
+        degrees = hierarchy.numbers()[leaves]
+        if np.nanmax(np.abs(degrees), initial=0.0) > limit:
+            raise DataError(
+                f"Column {name!r} of a place has degrees beyond {limit:g}. The pairs of places= are latitude, then longitude.",
+                column=name,
+            )
+        parts.append(degrees)
+    places = np.stack(parts, axis=1)
+    known = places[~np.isnan(places).any(axis=1)]
+    corners = (known.min(axis=0), known.max(axis=0)) if len(known) else (np.zeros(2), np.zeros(2))
+    width = float(great_circle(*corners))
+    found = scale if scale is not None else round_up(width)
+    # No two places of the column are farther apart than twice that, so the triangle inequality holds with a missing one between them.
+    return PlaceDistance(pair, weight, found, max(1.0, math.pi * EARTH_RADIUS / found)), places
+
+
+def _own(
+    hierarchy: BoundHierarchy, leaves: Codes, weight: float, measure: PairwiseDistances
+) -> tuple[ColumnDistance, NDArray[Any]]:
+    values, what = hierarchy.leaves, f"The distance of column {hierarchy.column!r}"
+    if len(values) > _MOST_OWN:
+        raise PolicyError(
+            f"{what} would be asked for {len(values):,} values against each other; a custom distance takes at most {_MOST_OWN:,}."
+        )
+    table = np.asarray(measure(values, values), dtype=np.float64)
+    require_metric(table, what)
+    return OwnDistance((hierarchy.column,), weight, table), leaves.astype(np.int64)
+
+
+def width_of(column: str, numbers: Floats) -> float:
+    """How far apart the numbers of a column are, NaN left aside; refused where that is infinite or too large or too small to reckon with."""
+    known = numbers[~np.isnan(numbers)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = float(known.max() - known.min()) if len(known) else 0.0
+    if width and not _NARROWEST <= width <= _WIDEST:
+        raise DataError(
+            f"The numbers of column {column!r} are {width:g} apart, so that distances between them cannot be computed. Replace infinite values by nulls, scale the column, or pass "
+            f"categories=[{column!r}] to compare its values as equal or not.",
+            column=column,
+        )
+    return width
+
+
+def _scale(column: str, numbers: Floats, chosen: float | None) -> tuple[float, float]:
+    """The scale of a column of numbers, and how far from all of them a missing value is."""
+    width = width_of(column, numbers)
+    scale = chosen if chosen is not None else round_up(width)
+    return scale, max(1.0, width / scale)
+
+
+def round_up(width: float) -> float:
+    """The least 1, 2 or 5 times a power of ten that is not below ``width``; 1 for 0."""
+    if not width > 0:
+        return 1.0
+    power = math.floor(math.log10(width))
+    return float(next(each for n in _ROUND_NUMBERS if (each := float(f"{n}e{power}")) >= width * (1 - 1e-12)))
+
+
+def great_circle(left: NDArray[Any], right: NDArray[Any]) -> Floats:
+    """Kilometres between places in degrees (the last axis is latitude, longitude)."""
+    one, other = np.radians(left.astype(np.float64)), np.radians(right.astype(np.float64))
+    away = one - other
+    half = np.sin(away[..., 0] / 2) ** 2 + np.cos(one[..., 0]) * np.cos(other[..., 0]) * np.sin(away[..., 1] / 2) ** 2
+    found: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
+    return found
+
+
+def require_metric(table: Floats, what: str, seed: int = 0) -> None:
+    """Try a table of distances between things on random triples: a :class:`PolicyError` names those that break the rules of a metric.
+
+    Distances must be finite and not negative, 0 from a thing to itself, the same both ways, and no way round may be shorter. A distance that skips what is missing
+    (Gower) fails here where values are missing.
+    """
+    n = len(table)
+    if table.shape != (n, n):
+        raise PolicyError(f"{what} must give as many rows as columns of distances, but its shape is {table.shape}.")
+    rules = (
+        (~np.isfinite(table) | (table < 0), "is not a number of at least 0"),
+        (np.eye(n, dtype=bool) & (table > 0), "should be 0, as it is from a thing to itself"),
+        (np.abs(table - table.T) > _SLACK * np.maximum(1, np.abs(table)), "differs from the distance back"),
+    )
+    for broken, why in rules:
+        if broken.any():
+            one, other = np.unravel_index(int(np.argmax(broken)), broken.shape)
+            raise PolicyError(
+                f"{what} is not a metric: between values {one} and {other} it is {table[one, other]:g}, which {why}."
+            )
+    a, b, c = np.random.default_rng(seed).integers(0, max(n, 1), (3, _TRIPLES if n else 0))
+    longer = table[a, c] > (table[a, b] + table[b, c]) * (1 + _SLACK) + _SLACK
+    if longer.any():
+        at = int(np.argmax(longer))
+        raise PolicyError(
+            f"{what} is not a metric: values {a[at]} and {c[at]} are {table[a[at], c[at]]:g} apart, but by way of {b[at]} it is only "
+            f"{table[a[at], b[at]] + table[b[at], c[at]]:g}. Distances that skip missing values do this: count a missing value as a value of its own."
+        )
+
+
+def _with_missing(found: Floats, left: NDArray[np.bool_], right: NDArray[np.bool_], missing: float) -> Floats:
+    """Distances, of which those from or to a missing value are ``missing``, and 0 between two."""
+    if not (left.any() or right.any()):
+        return found
+    return np.where(left & right, 0.0, np.where(left | right, missing, found))
+
+
+def _positive(given: Any, setting: str, name: str) -> float:
+    found = float(exact(given, f"{setting}: {name}"))
+    if not found > 0:
+        raise PolicyError(
+            f"{setting}: the number of column {name!r} must be above 0, but it is {given!r}.", setting=(setting,)
+        )
+    return found

@@ -1,0 +1,815 @@
+"""Recodings: what happens to a row on its way into a release, as values that can be saved.
+
+An engine applies a recoding to the rows of the table that it was made for. :meth:`Recoding.place` applies it to rows that come later: a row
+whose values the table had goes where these went; any other goes where it fits, if that is one place only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.encoding import sorted_values
+from reticent.base.packing import Codes, first_rows, number, pack, positions
+from reticent.base.ragged import ranks_among_equal
+from reticent.core.shape import Shape, inside
+from reticent.errors import DataError, did_you_mean
+from reticent.table import (
+    BoundHierarchy,
+    Coarsening,
+    Hierarchy,
+    LeafIndex,
+    Meaning,
+    Rows,
+    Table,
+    ValueType,
+    coarsening_from,
+    hierarchy_from,
+    plain,
+    to_plain,
+)
+
+Unseen = Literal["error", "suppress"]
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+Carried = Mapping[str, Coarsening | None]
+"""The columns that are published beside the recoded ones, and how each is made coarser."""
+
+LAYOUT = 2
+BUCKET, BATCH, COUNT = "bucket", "batch", "count"
+DRAWN = {"people": "drawn"}
+"""What a manifest says of buckets into which people were drawn."""
+_ROWS_AT_ONCE = 512
+_GROUP, _COUNT = "group", "count"
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """What an engine makes of a table: its public rows by the name of their table, and what must stay with the steward."""
+
+    tables: Mapping[str, Rows]
+    private: Mapping[str, Rows]
+
+
+class Recoding(ABC):
+    """Says of every row what is published of it. Kept on the private side: it tells which values the table has."""
+
+    kind: ClassVar[str]
+    uniform: ClassVar[bool] = False
+    """Whether a value becomes the same label in every row."""
+    exact: bool = False
+    """Whether quasi values are published as they are, and the groups are buckets."""
+    carried: Carried
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+
+    @property
+    @abstractmethod
+    def coded_at(self) -> tuple[int, ...]:
+        """The levels at which :meth:`groups_of` takes the columns."""
+
+    @abstractmethod
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The published group of every row, given its parts in each column; -1 where it has none."""
+
+    @abstractmethod
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """What is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
+
+    def place(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        """The published columns of those of some later rows that are kept, and which these are.
+
+        A value that the recoding has no place for is a :class:`DataError`; with ``unseen="suppress"`` its row is left out.
+        """
+        for name in self.names:
+            if name not in rows.columns:
+                raise DataError(f"The new rows have no column {name!r}.{did_you_mean(name, rows.columns)}")
+        return self._placed(rows, unseen)
+
+    @abstractmethod
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]: ...
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The small part as plain data."""
+
+    @abstractmethod
+    def stored(self) -> pl.DataFrame:
+        """The large part, as rows."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+
+    def _head(self, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"layout": LAYOUT, "kind": self.kind, "columns": list(columns), "carried": self._carried()}
+
+    def _carried(self) -> dict[str, Any]:
+        """The columns published beside the recoded ones, with how each is made coarser."""
+        return {name: None if each is None else each.describe() for name, each in self.carried.items()}
+
+
+def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
+    """The recoding that was saved; whatever does not fit is a :class:`DataError`."""
+    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation, Deal, Coupled)}
+    if payload.get("layout") != LAYOUT or payload.get("kind") not in known:
+        raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
+    try:
+        return known[payload["kind"]].from_json(payload, stored, where)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{where} is damaged: {type(error).__name__} {error}.") from None
+
+
+def _carried_from(payload: Mapping[str, Any], where: str) -> Carried:
+    return {
+        name: None if given is None else coarsening_from(given, f"{where}, column {name!r}")
+        for name, given in payload["carried"].items()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class LevelColumn:
+    """One column of a full-domain generalization: its hierarchy, the level, and the labels of the parts there.
+
+    ``null`` is the label of missing values where these are a value of their own. ``from_data``: the leaves came from the data, so that no label
+    but these was seen.
+    """
+
+    name: str
+    hierarchy: Hierarchy
+    level: int
+    labels: Sequence[str]
+    null: str | None
+    from_data: bool
+
+    @classmethod
+    def of(cls, bound: BoundHierarchy, hierarchy: Hierarchy, level: int) -> LevelColumn:
+        """The column of a hierarchy that was bound to a table."""
+        found = bound.levels[level]
+        null = None if bound.null_leaf is None else found.labels[found.parts[bound.null_leaf]]
+        return cls(bound.column, hierarchy, level, found.labels, null, bound.data_dependent)
+
+    def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
+        """The part of every value; -1 where a value is unseen and to be left out, or where nobody had its part."""
+        values, places = _distinct(plain(series, self.hierarchy))
+        numbers = {label: part for part, label in enumerate(self.labels)}
+        labels = self._labels(values, unseen)
+        return np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)[places]
+
+    def _labels(self, values: pl.Series, unseen: Unseen) -> list[str]:
+        try:
+            return self._bound_labels(values)
+        except DataError:
+            if unseen == "error":
+                raise
+        # Some value is unseen: find out which, one by one.
+        labels: list[str] = []
+        for place in range(len(values)):
+            try:
+                labels.extend(self._bound_labels(values[place : place + 1]))
+            except DataError:
+                labels.append("")
+        return labels
+
+    def _bound_labels(self, values: pl.Series) -> list[str]:
+        bound = self.hierarchy.bind(values, self.name)
+        bound = bound.with_null_leaf() if self.null is not None else bound
+        level = bound.levels[self.level]
+        labels = [level.labels[part] for part in level.parts[bound.codes(values)]]
+        if self.null is not None:
+            labels = [
+                self.null if missing else text for text, missing in zip(labels, values.is_null().to_list(), strict=True)
+            ]
+        if self.from_data:
+            self._refuse_new(values, labels)
+        return labels
+
+    def _refuse_new(self, values: pl.Series, labels: Sequence[str]) -> None:
+        seen = set(self.labels)
+        for value, label in zip(values.to_list(), labels, strict=True):
+            if label not in seen:
+                raise DataError(
+                    f"Column {self.name!r} has the value {value!r}, whose label {label!r} no row of the release had. "
+                    "Pass unseen='suppress' to leave such rows out, or publish anew."
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Recoding):
+    """Full-domain generalization: one level for each quasi column, and the groups that are published.
+
+    ``published`` has the part of every such group in each column, in the order of the groups.
+    ``exact``: the quasi values are published as they are, and the groups are buckets.
+    """
+
+    kind: ClassVar[str] = "levels"
+    uniform: ClassVar[bool] = True
+
+    columns: tuple[LevelColumn, ...]
+    published: tuple[Codes, ...]
+    carried: Carried = field(default_factory=dict)
+    exact: bool = False
+
+    @classmethod
+    def of(cls, table: Table, levels: Sequence[int], published: tuple[Codes, ...], *, exact: bool = False) -> Levels:
+        """The quasi columns of a table at some levels."""
+        columns = tuple(
+            LevelColumn.of(bound, table.quasi[bound.column], level)
+            for bound, level in zip(table.hierarchies, levels, strict=True)
+        )
+        return cls(columns, published, table.carried, exact)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The levels that are published."""
+        return tuple(column.level for column in self.columns)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each column."""
+        return {column.name: column.level for column in self.columns}
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        return positions(self.published, codes, [len(column.labels) for column in self.columns])
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        shown = []
+        for column, parts in zip(self.columns, self.published, strict=True):
+            labels = pl.Series(column.name, column.labels, dtype=pl.String)
+            shown.append((_coded(labels) if coded else labels)[parts.take(groups)])
+        return pl.DataFrame(shown)
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        codes = [column.parts(rows[column.name], unseen) for column in self.columns]
+        kept = np.logical_and.reduce([parts >= 0 for parts in codes])
+        groups = self.groups_of([parts[kept] for parts in codes])
+        kept[kept] = groups >= 0
+        return self.shown(groups[groups >= 0]), kept
+
+    def as_json(self) -> dict[str, Any]:
+        """Hierarchies and levels; labels only where they come from the data."""
+        columns = [
+            {
+                "name": column.name,
+                "hierarchy": to_plain(column.hierarchy.describe()),
+                "level": column.level,
+                "null": column.null,
+                "labels": list(column.labels) if column.from_data else None,
+            }
+            for column in self.columns
+        ]
+        return {**self._head(columns), "exact": self.exact}
+
+    def stored(self) -> pl.DataFrame:
+        """The labels of every published group."""
+        return self.shown(np.arange(len(self.published[0]))).sort(pl.all())
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Levels:
+        """The recoding that was saved."""
+        columns, published = [], []
+        for item in payload["columns"]:
+            if stored[item["name"]].dtype != pl.String:
+                raise DataError(f"{where} is damaged: the labels of column {item['name']!r} are not text.")
+            values, places = _distinct(stored[item["name"]])
+            labels = tuple(dict.fromkeys([*values.to_list(), *(item["labels"] or ())]))
+            hierarchy = hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}")
+            columns.append(
+                LevelColumn(item["name"], hierarchy, item["level"], labels, item["null"], item["labels"] is not None)
+            )
+            published.append(places)
+        return cls(tuple(columns), tuple(published), _carried_from(payload, where), payload["exact"])
+
+
+@dataclass(frozen=True, eq=False)
+class RegionColumn:
+    """One column of a local recoding: the values that there are, and what is shown of each group.
+
+    ``shown`` and ``meanings`` have the distinct cells: what is published (labels, or values of another type) and what it stands for. Group ``g``
+    shows the cell ``of_group[g]`` or, where there are ``typical`` values, the value ``typical[g]`` of which the cell is the range.
+    """
+
+    name: str
+    hierarchy: Hierarchy
+    leaves: pl.Series
+    shown: pl.Series
+    meanings: Sequence[Meaning]
+    of_group: Ids
+    typical: pl.Series | None = None
+
+    def of_groups(self, groups: pl.Series, *, coded: bool = False) -> pl.Series:
+        """What rows of some groups show; text may be ``coded``."""
+        chosen = self.shown if self.typical is None else self.typical
+        chosen = _coded(chosen) if coded else chosen
+        if self.typical is not None:
+            return chosen.gather(groups)
+        if len(groups) < len(self.of_group):
+            return chosen.gather(self.of_group.take(groups.to_numpy()))
+        # What each group shows takes less memory than the number of its cell, and is looked up faster.
+        return chosen.gather(self.of_group).gather(groups)
+
+    def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
+        """The leaf of every value, -1 where it is none, and the values as they are compared."""
+        read = plain(series, self.hierarchy)
+        if read.dtype != self.leaves.dtype and self.leaves.dtype == pl.String:
+            read = read.cast(pl.String)
+        elif read.dtype != self.leaves.dtype and ValueType.of(read.dtype, self.name).is_numeric:
+            read = read.cast(self.leaves.dtype, strict=False)
+        lookup = pl.DataFrame({"value": self.leaves, "place": np.arange(len(self.leaves))})
+        try:
+            found = read.to_frame("value").join(lookup, on="value", how="left", maintain_order="left", nulls_equal=True)
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"Column {self.name!r} has type {series.dtype}, and the release was made of {self.leaves.dtype}."
+            ) from None
+        return found["place"].fill_null(-1).to_numpy().astype(np.int64), read
+
+    def covering(self, values: pl.Series, unseen: Unseen) -> Mask:
+        """Which value (row) is covered by which cell (column)."""
+        index = LeafIndex.of(values, self.name)
+        found = np.zeros((len(values), len(self.meanings)), dtype=bool)
+        for cell, meaning in enumerate(self.meanings):
+            found[meaning.covers(index), cell] = True
+        if unseen == "error" and not found.any(axis=1).all():
+            value = values[int(np.argmin(found.any(axis=1)))]
+            raise DataError(
+                f"Column {self.name!r} has the value {value!r}, which no label of the release covers. "
+                "Pass unseen='suppress' to leave such rows out, or publish anew."
+            )
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells as plain data."""
+        return {
+            "name": self.name,
+            "hierarchy": to_plain(self.hierarchy.describe()),
+            "type": str(ValueType.published(self.leaves.dtype)),
+            "shown": to_plain(self.shown.to_list()),
+            "shown_type": str(ValueType.published(self.shown.dtype)),
+            "meanings": [meaning.as_json() for meaning in self.meanings],
+        }
+
+    @classmethod
+    def from_json(
+        cls, item: Mapping[str, Any], leaves: pl.Series, of_group: Ids, typical: pl.Series | None, where: str
+    ) -> RegionColumn:
+        """The column that was saved."""
+        kind, shown = ValueType(item["type"]), ValueType(item["shown_type"])
+        return cls(
+            item["name"],
+            hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}"),
+            leaves,
+            pl.Series(item["name"], [shown.read(value) for value in item["shown"]], dtype=shown.dtype),
+            tuple(Meaning.read(given, kind, where) for given in item["meanings"]),
+            of_group,
+            typical,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Regions(Recoding):
+    """Local recoding: every point of the table goes to one group (-1: left out), which shows one cell in every column.
+
+    ``points`` has the leaf of every point in each column, ``group`` its group. ``shapes`` has what each group stands for beyond its cells, where groups
+    are no boxes. ``numbered`` is the name of a column that says which group a row is in, counted from 1, where cells do not tell groups apart.
+    """
+
+    kind: ClassVar[str] = "regions"
+
+    columns: tuple[RegionColumn, ...]
+    points: tuple[Codes, ...]
+    group: Ids
+    carried: Carried = field(default_factory=dict)
+    shapes: tuple[Shape, ...] = field(default=(), kw_only=True)
+    numbered: str | None = field(default=None, kw_only=True)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The values themselves."""
+        return (0,) * len(self.columns)
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """For every column the meaning of each label."""
+        return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        wanted = pl.Series(groups, dtype=pl.UInt32)
+        columns = [column.of_groups(wanted, coded=coded) for column in self.columns]
+        return pl.DataFrame(columns if self.numbered is None else [*columns, pl.Series(self.numbered, groups + 1)])
+
+    def group_table(self) -> pl.DataFrame:
+        """The groups by their numbers, each with its cells."""
+        cells = [column.shown.gather(column.of_group) for column in self.columns]
+        return pl.DataFrame([pl.Series(self.numbered or _GROUP, np.arange(len(cells[0])) + 1), *cells])
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        found = self.points_of(codes)
+        group, nowhere = self.group[found], found < 0
+        if nowhere.any():
+            group[nowhere] = -1
+        return group
+
+    def points_of(self, codes: Sequence[Codes]) -> Ids:
+        """The point of every row, given its leaves; -1 where it is none of the table."""
+        return positions(self.points, codes, [len(column.leaves) for column in self.columns])
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        read = [column.codes(rows[column.name]) for column in self.columns]
+        known = np.logical_and.reduce([codes >= 0 for codes, _ in read])
+        point = np.full(rows.height, -1, dtype=np.int64)
+        point[known] = self.points_of([codes[known] for codes, _ in read])
+        group = self._groups_at(point, rows)
+        new = np.flatnonzero(point < 0)
+        if len(new):
+            group[new] = self._fitting([values.gather(new) for _, values in read], unseen)
+        kept = group >= 0
+        return self.shown(group[kept]), kept
+
+    def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
+        """The group of every row at a point that the table had."""
+        return np.where(point >= 0, self.group[point], -1)
+
+    def _fitting(self, columns: Sequence[pl.Series], unseen: Unseen) -> Ids:
+        """For rows at points that the table did not have, the only group whose cells cover all values, or -1."""
+        covers, codes = [], []
+        for column, series in zip(self.columns, columns, strict=True):
+            values, places = _distinct(series)
+            covers.append(column.covering(values, unseen))
+            codes.append(places)
+        ids, count = number(*pack(codes, [len(cover) for cover in covers], len(codes[0])))
+        firsts = first_rows(ids, count)
+        found = np.full(count, -1, dtype=np.int64)
+        points = pl.DataFrame([each.gather(firsts).alias(name) for name, each in zip(self.names, columns, strict=True)])
+        keeps = inside(self.shapes, points) if self.shapes else None
+        for start in range(0, count, _ROWS_AT_ONCE):
+            chosen = firsts[start : start + _ROWS_AT_ONCE]
+            fits = np.ones((len(chosen), len(self.columns[0].of_group)), dtype=bool)
+            for column, cover, places in zip(self.columns, covers, codes, strict=True):
+                fits &= cover[places[chosen]][:, column.of_group]
+            if keeps is not None:
+                row, group = np.nonzero(fits)
+                fits[row, group] = keeps(start + row, group)
+            found[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
+        groups: Ids = found[ids]
+        return groups
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells of every column, and the shapes of groups that are no boxes."""
+        head = self._head([column.as_json() for column in self.columns])
+        shapes = {"shapes": [shape.as_json() for shape in self.shapes]} if self.shapes else {}
+        return {**head, **shapes, **({"numbered": self.numbered} if self.numbered is not None else {})}
+
+    def stored(self) -> pl.DataFrame:
+        """Every point with its group and the cells that this shows."""
+        # A point that is left out shows the cells of no group.
+        out = self.group < 0
+        parts = []
+        for number_, (column, codes) in enumerate(zip(self.columns, self.points, strict=True)):
+            cells = column.of_group.take(np.where(out, 0, self.group)) if len(column.of_group) else self.group
+            parts.append(column.leaves.gather(codes).alias(f"value {number_}"))
+            parts.append(pl.Series(f"cell {number_}", np.where(out, -1, cells)))
+            if column.typical is not None:
+                shown = column.typical.gather(np.where(out, 0, self.group))
+                parts.append(pl.select(pl.when(pl.Series(~out)).then(shown).alias(f"typical {number_}")).to_series())
+        return pl.DataFrame([*parts, pl.Series(_GROUP, self.group)])
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+        group = stored[_GROUP].to_numpy().astype(np.int64)
+        kept = np.flatnonzero(group >= 0)
+        ones = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
+        ones[group[kept]] = kept
+        columns, points = [], []
+        for number_, item in enumerate(payload["columns"]):
+            leaves, codes = _distinct(stored[f"value {number_}"])
+            cells = stored[f"cell {number_}"].to_numpy().astype(np.int64)
+            typical = f"typical {number_}"
+            own = stored[typical].gather(ones).alias(item["name"]) if typical in stored.columns else None
+            columns.append(RegionColumn.from_json(item, leaves, cells[ones], own, where))
+            points.append(codes)
+        shapes = tuple(Shape.read(each, where) for each in payload.get("shapes", ()))
+        numbered = payload.get("numbered")
+        return cls(
+            tuple(columns), tuple(points), group, _carried_from(payload, where), shapes=shapes, numbered=numbered
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation(Regions):
+    """Local recoding that may part people with equal quasi values: how many rows of each point and sensitive values go to which group.
+
+    Entry ``e`` says that ``counts[e]`` rows at ``points[.][e]`` with the sensitive values ``secrets[e]`` go to ``group[e]`` (-1: they are left out).
+    ``rows`` has the group of each row of the table that it was made for, drawn by the operating system; it is not saved.
+    """
+
+    kind: ClassVar[str] = "allocation"
+
+    counts: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    secrets: pl.DataFrame = field(default_factory=pl.DataFrame)
+    rows: Ids | None = None
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        columns: tuple[RegionColumn, ...],
+        codes: Sequence[Codes],
+        rows: Ids,
+        numbered: str | None = None,
+        shapes: tuple[Shape, ...] = (),
+    ) -> Allocation:
+        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are no boxes."""
+        points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
+        secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
+        held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
+        counted = held.group_by(held.columns, maintain_order=True).len(_COUNT)
+        return cls(
+            columns,
+            tuple(counted[f"point {place}"].to_numpy() for place in range(len(codes))),
+            counted[_GROUP].to_numpy(),
+            table.carried,
+            counted[_COUNT].to_numpy().astype(np.int64),
+            counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
+            rows,
+            numbered=numbered,
+            shapes=shapes,
+        )
+
+    @cached_property
+    def _dealing(self) -> tuple[Ids, Ids, pl.DataFrame]:
+        """The distinct points of the entries (one entry of each, and the number of each entry's), and the entries as keys."""
+        ids, count = number(*pack(self.points, [len(column.leaves) for column in self.columns], len(self.group)))
+        return first_rows(ids, count), ids.astype(np.int64), _keyed(ids.astype(np.int64), self.secrets)
+
+    def points_of(self, codes: Sequence[Codes]) -> Ids:
+        """The point of every row among the distinct ones."""
+        ones = self._dealing[0]
+        sizes = [len(column.leaves) for column in self.columns]
+        return positions([each[ones] for each in self.points], codes, sizes)
+
+    def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
+        """Rows are dealt out to the entries of their point and sensitive values, one after the other; any further one only if all go to one group."""
+        ones, ids, keys = self._dealing
+        low, high = np.full(len(ones), np.iinfo(np.int64).max), np.full(len(ones), -2)
+        np.minimum.at(low, ids, self.group)
+        np.maximum.at(high, ids, self.group)
+        only = np.where(low == high, low, -1)
+        group = np.where(point >= 0, only[point], -1)
+        if not set(self.secrets.columns) <= set(rows.columns):
+            return group
+        kinds = keys.unique(maintain_order=True).with_row_index("key")
+        entry_key = _looked_up(keys, kinds)
+        asked = [plain(rows[name]).cast(dtype, strict=False) for name, dtype in self.secrets.schema.items()]
+        key = _looked_up(_keyed(point, pl.DataFrame(asked)), kinds)
+        order = np.argsort(entry_key, kind="stable")
+        ends = np.cumsum(self.counts[order])
+        totals = np.bincount(entry_key, weights=self.counts, minlength=kinds.height).astype(np.int64)
+        starts = np.cumsum(totals) - totals
+        dealt = np.flatnonzero((key >= 0) & (point >= 0))
+        rank = ranks_among_equal(key[dealt])
+        within = rank < totals[key[dealt]]
+        dealt, rank = dealt[within], rank[within]
+        group[dealt] = self.group[order[np.searchsorted(ends, starts[key[dealt]] + rank, side="right")]]
+        return group
+
+    def stored(self) -> pl.DataFrame:
+        """Every entry, with its sensitive values and how many rows it stands for."""
+        secrets = [self.secrets[name].alias(f"secret {place}") for place, name in enumerate(self.secrets.columns)]
+        return super().stored().with_columns([*secrets, pl.Series(_COUNT, self.counts)])
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells of every column, and which columns are sensitive."""
+        return {**super().as_json(), "secrets": self.secrets.columns}
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+        head = Regions.from_json(payload, stored, where)
+        counts = stored[_COUNT].to_numpy().astype(np.int64)
+        secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
+        return cls(
+            head.columns,
+            head.points,
+            head.group,
+            head.carried,
+            counts,
+            pl.DataFrame(secrets),
+            shapes=head.shapes,
+            numbered=head.numbered,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Deal(Recoding):
+    """Rows dealt out to buckets one by one, whatever their quasi values, which are published as they are.
+
+    ``entries`` has for every row its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...) and its ``bucket``, numbered from 0 in an order of its own: the
+    published numbers are others. ``rows`` has the buckets alone, in the order of the table that it was made for; it is not saved. No bucket has a place for a later row.
+    """
+
+    kind: ClassVar[str] = "dealt"
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    entries: pl.DataFrame
+    carried: Carried = field(default_factory=dict)
+    rows: Ids | None = None
+    exact: bool = field(default=True, init=False)
+
+    @classmethod
+    def of(cls, table: Table, rows: Ids) -> Deal:
+        """The rows of a table with the bucket of each."""
+        quasi, sensitive = tuple(table.quasi), tuple(table.sensitive)
+        entries = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
+        return cls(quasi, sensitive, entries, table.carried, rows)
+
+    @staticmethod
+    def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
+        """The columns by which rows are found again, under names of our own."""
+        values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
+        secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
+        return pl.DataFrame([*values, *secrets])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns by which rows find their bucket."""
+        return (*self.quasi, *self.sensitive)
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The values themselves."""
+        return (0,) * len(self.quasi)
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The bucket of every row of the table; codes do not tell it, since people with equal values are in different buckets."""
+        if self.rows is None or len(codes[0]) != len(self.rows):
+            raise DataError(
+                "Rows that were dealt out to buckets are known to the table that they are rows of, and to no other."
+            )
+        return self.rows
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """The number of each row's bucket, counted from 1; who shares one is what it tells."""
+        return pl.DataFrame({BUCKET: groups + 1})
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        """Rows like those of the table take their places, one after the other; for any further one there is none."""
+        keys = [name for name in self.entries.columns if name != BUCKET]
+        asked = self._keyed(rows, self.quasi, self.sensitive)
+        asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
+        turn = pl.int_range(pl.len()).over(keys).alias("turn")
+        found = asked.with_columns(turn).join(
+            self.entries.with_columns(turn), on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
+        )
+        group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
+        if unseen == "error" and (group < 0).any():
+            raise DataError(
+                f"Row {int(np.argmax(group < 0)) + 1} is not a row that was published, and the buckets of this release have no place for later ones: whose values "
+                "meet in a bucket was settled for all rows together. Pass unseen='suppress' to leave such rows out, or publish anew."
+            )
+        return self.shown(group[group >= 0]), group >= 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The names of the columns."""
+        return {**self._head([{"name": name} for name in self.quasi]), "secrets": list(self.sensitive)}
+
+    def stored(self) -> pl.DataFrame:
+        """Every row with its bucket."""
+        return self.entries
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Deal:
+        """The recoding that was saved."""
+        quasi, sensitive = tuple(item["name"] for item in payload["columns"]), tuple(payload["secrets"])
+        keys = [*(f"value {i}" for i in range(len(quasi))), *(f"secret {i}" for i in range(len(sensitive)))]
+        if stored[BUCKET].dtype != pl.Int64:
+            raise DataError(f"{where} is damaged: the numbers of buckets are not whole numbers.")
+        return cls(quasi, sensitive, stored.select(*keys, BUCKET), _carried_from(payload, where))
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled(Recoding):
+    """Rows show the ``labels`` of one recoding and the number of the batch that another deals them to, independently of each other (R-PM-36)."""
+
+    kind: ClassVar[str] = "coupled"
+
+    labels: Recoding
+    batches: Deal
+    carried: Carried = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded, and those by which rows find their batch."""
+        return tuple(dict.fromkeys([*self.labels.names, *self.batches.names]))
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """As for the labels."""
+        return self.labels.coded_at
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The group of labels."""
+        return self.labels.groups_of(codes)
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """The labels."""
+        return self.labels.shown(groups, coded=coded)
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        shown, kept = self.labels.place(rows, unseen)
+        batch, there = self.batches.place(rows.filter(pl.Series(kept)), unseen)
+        kept[kept] = there
+        return shown.filter(pl.Series(there)).with_columns(batch[BUCKET].alias(BATCH)), kept
+
+    def as_json(self) -> dict[str, Any]:
+        """Both recodings, and how many rows of the large part are whose."""
+        both = {"labels": self.labels.as_json(), "batches": self.batches.as_json()}
+        return {**self._head(()), **both, "rows": len(self.labels.stored())}
+
+    def stored(self) -> pl.DataFrame:
+        """The large parts, one below the other, in columns of their own."""
+        labels, batches = self.labels.stored(), self.batches.stored()
+        named = [
+            labels.select(pl.all().name.prefix("labels ")),
+            batches.select(pl.all().name.prefix("batches ")),
+        ]
+        return pl.concat(named, how="diagonal")
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Coupled:
+        """The recoding that was saved."""
+        parts = {
+            prefix: stored.select(
+                pl.col(name).alias(name.removeprefix(prefix)) for name in stored.columns if name.startswith(prefix)
+            )
+            for prefix in ("labels ", "batches ")
+        }
+        labels = read_recoding(payload["labels"], parts["labels "].head(payload["rows"]), where)
+        batches = Deal.from_json(payload["batches"], parts["batches "].slice(payload["rows"]), where)
+        return cls(labels, batches, _carried_from(payload, where))
+
+
+def shown_meanings(
+    hierarchies: Sequence[BoundHierarchy], levels: Sequence[int], codes: Sequence[Codes]
+) -> dict[str, dict[str, Meaning]]:
+    """For each quasi column, the labels that occur among the published parts (``codes``) with their meaning."""
+    found: dict[str, dict[str, Meaning]] = {}
+    for hierarchy, number_, parts in zip(hierarchies, levels, codes, strict=True):
+        level = hierarchy.levels[number_]
+        known = {level.labels[part]: level.meanings[part] for part in np.unique(parts).tolist()}
+        found[hierarchy.column] = {label: known[label] for label in sorted(known)}
+    return found
+
+
+def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[Any]]:
+    """The declared domains; one that was taken from the data stays private."""
+    return {each.column: each.leaves.to_list() for each in hierarchies if not each.data_dependent}
+
+
+def _coded(values: pl.Series) -> pl.Series:
+    """Text without nulls as an enum with sorted categories, by whose codes rows are sorted and grouped; anything else as it is."""
+    plain_text = values.dtype == pl.String and not values.null_count()
+    return values.cast(pl.Enum(sorted_values(values))) if plain_text else values
+
+
+def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:
+    """The distinct values of a column, and the place of each row's value among them."""
+    values = series.unique(maintain_order=True)
+    return values, _looked_up(series.to_frame("value"), values.to_frame("value").with_row_index("place"))
+
+
+def _keyed(point: Ids, secrets: pl.DataFrame) -> pl.DataFrame:
+    """Points beside sensitive values, under names of our own."""
+    named = [secrets[name].alias(f"secret {place}") for place, name in enumerate(secrets.columns)]
+    return pl.DataFrame([pl.Series("point", point), *named])
+
+
+def _looked_up(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
+    """For every row the number (the first column) of the row that has the same values, -1 where there is none."""
+    place, *names = numbered.columns
+    joined = rows.join(numbered, on=names, how="left", maintain_order="left", nulls_equal=True)
+    return joined[place].cast(pl.Int64).fill_null(-1).to_numpy()

@@ -1,0 +1,442 @@
+"""What every privacy definition is: a frozen value that judges evidence, exactly, and can say what it promises."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.core import Groups, Kind, MechanismPlan, Patterns, ReleaseHistory, SensitiveDomain
+from reticent.definitions.exchanges import Exchanges, Rejudged
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.table import Table
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Why a definition does not hold: the group that breaks it, and one sentence for the steward."""
+
+    group: int
+    text: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, repr=False)
+class Assessment(ShownAsCard):
+    """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
+
+    ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published. ``about`` names the piece of
+    evidence that was judged, where there are several: the quasi columns that an adversary holds, or those left out.
+    """
+
+    definition: Definition
+    holds: bool
+    value: Any
+    witness: Witness | None = None
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[Assessment, ...] = ()
+    about: str = ""
+    lister: Callable[[], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
+
+    def card(self) -> Card:
+        """The verdict, the value achieved, and why it does not hold."""
+        verdict = "holds" if self.holds else "does not hold"
+        facts: dict[str, object] = {"achieved": self.value}
+        if self.about:
+            facts["about"] = self.about
+        if self.witness is not None:
+            facts["why"] = self.witness.text
+        parts = [(str(part.definition), part.holds, part.value) for part in self.parts]
+        return Card(f"{self.definition} {verdict}", facts, self.holds, ("definition", "holds", "achieved"), parts)
+
+    def failing_rows(self) -> NDArray[np.int64]:
+        """The rows of an assessed table, counted from 0, whose group does not pass, in their order; for the steward (004, section 2).
+
+        Of several quasi sets, those that fail for one of them. Of a definition that judges all groups together, those of the groups that it
+        would leave out first.
+        """
+        if self.lister is None:
+            raise PolicyError("Only an assessment of a table knows its rows: ask rt.assess(table, definition).")
+        return self.lister()
+
+
+class Definition(ABC):
+    """What "private" means: a name, parameters, a meaning, and what it does not cover. Pure; it looks at evidence and at nothing else.
+
+    There are three kinds, by the evidence that they judge: :class:`GroupDefinition`, :class:`PlanDefinition` and :class:`HistoryDefinition`.
+    ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
+    ``needs_population``: compares with people who need not be in the table; see :meth:`prepare`.
+    ``counts_people``: looks at how many people a group has, which rows do not tell where several may be one person.
+    ``shown_by_files``: whether published tables (with a reference, or a population) show all that it looks at.
+    ``kept_by``: the methods that keep it, for the message of one that does not.
+    """
+
+    kind: ClassVar[Kind]
+    kept_by: ClassVar[str] = "a method of its kind"
+
+    needs_sensitive: bool = True
+    needs_reference: bool = False
+    hides_identity: bool = False
+    needs_population: bool = False
+    counts_people: bool = False
+    shown_by_files: bool = True
+
+    @abstractmethod
+    def meaning(self) -> str:
+        """One plain sentence: what somebody with the release still cannot do."""
+
+    @abstractmethod
+    def not_covered(self) -> str:
+        """One plain sentence: what this does not protect against."""
+
+    def prepare(self, table: Table) -> Table:
+        """The table with whatever else this definition wants counted beside its rows; a table it prepared before is returned as it is."""
+        if any(definition is self for definition in table.prepared_by):
+            return table
+        return self.counting(table).with_preparation(self)
+
+    def counting(self, table: Table) -> Table:
+        """The table with a population, people's own wishes or whatever else this definition needs; called once for each table."""
+        return table
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as plain data: what a policy and a certificate write down. Fields that do not compare are none."""
+        own = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
+        return {item.name: _plain(value) for item, value in own if value != item.default}
+
+    @property
+    def name(self) -> str:
+        """The definition's name in policies, certificates and Python."""
+        return type(self).__name__
+
+    def parts(self) -> tuple[Definition, ...]:
+        """The definitions that this one is composed of."""
+        return (self,)
+
+    def __and__(self, other: Definition) -> Definition:
+        if not isinstance(other, Definition):
+            return NotImplemented
+        return all_of((*self.parts(), *other.parts()))
+
+    @cached_property
+    def _written(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
+        return f"{self.name}({inside})"
+
+    def __str__(self) -> str:
+        return self._written
+
+
+class GroupDefinition(Definition):
+    """A definition that judges groups: rows that look alike in a release.
+
+    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
+    ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
+    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too. On a
+    sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
+    ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
+    ``quasi``: the columns that its adversary holds, where the definition names them itself; None: each set that the table names.
+    """
+
+    kind: ClassVar[Kind] = "groups"
+    kept_by: ClassVar[str] = "a grouping method such as Lattice() or Mondrian()"
+
+    monotone: bool = True
+    absorbing: bool = False
+    local: bool = True
+    quasi: tuple[str, ...] | None = None
+
+    @property
+    def convex(self) -> bool:
+        """Whether it looks at shares of values only, and every mixture of passing shares passes, however it is weighted: proved where it is said (R-PM-36)."""
+        return False
+
+    @abstractmethod
+    def assess(self, groups: Groups) -> Assessment:
+        """Judge the groups: the exact verdict, the achieved value, a witness, diagnostics."""
+
+    @abstractmethod
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """The groups that do not pass, exactly; for a definition that is not local, the groups to suppress next."""
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        """Whether it is absorbing on tables with these sensitive columns."""
+        return self.absorbing
+
+    def relaxation(self) -> GroupDefinition | None:
+        """An absorbing definition (with any sensitive columns) that every passing group of this one passes too, if one is known."""
+        return self if self.absorbing else None
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        """A lower bound, group by group, of the rows that fail however the group is cut further; steers a search.
+
+        All rows of a group that fails an absorbing relaxation are doomed: none of its parts can pass.
+        """
+        relaxed = self.relaxation()
+        if relaxed is None:
+            return np.zeros(len(groups))
+        return np.where(relaxed.failing(groups), groups.sizes, 0).astype(np.float64)
+
+    def hopeless(self, groups: Groups) -> NDArray[np.bool_]:
+        """Groups that no passing grouping holds; where groups are judged together others may fail beside some as well."""
+        return self.failing(groups) if self.local else np.zeros(len(groups), dtype=bool)
+
+    def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
+        """A running verdict on groups of which many are to be exchanged for finer ones; for definitions that are not local."""
+        return Rejudged(self, rest, before, after)
+
+    def least_rows(self) -> int:
+        """How many rows a passing group has at least; tightens the bounds of a search."""
+        relaxed = self.relaxation()
+        return 1 if relaxed is None or relaxed is self else relaxed.least_rows()
+
+    def holds(self, groups: Groups) -> bool:
+        """The verdict alone."""
+        return not self.failing(groups).any()
+
+    def parts(self) -> tuple[GroupDefinition, ...]:
+        return (self,)
+
+    @overload
+    def __and__(self, other: GroupDefinition) -> GroupDefinition: ...
+    @overload
+    def __and__(self, other: Definition) -> Definition: ...
+    def __and__(self, other: Definition) -> Definition:
+        return super().__and__(other)
+
+
+class PlanDefinition(Definition):
+    """A definition that judges how a release is made: a mechanism's plan, before the data were touched."""
+
+    kind: ClassVar[Kind] = "plan"
+    needs_sensitive = False
+
+    @abstractmethod
+    def assess(self, plan: MechanismPlan) -> Assessment:
+        """Judge the plan, exactly; one for which :meth:`fits` has something to say is a :class:`PolicyError`."""
+
+    @abstractmethod
+    def fits(self, plan: MechanismPlan) -> str | None:
+        """What a plan lacks to be judged, or None."""
+
+
+class HistoryDefinition(Definition):
+    """A definition that judges all releases of a changing table together.
+
+    ``judged_alone``: the public files of one release are judged as far as they show something, without those before it.
+    """
+
+    kind: ClassVar[Kind] = "history"
+    judged_alone: ClassVar[bool] = False
+
+    @abstractmethod
+    def assess(self, history: ReleaseHistory) -> Assessment:
+        """Judge the history: the exact verdict, the achieved value, a witness."""
+
+
+@runtime_checkable
+class JudgesPatterns(Protocol):
+    """A definition of groups that was shown right for overlapping groups as well; the proof is in the docstring of the call."""
+
+    def assess_patterns(self, patterns: Patterns) -> Assessment:
+        """Judge overlapping groups."""
+
+
+_EVERY = ("shown_by_files",)
+_SOME = ("needs_sensitive", "needs_reference", "hides_identity", "needs_population", "counts_people")
+
+
+@dataclass(frozen=True)
+class Several(Definition):
+    """Definitions of several kinds at once: all must hold, each on the evidence of its kind. Written ``first & second``."""
+
+    members: tuple[Definition, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise PolicyError("A definition needs at least one part.")
+        _adopt(self, self.members, _EVERY, _SOME)
+
+    @property
+    def name(self) -> str:
+        """As :class:`All`: policies and certificates write a list of parts, whatever their kinds."""
+        return "All"
+
+    def prepare(self, table: Table) -> Table:
+        return reduce(lambda prepared, member: member.prepare(prepared), self.members, table)
+
+    def meaning(self) -> str:
+        return " ".join(member.meaning() for member in self.members)
+
+    def not_covered(self) -> str:
+        return " ".join(dict.fromkeys(member.not_covered() for member in self.members))
+
+    def parts(self) -> tuple[Definition, ...]:
+        return self.members
+
+    def parameters(self) -> dict[str, Any]:
+        return {"all": [{"name": member.name, **member.parameters()} for member in self.members]}
+
+    def __str__(self) -> str:
+        return " & ".join(str(member) for member in self.members)
+
+
+@dataclass(frozen=True)
+class All(Several, GroupDefinition):
+    """Several definitions of groups at once, which is one again: all must hold. Written ``first & second``."""
+
+    members: tuple[GroupDefinition, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _adopt(self, self.members, ("monotone", "absorbing", "local"), ())
+
+    def assess(self, groups: Groups) -> Assessment:
+        return together(self, tuple(member.assess(groups) for member in self.members))
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        mask = np.zeros(len(groups), dtype=bool)
+        for member in self.members:
+            mask |= member.failing(groups)
+        return mask
+
+    def holds(self, groups: Groups) -> bool:
+        return all(member.holds(groups) for member in self.members)
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        return all(member.absorbing_on(domain) for member in self.members)
+
+    def relaxation(self) -> GroupDefinition | None:
+        known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
+        if not known:
+            return None
+        return known[0] if len(known) == 1 else All(tuple(known))
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        bounds: NDArray[np.float64] = np.max([member.doomed(groups) for member in self.members], axis=0)
+        return bounds
+
+    def least_rows(self) -> int:
+        return max(member.least_rows() for member in self.members)
+
+    def parts(self) -> tuple[GroupDefinition, ...]:
+        return self.members
+
+
+@overload
+def all_of(parts: tuple[GroupDefinition, ...]) -> GroupDefinition: ...
+@overload
+def all_of(parts: tuple[Definition, ...]) -> Definition: ...
+def all_of(parts: tuple[Definition, ...]) -> Definition:
+    """Definitions as one: itself if it is one, of groups where all of them are, otherwise of several kinds."""
+    if len(parts) == 1:
+        return parts[0]
+    grouped = tuple(part for part in parts if isinstance(part, GroupDefinition))
+    return All(grouped) if len(grouped) == len(parts) else Several(parts)
+
+
+def together(definition: Definition, parts: tuple[Assessment, ...]) -> Assessment:
+    """One answer out of those of a definition's parts: it holds if all do, and the first that does not gives the witness."""
+    witness = next((part.witness for part in parts if not part.holds), None)
+    values = {str(part.definition): part.value for part in parts}
+    return Assessment(definition, all(part.holds for part in parts), values, witness, parts=parts)
+
+
+def _adopt(definition: Definition, members: Sequence[Definition], every: Sequence[str], some: Sequence[str]) -> None:
+    """Take over the traits of the members: some where all have them, others where one has."""
+    for trait in every:
+        object.__setattr__(definition, trait, all(getattr(member, trait) for member in members))
+    for trait in some:
+        object.__setattr__(definition, trait, any(getattr(member, trait) for member in members))
+
+
+class SensitiveDefinition(GroupDefinition):
+    """A definition on a sensitive column. Without ``column`` it is applied to each (R-LD-16).
+
+    With several sensitive columns, a column is judged among people who are alike in the others, since somebody may know these. Where a definition has
+    the parameter ``alone`` and it is true, the column is judged by itself: against people who know quasi values only.
+
+    Subclasses judge the histograms of one column in :meth:`failing_in` and :meth:`assess_in`.
+    """
+
+    column: str | None
+    alone: bool = False
+
+    @abstractmethod
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """The failing groups of a single column's (refined) groups."""
+
+    @abstractmethod
+    def assess_in(self, groups: Groups) -> Assessment:
+        """The assessment of a single column's (refined) groups."""
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        """Not with several sensitive columns that may be known: a row that shares nobody's other values is a refined group of its own, which fails."""
+        return self.absorbing and (self.alone or len(domain.columns) == 1)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        mask = np.zeros(len(groups), dtype=bool)
+        for refined in self._refined(groups):
+            mask[refined.parents()[self.failing_in(refined)]] = True
+        return mask
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        doomed = np.zeros(len(groups))
+        for refined in self._refined(groups):
+            least = self.doomed_in(refined)
+            # Refined groups of one column share no rows and add up; those of another column are the same rows again.
+            np.maximum(doomed, np.bincount(refined.parents(), weights=least, minlength=len(groups)), out=doomed)
+        return doomed
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """The doomed rows of a single column's (refined) groups.
+
+        The parts of a group that pass also pass together, if the definition is monotone; so it is enough to bound the rows that
+        have to leave a group before the rest of it passes.
+        """
+        relaxed = self.relaxation()
+        if not isinstance(relaxed, SensitiveDefinition):
+            return np.zeros(len(groups))
+        return np.where(relaxed.failing_in(groups), groups.sizes, 0).astype(np.float64)
+
+    def assess(self, groups: Groups) -> Assessment:
+        found = [self.assess_in(refined) for refined in self._refined(groups)]
+        if len(found) == 1:
+            return found[0]
+        names = [column.name for column in groups.domain.columns]
+        witness = next((each.witness for each in found if not each.holds), None)
+        values = {name: each.value for name, each in zip(names, found, strict=True)}
+        return Assessment(self, all(each.holds for each in found), values, witness, parts=tuple(found))
+
+    def _refined(self, groups: Groups) -> Iterator[Groups]:
+        for name in self._names(groups):
+            yield groups.marginal(name) if self.alone else groups.of(name)
+
+    def _names(self, groups: Groups) -> list[str]:
+        if not groups.domain.columns:
+            raise PolicyError(
+                f"{self.name} protects a sensitive column, but the table has none. Declare one with sensitive=, or --sensitive on the command line."
+            )
+        return [self.column] if self.column is not None else [column.name for column in groups.domain.columns]
+
+
+def others_known(alone: bool) -> str:
+    """What a definition that judges a column ``alone`` does not cover; nothing for others."""
+    return "Somebody who also knows a person's other sensitive values may learn more. " if alone else ""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple | frozenset):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,211 @@
+"""The one place that makes a verdict for a release: publish, verify, assess, preview and report ask here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from reticent.core import Columns, Evidence, Kind, SensitiveDomain
+from reticent.definitions.definition import (
+    Assessment,
+    Definition,
+    GroupDefinition,
+    HistoryDefinition,
+    JudgesPatterns,
+    PlanDefinition,
+    Witness,
+    all_of,
+    together,
+)
+from reticent.errors import PolicyError
+
+LEFT_OUT = "those left out"
+_JUDGED: dict[Kind, str] = {
+    "groups": "groups of rows",
+    "plan": "how a release is made",
+    "history": "a series of releases",
+}
+
+
+def judge(definition: Definition, evidence: Evidence) -> tuple[Assessment, ...]:
+    """Judge every part of a definition on every piece of evidence of its kind; the release is private if all of them hold.
+
+    A part that the evidence has nothing for is a :class:`PolicyError`, and so is a definition of groups on overlapping groups for which it was not
+    shown right: nothing is ever taken to hold because it could not be judged.
+    """
+    return tuple(found for part in definition.parts() for found in _judged(part, evidence))
+
+
+def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
+    if isinstance(part, GroupDefinition):
+        yield from _on_groups(part, evidence)
+    elif isinstance(part, PlanDefinition):
+        if evidence.plan is None:
+            raise PolicyError(_lacking(part, evidence))
+        lacks = part.fits(evidence.plan)
+        if lacks is not None:
+            raise PolicyError(lacks)
+        yield part.assess(evidence.plan)
+    elif isinstance(part, HistoryDefinition):
+        if evidence.history is None:
+            raise PolicyError(_lacking(part, evidence))
+        yield part.assess(evidence.history)
+    else:
+        raise PolicyError(f"{part.name} judges neither groups, nor a plan, nor a history.")
+
+
+def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment]:
+    if evidence.alike is not None and part.hides_identity:
+        yield from _on_groups(part, evidence.alike)
+        return
+    if not evidence.groups and evidence.patterns is None:
+        raise PolicyError(_lacking(part, evidence))
+    if evidence.patterns is not None:
+        if not isinstance(part, JudgesPatterns):
+            raise PolicyError(
+                f"{part.name} is not proven for rows with wildcards, whose groups overlap. Publish with a symbol of its own for a starred cell, "
+                "so that rows with the same labels are a group."
+            )
+        yield part.assess_patterns(evidence.patterns)
+    if part.quasi is not None and part.quasi not in evidence.named:
+        raise PolicyError(
+            f"{part} is about somebody who knows {', '.join(part.quasi)}; these are not quasi columns of this table."
+        )
+    judged = evidence.groups if part.quasi is None else {part.quasi: evidence.named[part.quasi]}
+    for columns, groups in judged.items():
+        yield replace(part.assess(groups), about=", ".join(columns))
+    for column, left_out in evidence.remainder.items():
+        if part.needs_sensitive and getattr(part, "column", None) not in (None, column):
+            continue
+        if not tells_about(part, evidence.published.domain):
+            raise PolicyError(
+                f"{part.name} cannot be judged for the rows left out, which the published histogram of {column!r} includes."
+            )
+        yield replace(part.assess(left_out), about=LEFT_OUT)
+
+
+def tells_about(part: GroupDefinition, domain: SensitiveDomain) -> bool:
+    """Whether a definition can be judged on those left out, of whom one histogram for each sensitive column is known and nothing else.
+
+    One histogram a column is enough where a definition speaks of one column: whoever knows only these takes every way to put the columns together for
+    equally likely, so that knowing one value of a person tells nothing about another.
+    """
+    alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
+    return part.local and alone and part.shown_by_files and not part.needs_population
+
+
+def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[Columns, GroupDefinition]]:
+    """What must hold for somebody who knows some columns: of the ``sets``, all that names no columns itself, and of those that parts name, these parts."""
+    parts = definition.parts()
+    shared = tuple(part for part in parts if part.quasi is None)
+    found = [(columns, all_of(shared)) for columns in sets] if shared else []
+    for named in own_sets(definition):
+        found.append((named, all_of(tuple(part for part in parts if part.quasi == named))))
+    return found
+
+
+def against_all(definition: GroupDefinition) -> GroupDefinition:
+    """The definition with parts that name no columns themselves: they hold for whoever knows all of them, and so for whoever knows some."""
+    parts = definition.parts()
+    if all(part.quasi is None for part in parts):
+        return definition
+    unnamed: tuple[GroupDefinition, ...] = tuple(
+        part if part.quasi is None else replace(cast(Any, part), quasi=None) for part in parts
+    )
+    return all_of(unnamed)
+
+
+def own_sets(definition: Definition) -> tuple[Columns, ...]:
+    """The sets of quasi columns that parts of a definition name themselves."""
+    named = (part.quasi for part in definition.parts() if isinstance(part, GroupDefinition))
+    return tuple(dict.fromkeys(columns for columns in named if columns is not None))
+
+
+def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:
+    """The sensitive columns whose histogram in the whole table some part of the definition compares with."""
+    names: dict[str, None] = {}
+    for part in definition.parts():
+        if part.needs_reference:
+            chosen = getattr(part, "column", None)
+            names.update(dict.fromkeys([chosen] if chosen is not None else sensitive))
+    return tuple(names)
+
+
+def named_values(definition: Definition) -> Iterator[str | None]:
+    """The values, as text, that a definition names in its parameters; None is the missing value."""
+    for part in definition.parts():
+        yield from _listed(list(part.parameters().values()))
+
+
+def _listed(given: Sequence[Any]) -> Iterator[str | None]:
+    """The values in lists, and in lists of lists, of parameters."""
+    for item in given:
+        if isinstance(item, list):
+            yield from (value if value is None else str(value) for value in item if not isinstance(value, list))
+            yield from _listed(item)
+
+
+def _lacking(part: Definition, evidence: Evidence) -> str:
+    has: dict[Kind, bool] = {
+        "groups": bool(evidence.groups) or evidence.patterns is not None,
+        "plan": evidence.plan is not None,
+        "history": evidence.history is not None,
+    }
+    return _other_kind(part, [kind for kind, there in has.items() if there])
+
+
+def _other_kind(part: Definition, kinds: Collection[Kind]) -> str:
+    others = " or ".join(_JUDGED[kind] for kind in _JUDGED if kind in kinds)
+    return f"{part.name} judges {_JUDGED[part.kind]}{f', not {others}' if others else ''}. Publish with {part.kept_by}."
+
+
+def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
+    """What :func:`judge` found as one answer.
+
+    Where there are several pieces of evidence, ``value`` has what was achieved for each and ``parts`` their answers; the witness says to whom it shows.
+    Those left out are mentioned only if they do not pass.
+    """
+    by_evidence: dict[str, list[Assessment]] = {}
+    if len({each.about for each in found} - {LEFT_OUT}) > 1 and len(found) == len(definition.parts()):
+        # One set of columns, and parts that name others: one answer a part.
+        return together(definition, tuple(found))
+    for each in found:
+        by_evidence.setdefault(each.about, []).append(each)
+    answers = {about: _together(definition, parts, about) for about, parts in by_evidence.items()}
+    if len(answers) > 1 and LEFT_OUT in answers and answers[LEFT_OUT].holds:
+        del answers[LEFT_OUT]
+    if len(answers) == 1:
+        return next(iter(answers.values()))
+    witnesses = [_to_whom(each.witness, about) for about, each in answers.items() if each.witness is not None]
+    return Assessment(
+        definition,
+        not witnesses,
+        {about: each.value for about, each in answers.items()},
+        witnesses[0] if witnesses else None,
+        parts=tuple(answers.values()),
+    )
+
+
+def _together(definition: Definition, parts: Sequence[Assessment], about: str) -> Assessment:
+    return parts[0] if len(definition.parts()) == 1 else replace(together(definition, tuple(parts)), about=about)
+
+
+def _to_whom(witness: Witness, about: str) -> Witness:
+    told = f"About {LEFT_OUT}" if about == LEFT_OUT else f"To somebody who knows {about}"
+    return replace(witness, text=f"{told}: {witness.text}")
+
+
+def of_groups(definition: Definition, asked_by: str) -> GroupDefinition:
+    """The definition, for somebody who can only judge groups; any other is refused by name."""
+    if not isinstance(definition, GroupDefinition):
+        raise PolicyError(
+            unkept(asked_by, frozenset[Kind]({"groups"}), definition) or f"{asked_by} needs a definition of groups."
+        )
+    return definition
+
+
+def unkept(method: str, keeps: Collection[Kind], definition: Definition) -> str | None:
+    """Why a method that keeps some kinds of definitions cannot keep this one, or None."""
+    wrong = next((part for part in definition.parts() if part.kind not in keeps), None)
+    return None if wrong is None else f"{_other_kind(wrong, keeps)} {method} does not keep it."

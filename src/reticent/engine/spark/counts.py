@@ -1,0 +1,155 @@
+"""Counting: distinct rows come to the driver in one shuffle, and never more of them than it may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from reticent.base.memory import MEMORY, fits, most_rows
+from reticent.core import NodeLevels
+from reticent.engine.spark.maps import at_all_levels, coarser, known_of
+from reticent.engine.spark.spark_rows import TIMES, SparkProfile, SparkRows
+from reticent.errors import DataError, PolicyError
+from reticent.table import Counted, Table
+
+_FIRST = 100_000
+
+
+def profile(rows: SparkRows, columns: Sequence[str]) -> SparkProfile:
+    """What is to be known of the rows: how many there are, and the values and nulls of some columns.
+
+    All of it follows from the distinct rows of these columns, if the driver may hold them. Where the first rows repeat each other, they are counted at once; where
+    those hardly do, a sketch says first how many there are. No more than the driver may hold are sent to it: if there are more, each column's values are collected
+    alone.
+    """
+    most = most_rows(len(columns) + 1)
+    total = None
+    if not _repeated(rows, columns):
+        total, many = _sketch(rows, rows.source, columns)
+        if many > most:
+            return _column_by_column(rows, columns, total)
+    found = rows.run("count the distinct rows", rows.grouped(columns).limit(most + 1).toArrow)
+    if found.num_rows > most:
+        return _column_by_column(rows, columns, rows.height if total is None else total)
+    return _from_distinct(rows, columns, total, pl.DataFrame(pl.from_arrow(found)))
+
+
+def _repeated(rows: SparkRows, columns: Sequence[str]) -> bool:
+    """Whether a tenth of the first rows repeat others in some columns, so that counting distinct rows sends few of them over the network."""
+    if not columns:
+        return True
+    hashes = rows.source.select(F.xxhash64(*map(rows.column, columns))).limit(_FIRST)
+    first = [hashed for (hashed,) in rows.run("look at the first rows", hashes.collect)]
+    return len(first) < _FIRST or 10 * len(set(first)) <= 9 * len(first)
+
+
+def _sketch(rows: SparkRows, frame: DataFrame, columns: Sequence[str]) -> tuple[int, int]:
+    """How many rows there are, and about how many distinct ones in some columns."""
+    many = F.approx_count_distinct(F.xxhash64(*map(rows.column, columns)))
+    found = rows.run("look at the rows", frame.agg(F.count(F.lit(1)), many).toArrow)
+    return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
+
+
+def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int | None, raw: pl.DataFrame) -> SparkProfile:
+    """What the distinct rows of some columns tell; a ``total`` that was counted before must be theirs."""
+    times = raw[TIMES].cast(pl.Int64).to_numpy()
+    counted = int(times.sum())
+    if total is not None and counted != total:
+        raise _changed(total, counted)
+    named = pl.DataFrame([raw[f"c{place}"].alias(name) for place, name in enumerate(columns)])
+    changed = rows.changed(named) if columns else named
+    missing: dict[str, tuple[int, int | None]] = {
+        name: (int(times[changed[name].is_null().to_numpy()].sum()), None)
+        for name in columns
+        if changed[name].null_count()
+    }
+    values = {name: changed[name].unique() for name in columns}
+    held = {name: named[name].unique() for name in columns}
+    return SparkProfile(counted, values, missing, (changed, times) if columns else None, raw=held)
+
+
+def _column_by_column(rows: SparkRows, columns: Sequence[str], total: int) -> SparkProfile:
+    sets = [F.collect_set(rows.column(name)).alias(f"v{place}") for place, name in enumerate(columns)]
+    nulls = [F.count_if(rows.column(name).isNull()).alias(f"n{place}") for place, name in enumerate(columns)]
+    asked = rows.source.agg(*sets, *nulls)
+    found = pl.DataFrame(pl.from_arrow(rows.run("collect the values of columns", asked.toArrow)))
+    raw: dict[str, pl.Series] = {}
+    missing: dict[str, tuple[int, int | None]] = {}
+    for place, name in enumerate(columns):
+        listed = found[f"v{place}"].explode(empty_as_null=False).cast(rows.held[name]).alias(name)
+        gone = int(found[f"n{place}"][0])
+        raw[name] = pl.concat([listed, pl.Series(name, [None], dtype=listed.dtype)]) if gone else listed
+    values = {name: rows.changed(raw[name].to_frame())[name].unique() for name in columns}
+    for name in columns:
+        if values[name].null_count():
+            counted = rows.source.agg(F.count_if(rows.present(name).isNull())).toArrow
+            missing[name] = int(rows.run("count missing values", counted).column(0)[0].as_py()), None
+    return SparkProfile(total, values, missing, None, raw={name: each.unique() for name, each in raw.items()})
+
+
+def distinct_rows(table: Table, rows: SparkRows, levels: NodeLevels) -> Counted:
+    """The distinct judged rows of a table, with values of the same part at ``levels`` taken for one where they are too many for the driver."""
+    known = known_of(rows)
+    judged = [*table.quasi, *table.sensitive]
+    if known.distinct is not None:
+        return known.distinct
+    frame = coarser(rows, table, levels)
+    _, many = _sketch(rows, frame, judged)
+    if not fits(many, len(judged) + 1):
+        raise PolicyError(
+            f"At these levels the table has about {many:,} distinct rows of its quasi and sensitive columns, and the driver may not hold so many. Give it more memory "
+            f"({MEMORY}), or use Lattice or Datafly, which start at coarser levels where they must.",
+            setting=("method", "name"),
+        )
+    distinct, times = rows.collected(rows.grouped(judged, frame), judged)
+    if int(times.sum()) != known.rows:
+        raise _changed(known.rows, int(times.sum()))
+    return distinct, times
+
+
+def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
+    """The finest levels from ``floor`` upwards whose distinct rows the driver may hold, as sketches tell.
+
+    One column after the other goes up a level: the one that leaves the fewest distinct rows. What each would leave is estimated in one job.
+    """
+    if known_of(rows).distinct is not None:
+        return floor
+    frame, columns = at_all_levels(rows, table)
+    secrets, width = [rows.column(name) for name in table.sensitive], len(table.quasi) + len(table.sensitive) + 1
+    tried = [floor]
+    while tried:
+        asked = [
+            F.approx_count_distinct(
+                F.xxhash64(*(each[level] for each, level in zip(columns, levels, strict=True)), *secrets)
+            )
+            for levels in tried
+        ]
+        found = rows.run("estimate how many distinct rows there are", frame.agg(*asked).collect)[0]
+        fewest, levels = min(zip(found, tried, strict=True))
+        if fits(fewest, width):
+            return levels
+        tried = [
+            (*levels[:place], level + 1, *levels[place + 1 :])
+            for place, level in enumerate(levels)
+            if level < table.hierarchies[place].height
+        ]
+    raise PolicyError(
+        "Even with every quasi column at its coarsest level the driver may not hold the distinct rows of the quasi and sensitive columns. Give it more memory "
+        f"({MEMORY}), or make sensitive columns coarser (coarsen=)."
+    )
+
+
+def added_up(table: Table, rows: SparkRows, levels: NodeLevels, number: Column) -> Counted:
+    """The distinct points of the quasi columns, with a sum or a count of something else for each."""
+    frame, quasi = coarser(rows, table, levels) if known_of(rows).distinct is None else rows.source, list(table.quasi)
+    grouped = frame.groupBy(*map(rows.column, quasi)).agg(number)
+    return rows.collected(grouped.toDF(*(f"c{place}" for place in range(len(quasi))), TIMES), quasi)
+
+
+def _changed(before: int, after: int) -> DataError:
+    return DataError(
+        f"The source changed while it was read: there were {before} rows, and then {after}. Nothing was published; publish a copy that nobody writes to."
+    )

@@ -1,0 +1,148 @@
+"""Public files, written by the executors: sorted over all files, hashed while they are written, and taken over only from tasks that ended well."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F  # noqa: N812
+
+from reticent.base.files import write_new
+from reticent.base.memory import rows_at_once
+from reticent.core import Written, WrittenFile, part_names
+from reticent.engine.spark.spark_rows import TIMES, SparkRows
+from reticent.errors import DataError
+from reticent.table import Checksum, StoredRows, TableFile, csv_header, repeated_csv_blocks, table_file
+
+_ROWS_IN_FILE = 1_000_000
+_MOST_FILES = 99_999
+_ROWS_IN_GROUP = 200_000
+_TOLD = "part long, file string, sha256 string, size long, errno int, error string"
+
+
+def write(rows: SparkRows, target: Path, kind: TableFile) -> Written:
+    """Write rows as files beside ``target``, sorted by all columns in turn with nulls last, so that their order tells nothing about that of the source.
+
+    Every attempt of a task writes a file of its own; those of tasks that ended well get their names here, and all others are removed. The folder must be one
+    that the executors and the driver share.
+    """
+    made = rows.applied()
+    order = [F.col(f"c{place}").asc_nulls_last() for place in range(len(made.held))]
+    parts = min(max(1, -(-(rows.most or rows.height) // _ROWS_IN_FILE)), _MOST_FILES)
+    spread = made.source.repartition(1) if parts == 1 else made.source.repartitionByRange(parts, *order)
+    written = spread.sortWithinPartitions(*order).mapInArrow(
+        _writer(made.schema, kind.name, target, made.repeated), _TOLD
+    )
+    try:
+        told = cast(pl.DataFrame, pl.from_arrow(rows.run("write the files", written.toArrow))).sort("part")
+        _check(told, target)
+        return _taken_over(told, target, kind, made.schema)
+    finally:
+        for left in target.parent.glob(f".{target.name}.*"):
+            left.unlink(missing_ok=True)
+
+
+def _check(told: pl.DataFrame, target: Path) -> None:
+    failed = told.filter(pl.col("errno") != 0)
+    if failed.height:
+        raise OSError(failed["errno"][0], failed["error"][0], str(target.parent))
+    for file in told["file"]:
+        if not (target.parent / file).exists():
+            raise DataError(
+                f"The executors wrote to {str(target.parent)!r}, but their files are not there: it is not a folder that they share with the driver. Name one that "
+                "is with scratch= or TMPDIR. Nothing was published."
+            )
+
+
+def _taken_over(told: pl.DataFrame, target: Path, kind: TableFile, schema: pl.Schema) -> Written:
+    """The files under their names, in the order of their rows; one without rows where there are none."""
+    if told.is_empty():
+        checksum = Checksum()
+        write_new(target, checksum.passing(kind.blocks(schema, ())), mode=0o600, sync=False)
+        return Written(StoredRows(schema, paths=(target,)), (WrittenFile(target, checksum.sha256, checksum.size),))
+    files = []
+    for name, part in zip(part_names(target.stem, kind.name, told.height), told.iter_rows(named=True), strict=True):
+        path = target.with_name(name)
+        os.replace(target.parent / part["file"], path)
+        files.append(WrittenFile(path, part["sha256"], part["size"]))
+    return Written(StoredRows(schema, paths=tuple(file.path for file in files)), tuple(files))
+
+
+class _writer:  # noqa: N801  (it is used as a function)
+    """Writes the rows of a partition as a file, and tells what it wrote. It goes to the executors."""
+
+    def __init__(self, schema: pl.Schema, kind: str, target: Path, repeated: bool) -> None:
+        self.schema, self.kind, self.repeated = schema, kind, repeated
+        self.folder, self.name = str(target.parent), target.name
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        part = task.partitionId() if task is not None else 0
+        parts = self._parts(batches)
+        first = next(parts, None)
+        if first is None:
+            return
+        file = f".{self.name}.{part:05d}-{uuid.uuid4().hex}"
+        checksum, path = Checksum(), Path(self.folder) / file
+        errno, error = 0, ""
+        try:
+            write_new(path, checksum.passing(self._blocks(chain([first], parts))), mode=0o600, sync=False)
+        except OSError as failure:
+            # Another attempt would fail the same way, so that this is an answer and no failure of the task.
+            errno, error = failure.errno or -1, failure.strerror or str(failure)
+            path.unlink(missing_ok=True)
+        told = {
+            "part": [part],
+            "file": [file],
+            "sha256": [checksum.sha256],
+            "size": [checksum.size],
+            "errno": pa.array([errno], pa.int32()),
+            "error": [error],
+        }
+        yield pa.record_batch(told)
+
+    def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pl.DataFrame, np.ndarray]]:
+        """The rows with how often each stands there, so many together that a group of rows in a Parquet file is not too small."""
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            if batch.num_rows:
+                waiting.append(batch)
+            if sum(each.num_rows for each in waiting) >= _ROWS_IN_GROUP:
+                yield self._frame(waiting)
+                waiting = []
+        if waiting:
+            yield self._frame(waiting)
+
+    def _frame(self, batches: list[pa.RecordBatch]) -> tuple[pl.DataFrame, np.ndarray]:
+        found = cast(pl.DataFrame, pl.from_arrow(pa.Table.from_batches(batches)))
+        rows = pl.DataFrame([found[f"c{place}"].alias(name) for place, name in enumerate(self.schema)]).cast(
+            self.schema
+        )
+        times = found[TIMES].to_numpy() if self.repeated else np.ones(found.height, dtype=np.int64)
+        return rows, times
+
+    def _blocks(self, parts: Iterable[tuple[pl.DataFrame, np.ndarray]]) -> Iterator[bytes]:
+        if self.kind == "csv":
+            yield csv_header(self.schema)
+            for rows, times in parts:
+                yield from islice(repeated_csv_blocks(self.schema, rows, times), 1, None)
+        else:
+            yield from table_file(self.kind).blocks(self.schema, _repeated(parts))
+
+
+def _repeated(parts: Iterable[tuple[pl.DataFrame, np.ndarray]]) -> Iterator[pl.DataFrame]:
+    """Every row as often as it stands there."""
+    for rows, times in parts:
+        ends = np.cumsum(times)
+        step = rows_at_once(rows.width)
+        for start in range(0, int(ends[-1]), step):
+            places = np.arange(start, min(start + step, int(ends[-1])))
+            yield rows[np.searchsorted(ends, places, side="right")]

@@ -1,0 +1,257 @@
+"""A frame of Spark as rows: everything that is asked about them is asked of the cluster.
+
+Columns are called ``c0``, ``c1`` and so on inside, since Spark takes dots in names for fields and does not tell upper case from lower. Changes that
+treat every column by itself wait until rows are collected or written: what is counted and looked up is what the source has, so that no row passes through
+Python on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (everybody calls them so)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from reticent.base.context import Context
+from reticent.base.memory import rows_at_once
+from reticent.engine.spark.jobs import JobWatch, performed
+from reticent.errors import DataError, PolicyError
+from reticent.table import Change, Counted, DistantRows, Profile
+
+Result = TypeVar("Result")
+TIMES = "times"
+"""How often a row stands there, beside ``c0``, ``c1`` and so on."""
+_DOUBTFUL = 10
+_SMALL_INTEGERS = ("tinyint", "smallint", "int")
+_BLOB = "rows binary"
+
+
+@dataclass(frozen=True)
+class SparkProfile(Profile):
+    """What passes found out about the rows, with the values of columns as the source has them."""
+
+    raw: dict[str, pl.Series] = field(default_factory=dict, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRows(DistantRows):
+    """The rows of a frame. ``held`` are its columns with their types there, ``schema`` their types after the ``changes``.
+
+    Rows that are ``repeated`` stand there once, with a column that says how often. ``most`` is how many rows there can be at most, as far as that is known.
+    """
+
+    source: DataFrame = field(repr=False)
+    held: pl.Schema
+    schema: pl.Schema
+    changes: tuple[Change, ...] = field(default=(), repr=False)
+    repeated: bool = False
+    most: int | None = None
+    known: SparkProfile | None = field(default=None, repr=False)
+    watch: JobWatch | None = field(default=None, repr=False)
+
+    engine: ClassVar[str] = "spark"
+    again: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, frame: DataFrame, columns: Sequence[str]) -> SparkRows:
+        """Some columns of a frame."""
+        names = list(frame.columns)
+        for name in columns:
+            if names.count(name) > 1:
+                raise DataError(f"Two columns are named {name!r}. Every column needs a name of its own.", column=name)
+        numbered = frame.toDF(*(f"x{place}" for place in range(len(names))))
+        chosen = numbered.select(*(_wide(numbered, names.index(name), to) for to, name in enumerate(columns)))
+        types = performed(frame.sparkSession, None, "read the source", lambda: chosen.limit(0).toArrow())
+        schema = pl.Schema(dict(zip(columns, _polars(types).dtypes, strict=True)))
+        return cls(chosen, schema, schema)
+
+    @property
+    def session(self) -> SparkSession:
+        """The session that the frame belongs to."""
+        return self.source.sparkSession
+
+    def column(self, name: str) -> Column:
+        """A column of the frame by the name that everybody else uses."""
+        return F.col(f"c{list(self.held).index(name)}")
+
+    @cached_property
+    def height(self) -> int:
+        if self.known is not None:
+            return self.known.rows
+        counted = self.source.agg(F.sum(TIMES) if self.repeated else F.count(F.lit(1)))
+        return int(self.run("count the rows", counted.toArrow).column(0)[0].as_py() or 0)
+
+    def values(self, column: str) -> pl.Series:
+        if self.known is not None and column in self.known.values:
+            return self.known.values[column]
+        return self.counted([column])[0][column]
+
+    def counted(self, columns: Sequence[str]) -> Counted:
+        distinct = self.known.distinct if self.known is not None else None
+        if distinct is None or not set(columns) <= set(distinct[0].columns):
+            distinct = self.collected(self.grouped(columns), columns)
+        return regrouped(*distinct, columns)
+
+    def grouped(self, columns: Sequence[str], frame: DataFrame | None = None) -> DataFrame:
+        """The distinct rows of some columns as the source has them, renumbered, with how often each occurs."""
+        chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
+        times = F.sum(TIMES) if self.repeated else F.count(F.lit(1))
+        return (self.source if frame is None else frame).groupBy(*chosen).agg(times.alias(TIMES))
+
+    def collected(self, grouped: DataFrame, columns: Sequence[str]) -> Counted:
+        """What :meth:`grouped` gives, on the driver and with the changes made; rows that became alike stand there several times."""
+        found = _polars(self.run("count the distinct rows", grouped.toArrow))
+        times = found[TIMES].cast(pl.Int64).fill_null(0).to_numpy()
+        return self.changed(_named(found.drop(TIMES), columns)), times
+
+    def changed(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Rows of the source with the changes made."""
+        for change in self.changes:
+            part = change(part)
+        return part
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows, partition by partition, packed by the executors."""
+        wanted = self.schema.names() if columns is None else list(columns)
+        chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(wanted)]
+        packed = self.source.select(*chosen, *([TIMES] if self.repeated else [])).mapInArrow(_packed, _BLOB)
+        arrived = self.run("read the rows", lambda: packed.toLocalIterator(prefetchPartitions=True))
+        while True:
+            blob = self.run("read the rows", lambda: next(arrived, None))
+            if blob is None:
+                return
+            part = _polars(pa.ipc.open_stream(blob[0]).read_all())
+            times = part[TIMES].to_numpy() if self.repeated else None
+            rows = self.changed(_named(part.drop(TIMES) if self.repeated else part, wanted))
+            yield from (rows if times is None else rows[np.repeat(np.arange(rows.height), times)]).iter_slices(
+                rows_at_once(len(wanted))
+            )
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> SparkRows:
+        if not needs:
+            return replace(self, schema=schema, changes=(*self.changes, change), known=None)
+        made = self.applied()
+        return replace(made.through(schema, change), known=None)
+
+    def applied(self) -> SparkRows:
+        """The same rows with the changes made, by the executors."""
+        if not self.changes:
+            return self
+        changes = self.changes
+
+        def change(part: pl.DataFrame) -> pl.DataFrame:
+            for each in changes:
+                part = each(part)
+            return part
+
+        return replace(self.through(self.schema, change), changes=())
+
+    def through(self, schema: pl.Schema, change: Change) -> SparkRows:
+        """The rows of ``schema`` that a change makes of every part of these, by the executors."""
+        names, repeated = list(self.held), self.repeated
+        told_types = pl.DataFrame(schema=schema).to_arrow().schema
+        fields = [pa.field(f"c{place}", each.type) for place, each in enumerate(told_types)]
+        arrow = pa.schema([*fields, *([pa.field(TIMES, pa.int64())] if repeated else [])])
+
+        def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                part = _polars(pa.Table.from_batches([batch]))
+                rows = change(_named(part.drop(TIMES) if repeated else part, names)).cast(schema)
+                columns = _named(rows, [field.name for field in fields]).with_columns([part[TIMES]] if repeated else [])
+                yield from columns.to_arrow().cast(arrow).to_batches()
+
+        frame = self.source.mapInArrow(made, spark_types(arrow))
+        return replace(self, source=frame, held=schema, schema=schema)
+
+    def frame(self) -> pl.DataFrame:
+        """Refused: rows on a cluster do not come here together."""
+        raise PolicyError(
+            "This needs all rows of the table in memory, and the table is read by the engine 'spark'. Pass engine='local' if the table fits in memory, or keep to "
+            "what works on a cluster: Lattice, Datafly, Mondrian and Suppress, assess, verify and counting queries."
+        )
+
+    def watched(self, context: Context, stage: str) -> SparkRows:
+        """The same rows; jobs report how many of their tasks are done and stop when asked."""
+        return replace(self, watch=JobWatch(context, stage))
+
+    def profiled(self, known: Profile) -> SparkRows:
+        """The same rows with what passes found out about them."""
+        return replace(self, known=cast(SparkProfile, known))
+
+    def without_nulls(self, columns: Sequence[str]) -> SparkRows:
+        """Only the rows that have a value in all of some columns; NaN is none."""
+        frame = self.source
+        for name in columns:
+            frame = frame.where(self.present(name).isNotNull())
+        return replace(self, source=frame, known=None)
+
+    def present(self, name: str) -> Column:
+        """A column in which numbers that are none (NaN) are null."""
+        column = self.column(name)
+        return F.when(~F.isnan(column), column) if self.held[name].is_float() else column
+
+    def doubtful(self, columns: Sequence[str], key: str) -> pl.DataFrame:
+        """Rows of a few people who are nobody (the key is missing), or who have several distinct rows; of the key alone, several rows."""
+        beside = F.struct(*(self.present(name).alias(f"c{place}") for place, name in enumerate(columns)))
+        grouped = self.source.select(self.column(key).alias("key"), beside.alias("row")).groupBy("key")
+        several = F.count(F.lit(1)) > 1 if len(columns) == 1 else ~F.min("row").eqNullSafe(F.max("row"))
+        people = grouped.agg(F.min("row").alias("one"), F.max("row").alias("other"), several.alias("several"))
+        wrong = people.where(F.col("key").isNull() | F.col("several")).limit(_DOUBTFUL)
+        both = wrong.select(F.explode(F.array("one", "other")).alias("row")).select("row.*")
+        found = _polars(self.run("look for people who occur several times", both.toArrow))
+        return self.changed(_named(found, columns))
+
+    def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
+        """At most so many rows of some columns, drawn at random."""
+        chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
+        some = self.source.select(*chosen).orderBy(F.rand(seed)).limit(most)
+        return self.changed(_named(_polars(self.run("draw some rows", some.toArrow)), columns))
+
+    def run(self, what: str, work: Callable[[], Result]) -> Result:
+        """What a job on these rows gives; ``what`` it does is told where it fails."""
+        return performed(self.session, self.watch, what, work)
+
+
+def regrouped(rows: pl.DataFrame, times: np.ndarray[Any, np.dtype[np.int64]], columns: Sequence[str]) -> Counted:
+    """The distinct rows of some columns, with how often each occurs."""
+    counted = _named(rows.select(columns), [f"c{place}" for place in range(len(columns))])
+    added = counted.with_columns(pl.Series(TIMES, times)).group_by(counted.columns or pl.lit(0), maintain_order=True)
+    summed = added.agg(pl.col(TIMES).sum())
+    return _named(summed.select(counted.columns), columns), summed[TIMES].to_numpy()
+
+
+def _wide(frame: DataFrame, place: int, to: int) -> Column:
+    """A column under its number; small whole numbers take the room that they are published in."""
+    kind, column = frame.dtypes[place][1], F.col(f"x{place}")
+    return (column.cast("long") if kind in _SMALL_INTEGERS else column).alias(f"c{to}")
+
+
+def _polars(table: pa.Table) -> pl.DataFrame:
+    return cast(pl.DataFrame, pl.from_arrow(table))
+
+
+def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """A frame under other names, by places."""
+    return pl.DataFrame([column.alias(name) for column, name in zip(frame.get_columns(), names, strict=True)])
+
+
+def spark_types(schema: pa.Schema) -> StructType:
+    """The types of Spark for those of Arrow; a moment without a zone stays one."""
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches as blobs, so that they reach the driver without becoming rows of Python."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["rows"])

@@ -1,0 +1,224 @@
+"""What Spark reads: files and folders, tables of a catalogue, queries, databases by JDBC, and frames that are there already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from reticent.base.frames import as_polars
+from reticent.engine.spark.jobs import performed, told
+from reticent.engine.spark.session import session_from
+from reticent.engine.spark.spark_rows import SparkRows
+from reticent.errors import DataError, PolicyError
+from reticent.io import MISSING_WORDS, RowSource, address_of, chosen_columns, declared_kind
+from reticent.table import StreamRows, TableCodebook
+
+_KINDS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".orc": "orc",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".avro": "avro",
+}
+_DELTA = "_delta_log"
+_GLOB = re.compile(r"[*?\[{]")
+_CASTS = {"text": "string", "integer": "long", "number": "double", "boolean": "boolean"}
+# Spark takes an empty text in quotes for a missing one, unless it is called something else.
+_EMPTY = "\x02empty\x02"
+# What a column of text is made of, tried in this order; codes with leading zeros stay text.
+_SHAPES = {
+    "boolean": r"^(?i:true|false)$",
+    "long": r"^-?(?:0|[1-9]\d{0,17})$",
+    "double": r"^-?(?:(?:0|[1-9]\d{0,14})?\.\d+|(?:0|[1-9]\d{0,14})\.?)(?:[eE][-+]?\d+)?$",
+    "date": r"^\d{4}-\d{2}-\d{2}$",
+}
+
+
+def as_frame(source: Any) -> DataFrame:
+    """A frame of Spark: the one that was given, or one of the rows of another frame."""
+    if isinstance(source, DataFrame):
+        return source
+    if isinstance(source, str | Path):
+        raise PolicyError(f"Table takes rows. Read {str(source)!r} with rt.read(..., engine='spark').")
+    rows = as_polars(source)
+    session = session_from(None)
+    plain = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.UInt64).cast(pl.Decimal(20)))
+    return performed(session, None, "take the rows", lambda: session.createDataFrame(plain.to_arrow()))
+
+
+@dataclass(frozen=True, eq=False)
+class SparkSource(RowSource):
+    """Rows that Spark finds at a ``location``: a path (also of a folder, with a pattern, or on another file system), a table of the catalogue, or ``jdbc:...``.
+
+    A ``query`` is asked of the catalogue or, where the location is ``jdbc:...``, of that database. Text is read as in other engines: with commas unless a
+    ``delimiter`` is said, and a column is a number, a day or a truth value if every value is one.
+    """
+
+    location: Any
+    session: SparkSession
+    table: str | None = None
+    query: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """How messages call it; never with a password."""
+        text = str(self.location)
+        return "the database" if text.startswith(("jdbc:", "env:")) else text
+
+    def columns(self) -> list[str]:
+        return list(self.frame.columns)
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        raise PolicyError(
+            "A source that Spark reads does not come here as a whole. Leave engine='spark' out to read it into memory."
+        )
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        raise PolicyError("A source that Spark reads is not streamed. Leave engine='spark' out to stream it.")
+
+    def rows(self, columns: Sequence[str] | None) -> SparkRows:
+        """Some columns (default: all), where they lie."""
+        chosen = chosen_columns(columns, self.columns(), self.name)
+        return SparkRows.of(self._typed(chosen), chosen)
+
+    def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        return TableCodebook()
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The source as it is, not yet read."""
+        if isinstance(self.location, DataFrame):
+            return self.location
+        if not isinstance(self.location, str | Path):
+            return as_frame(self.location)
+        with told(f"open {self.name}"):
+            return self._opened(address_of(str(self.location)))
+
+    def _opened(self, location: str) -> DataFrame:
+        reader = self.session.read
+        if location.startswith("jdbc:"):
+            asked = {"query": self.query} if self.query is not None else {"dbtable": self.table}
+            if self.query is None and self.table is None:
+                raise PolicyError("Name what to read from the database: table= or query=.", setting=("table",))
+            return reader.format("jdbc").option("url", location).options(**asked).load()
+        if self.query is not None or self.table is not None:
+            return self._listed(self.table) if self.table is not None else self.session.sql(str(self.query))
+        kind = self._kind(location)
+        if kind is None:
+            return self._listed(location)
+        # Relative to this process, not to that of the driver's JVM.
+        place = location if "://" in location else str(Path(location).absolute())
+        return self._text(place) if kind == "csv" else reader.format(kind).load(place)
+
+    def _kind(self, location: str) -> str | None:
+        """The kind of file, by its ending or, for a folder, by what is in it; None where it is no file."""
+        path, suffix = Path(location), Path(location.rstrip("/").removesuffix(".gz")).suffix.lower()
+        if path.is_dir():
+            if (path / _DELTA).is_dir():
+                return "delta"
+            inside = {Path(each.name.removesuffix(".gz")).suffix.lower() for each in path.rglob("*") if each.is_file()}
+            found = {_KINDS[each] for each in inside if each in _KINDS}
+            if len(found) == 1:
+                return found.pop()
+            raise DataError(
+                f"{location}: the folder has {'no files' if not found else 'several kinds of files'} that Spark reads ({', '.join(sorted(set(_KINDS.values())))})."
+            )
+        if suffix in _KINDS and (path.exists() or "://" in location or _GLOB.search(location)):
+            return _KINDS[suffix]
+        if path.exists() or suffix in _KINDS:
+            where = "cannot tell what kind of file this is" if path.exists() else "there is no such file"
+            raise DataError(
+                f"{location}: {where}. Spark reads folders and files of {', '.join(sorted(set(_KINDS.values())))}."
+            )
+        return None if "://" not in location else "parquet"
+
+    def _listed(self, location: str) -> DataFrame:
+        if not self.session.catalog.tableExists(location):
+            raise DataError(f"There is no file and no table {location!r} that this Spark session knows.")
+        return self.session.table(location)
+
+    def _text(self, location: str) -> DataFrame:
+        delimiter = self.delimiter or ("\t" if Path(location.removesuffix(".gz")).suffix == ".tsv" else ",")
+        options = {"header": "true", "sep": delimiter, "escape": '"', "encoding": self.encoding or "UTF-8"}
+        frame = self.session.read.options(**options, emptyValue=_EMPTY, mode="FAILFAST").csv(location)
+        return frame.select(*(self._known(name).alias(name) for name in frame.columns))
+
+    def _known(self, name: str) -> Column:
+        """A column of text: an empty field is missing, a quoted one is the empty text, and some spellings are missing."""
+        text = F.when(_named(name) == _EMPTY, F.lit("")).otherwise(_named(name))
+        return F.when(~text.isin(list(self.null_values)), text) if self.null_values else text
+
+    def _typed(self, columns: Sequence[str]) -> DataFrame:
+        """The columns with the types that were said and, in text, those that every value fits."""
+        frame = self.frame
+        chosen_columns(list(self.types), frame.columns, self.name)
+        casts = {name: _cast_of(name, kind) for name, kind in self.types.items() if name in columns}
+        if self._is_text:
+            casts = {**_found(self.session, frame, [name for name in columns if name not in casts]), **casts}
+        return frame.select(*(_read_as(name, casts.get(name)) for name in columns))
+
+    @property
+    def _is_text(self) -> bool:
+        given = isinstance(self.location, str | Path) and self.query is None and self.table is None
+        location = address_of(str(self.location)) if given else ""
+        return given and not location.startswith("jdbc:") and self._kind(location) == "csv"
+
+
+def _named(name: str) -> Column:
+    """A column by its name, whatever characters that has."""
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def _present(name: str) -> Column:
+    """A column of text without the spellings of "nothing"."""
+    text = F.trim(_named(name).cast("string"))
+    return F.when(~text.isin(list(MISSING_WORDS)), text)
+
+
+def _read_as(name: str, kind: str | None) -> Column:
+    return _named(name) if kind in (None, "string") else _present(name).cast(kind).alias(name)
+
+
+def _cast_of(name: str, said: str) -> str:
+    kind = declared_kind(name, said)
+    if kind.format is None and kind.name in ("date", "timestamp"):
+        return "date" if kind.name == "date" else "timestamp_ntz"
+    if kind.name not in _CASTS or kind.format is not None:
+        raise PolicyError(
+            f"types: column {name!r} is said to be {said!r}, which the engine 'spark' does not read from text. Convert it in a view first.",
+            setting=("types", name),
+            column=name,
+            value=said,
+        )
+    return _CASTS[kind.name]
+
+
+def _found(session: SparkSession, frame: DataFrame, columns: Sequence[str]) -> dict[str, str]:
+    """For each column of text the narrowest type that every value fits, in one pass."""
+    asked = [F.bool_and(_present(name).rlike(shape)) for name in columns for shape in _SHAPES.values()]
+    if not asked:
+        return {}
+    row = performed(session, None, "find out the types of columns", frame.agg(*asked).collect)[0]
+    kinds = len(_SHAPES)
+    # A column without a value fits no type in particular, and is text.
+    fitting = {name: row[place * kinds : (place + 1) * kinds] for place, name in enumerate(columns)}
+    return {
+        name: next((kind for kind, fits in zip(_SHAPES, each, strict=True) if fits), "string")
+        for name, each in fitting.items()
+    }

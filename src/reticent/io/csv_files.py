@@ -1,0 +1,482 @@
+"""CSV files as they come: the encoding, the delimiter and the types are found out, or said.
+
+Bytes are looked at first (encoding, stray NUL bytes). Then the file is parsed block by block into columns of codes and their distinct texts: types
+are found out from the distinct texts alone, and these alone are converted. A file that fits into memory is parsed once, a stream once for its types and
+once for each pass. Only the wanted columns are kept. Raw data are never written to a temporary file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from reticent.base.memory import text_fits
+from reticent.errors import DataError
+from reticent.io.row_source import RowSource, chosen_columns
+from reticent.io.text_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
+from reticent.table import StreamRows
+
+# Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
+_BLOCK = 1 << 21
+_SAMPLE = 1 << 16
+_LONGEST_HEADER = 1 << 23
+_MOST_COLUMNS = 5_000
+_CONVERTED_AT_ONCE = 1 << 26
+_DELIMITERS = (",", ";", "\t", "|")
+# The line by which spreadsheets are told the delimiter.
+_SAID_DELIMITER = re.compile(r'\ufeff?"?sep=(.)"?\s*')
+_EXTENDING_ASCII = ("utf-8", "utf-8-sig", "cp1252", "latin-1")
+_UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
+
+
+@dataclass(frozen=True)
+class CsvFile(RowSource):
+    """A CSV file and what was said about it; what was not said is found out."""
+
+    path: Path
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise DataError(f"{self.path}: delimiter must be a single character, but it is {self.delimiter!r}.")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise DataError(
+                    f"{self.path}: there is no text encoding {self.encoding!r}. Use utf-8, utf-16, cp1252 or latin-1."
+                ) from None
+
+    def columns(self) -> list[str]:
+        return list(self.layout.names)
+
+    def fits(self, columns: int) -> bool:
+        return text_fits(self.path)
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The wanted columns (or all), typed."""
+        layout = self.layout
+        wanted = self._wanted(layout, columns)
+        whole = _whole(list(self._batches(layout, wanted, threads=True)))
+        if whole is None:
+            raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
+        kinds = self._kinds(layout, wanted, [whole])
+        return pl.DataFrame([self._typed(whole, name, kinds, layout) for name in wanted])
+
+    def stream(self, columns: Sequence[str] | None = None) -> StreamRows:
+        """The wanted columns (or all), typed, a few megabytes at a time."""
+        layout = self.layout
+        wanted = self._wanted(layout, columns)
+        kinds = self._kinds(layout, wanted, self._blocks(layout, wanted))
+        nothing = _Block(0, 0, dict.fromkeys(wanted, (pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.UInt32))))
+
+        def frame(block: _Block, chosen: Sequence[str]) -> pl.DataFrame:
+            return pl.DataFrame([self._typed(block, name, kinds, layout) for name in chosen])
+
+        def make(chosen: Sequence[str]) -> Iterator[pl.DataFrame]:
+            return (frame(block, chosen) for block in self._blocks(layout, chosen))
+
+        return StreamRows(frame(nothing, wanted).schema, make)
+
+    def _wanted(self, layout: Layout, columns: Sequence[str] | None) -> list[str]:
+        """The columns to read; one that the file does not have is refused."""
+        chosen_columns(list(self.types), layout.names, str(self.path))
+        return chosen_columns(columns, layout.names, str(self.path))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Encoding, delimiter and column names."""
+        encoding, odd_quotes = _survey(self.path, self.encoding)
+        text, cut = _beginning(self.path, encoding)
+        if not text.strip():
+            raise DataError(f"{self.path} is empty. A CSV file needs a line of column names and a line for each row.")
+        lines = text.splitlines(keepends=True)
+        blank = next(number for number, line in enumerate(lines) if line.strip())
+        said = _SAID_DELIMITER.fullmatch(lines[blank])
+        if said is not None:
+            blank += 1
+            text = "".join(lines[blank:])
+            if not text.strip():
+                raise DataError(f"{self.path} says its delimiter and nothing else. There are no column names.")
+        delimiter = self.delimiter or (said[1] if said is not None else _find_delimiter(text, cut))
+        try:
+            record = next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row))
+        except csv.Error as error:
+            raise DataError(f"{self.path}, line {blank + 1}: the column names cannot be read ({error}).") from None
+        names = tuple(name.strip() or f"column_{number}" for number, name in enumerate(record, start=1))
+        if len(names) > _MOST_COLUMNS:
+            raise DataError(
+                f"{self.path}, line {blank + 1}: {len(names):,} columns, and at most {_MOST_COLUMNS:,} are read. Select the columns about people first."
+            )
+        places: dict[str, int] = {}
+        for number, name in enumerate(names):
+            if places.setdefault(name, number) != number:
+                raise DataError(
+                    f"{self.path}, line {blank + 1}: two columns are called {name!r} "
+                    f"(the {_nth(places[name])} and the {_nth(number)}). Give every column its own name."
+                )
+        layout = Layout(encoding, delimiter, names, blank)
+        if odd_quotes:
+            self._check_quotes(layout)
+        return layout
+
+    def _check_quotes(self, layout: Layout) -> None:
+        """A quotation mark that never closes would swallow the rest of the file."""
+        begins = 1
+        try:
+            for line, record in self._records(layout, strict=True):
+                begins = line + max(sum(cell.count("\n") for cell in record), 0) + 1
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                raise DataError(
+                    f"{self.path}, line {begins}: a quotation mark opens and never closes. Close it, or double it inside a value."
+                ) from None
+
+    def _kinds(self, layout: Layout, wanted: Sequence[str], blocks: Iterable[_Block]) -> dict[str, TextKind]:
+        declared = {name: declared_kind(name, self.types[name]) for name in wanted if name in self.types}
+        evidence = TypeEvidence([name for name in wanted if name not in declared], layout.delimiter != ",")
+        for block in blocks:
+            evidence.add({name: block.columns[name][0] for name in evidence.columns})
+        return {**evidence.kinds(), **declared}
+
+    def _blocks(self, layout: Layout, wanted: Sequence[str]) -> Iterator[_Block]:
+        """The wanted columns as texts and codes, a few megabytes at a time."""
+        start = 0
+        for batch in self._batches(layout, wanted):
+            yield _Block.of(batch, start)
+            start += batch.num_rows
+
+    def _batches(self, layout: Layout, wanted: Sequence[str], threads: bool = False) -> Iterator[Any]:
+        """The wanted columns as Arrow dictionaries of text. A row with too many or too few fields is an error."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        names = list(layout.names)
+        with closing(_arrow_streams(self.path, layout.encoding, layout.delimiter)) as streams:
+            for number, stream in enumerate(streams):
+                try:
+                    reader = arrow_csv.open_csv(
+                        stream,
+                        read_options=arrow_csv.ReadOptions(
+                            use_threads=threads,
+                            block_size=_BLOCK,
+                            column_names=names,
+                            skip_rows=0 if number else layout.blank_lines,
+                            skip_rows_after_names=0 if number else 1,
+                        ),
+                        parse_options=arrow_csv.ParseOptions(
+                            delimiter=layout.delimiter,
+                            newlines_in_values=True,
+                            ignore_empty_lines=len(names) > 1,
+                        ),
+                        convert_options=arrow_csv.ConvertOptions(
+                            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+                            include_columns=list(wanted),
+                            strings_can_be_null=True,
+                            null_values=["", *self.null_values],
+                            quoted_strings_can_be_null=False,
+                        ),
+                    )
+                    yield from reader
+                except pa.ArrowInvalid as error:
+                    raise self._malformed(layout, error) from None
+
+    def _malformed(self, layout: Layout, error: Exception) -> DataError:
+        """The first record that breaks the form, found by reading slowly."""
+        width = len(layout.names)
+        for line, record in self._records(layout):
+            if record and len(record) != width:
+                return DataError(
+                    f"{self.path}, line {line}: {len(record)} fields where the header has {width}. Put quotes around values that "
+                    f"contain {layout.delimiter!r}, or complete the row."
+                )
+            if sum(map(len, record)) > _BLOCK // 2:
+                return DataError(
+                    f"{self.path}, line {line}: a record of more than {_BLOCK // 2:,} characters. Leave such a column out of the file: it is "
+                    "free text, which is not published anyway."
+                )
+        return DataError(f"{self.path} cannot be read as CSV: {str(error).rstrip('.')}.")
+
+    def _records(self, layout: Layout, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """Every record with the line on which it begins, header included."""
+        with _open(self.path) as stream, io.TextIOWrapper(stream, encoding=layout.encoding, newline="") as text:
+            reader = csv.reader(text, delimiter=layout.delimiter, strict=strict)
+            begins = 1
+            try:
+                for record in reader:
+                    if begins > layout.blank_lines:
+                        yield begins, record
+                    begins = reader.line_num + 1
+            except csv.Error as error:
+                if strict:
+                    raise
+                if "field larger than field limit" in str(error):
+                    raise DataError(
+                        f"{self.path}, line {begins}: a value of more than {csv.field_size_limit():,} characters. Leave such a column out of the "
+                        "file, or close the quotation mark that is open."
+                    ) from None
+                raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
+
+    def _typed(self, block: _Block, name: str, kinds: Mapping[str, TextKind], layout: Layout) -> pl.Series:
+        """A column of a block in its type."""
+        texts, codes = block.columns[name]
+        if kinds[name] == TEXT:
+            return texts.gather(codes).alias(name)
+        values = texts.to_frame("text").select(kinds[name].read(pl.col("text"))).to_series()
+        if name in self.types:
+            wrong = values.is_null() & ~texts.to_frame("text").select(is_missing_word(pl.col("text"))).to_series()
+            if wrong.any():
+                row = int(wrong.gather(codes).fill_null(False).arg_max() or 0)
+                raise DataError(
+                    f"{self.path}, line {self._line(layout, block.start + row)}: column {name!r} has the value {texts[codes[row]]!r}, which "
+                    f"cannot be read as {kinds[name]}. Correct it, list it in null_values, or read the column as text.",
+                    setting=("types", name),
+                    column=name,
+                    value=texts[codes[row]],
+                )
+        return values.gather(codes).alias(name)
+
+    def _line(self, layout: Layout, row: int) -> int:
+        """The line of a data row."""
+        filled = (line for line, record in self._records(layout) if record or len(layout.names) == 1)
+        return next(itertools.islice(filled, row + 1, None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some rows of a file, from row ``start`` on: for each column its distinct texts, and the place of each row's text among them."""
+
+    start: int
+    height: int
+    columns: dict[str, tuple[pl.Series, pl.Series]]
+
+    @classmethod
+    def of(cls, batch: Any, start: int = 0) -> _Block:
+        """An Arrow batch of dictionaries."""
+        named = zip(batch.schema.names, batch.columns, strict=True)
+        columns = {name: (_series(each.dictionary), _series(each.indices)) for name, each in named}
+        return cls(start, batch.num_rows, columns)
+
+
+def _whole(batches: Sequence[Any]) -> _Block | None:
+    """All batches as one, if they have rows."""
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(batches) if batches else None
+    if table is None or not table.num_rows:
+        return None
+    return _Block.of(table.unify_dictionaries().combine_chunks().to_batches()[0])
+
+
+def _series(array: Any) -> pl.Series:
+    series = pl.from_arrow(array)
+    assert isinstance(series, pl.Series)
+    return series
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a CSV file is laid out; ``blank_lines`` come before the column names: empty, or the line that says the delimiter."""
+
+    encoding: str
+    delimiter: str
+    names: tuple[str, ...]
+    blank_lines: int
+
+
+def _open(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked if they are gzipped."""
+    raw = path.open("rb")
+    packed = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if packed else raw
+
+
+def _arrow_streams(path: Path, encoding: str, delimiter: str) -> Generator[Any, None, None]:
+    """The file's text as UTF-8 for Arrow, in one stream or in several of whole records.
+
+    Arrow reads ahead in threads of its own. Where these call Python (a file object, a codec, a handler of bad rows) after an error has ended the program, the
+    process aborts. So files are read by Arrow itself, and texts in other encodings are converted here, into buffers of Arrow's own.
+    """
+    import pyarrow as pa
+
+    if encoding in ("utf-8", "utf-8-sig"):
+        with pa.OSFile(str(path)) as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            with pa.CompressedInputStream(raw, "gzip") if packed else raw as stream:
+                yield stream
+        return
+    with _open(path) as source:
+        for piece in _pieces(source, encoding, delimiter):
+            # One of Python's buffers would be let go by Arrow's threads.
+            memory = pa.BufferOutputStream()
+            memory.write(piece)
+            yield pa.BufferReader(memory.getvalue())
+
+
+def _pieces(stream: IO[bytes], encoding: str, delimiter: str) -> Iterator[bytes]:
+    """A text in another encoding as UTF-8, cut behind records."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    waiting, size = [], 0
+    for block in iter(lambda: stream.read(_BLOCK), b""):
+        waiting.append(decoder.decode(block).encode())
+        size += len(waiting[-1])
+        if size >= _CONVERTED_AT_ONCE:
+            text = b"".join(waiting)
+            cut = _end_of_records(text, delimiter.encode())
+            if cut:
+                yield text[:cut]
+            waiting, size = [text[cut:]], len(text) - cut
+    text = b"".join([*waiting, decoder.decode(b"", final=True).encode()])
+    if text:
+        yield text
+
+
+def _end_of_records(text: bytes, delimiter: bytes) -> int:
+    """Where the last whole record of a text ends, which begins with one: behind a line end outside of quotation marks; 0 if there is none.
+
+    A quotation mark opens a value only where one begins, as Arrow reads it.
+    """
+    opening = rb"(?:\A|(?<=[\n\r%s]))" % re.escape(delimiter)
+    quoted = [found.span() for found in re.finditer(opening + rb'"(?:[^"]++|"")*+(?:"|\Z)', text)]
+    end = len(text)
+    for start, stop in reversed(quoted):
+        found = text.rfind(b"\n", stop, end)
+        if found >= 0:
+            return found + 1
+        end = start
+    return text.rfind(b"\n", 0, end) + 1
+
+
+def _beginning(path: Path, encoding: str) -> tuple[str, bool]:
+    """The first text of a file, with the whole line of column names, and whether more follows."""
+    with _open(path) as stream:
+        sample, more = b"", True
+        while more and len(sample) < _LONGEST_HEADER:
+            block = stream.read(_SAMPLE)
+            sample, more = sample + block, bool(block)
+            text = codecs.getincrementaldecoder(encoding)().decode(sample, final=False).lstrip("\ufeff")
+            if text.lstrip("\r\n \t").count("\n") > 1:
+                break
+        else:
+            if more:
+                raise DataError(
+                    f"{path}: the line of column names is longer than {_LONGEST_HEADER:,} bytes. Is this a CSV file?"
+                )
+        return text, bool(stream.read(1))
+
+
+def _survey(path: Path, declared: str | None) -> tuple[str, bool]:
+    """The encoding, after every byte has been looked at once, and whether the quotation marks are odd in number.
+
+    A byte order mark decides; then UTF-8 if all bytes are, then Windows, then Latin-1.
+    """
+    try:
+        with _open(path) as stream:
+            head = stream.read(4096)
+            encoding = declared or _encoding_of_head(head)
+            wide = encoding is not None and encoding.replace("_", "-").lower().startswith("utf-16")
+            tally = _Bytes(path, encoding or "utf-8", wide)
+            for block in itertools.chain([head], iter(lambda: stream.read(_BLOCK), b"")):
+                tally.add(block)
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}") from None
+    if tally.wrong_line is None:
+        return encoding or "utf-8", tally.odd_quotes
+    if encoding is not None:
+        raise DataError(
+            f"{path}, line {tally.wrong_line}: the text is not {encoding}. Pass another encoding=, such as cp1252 or latin-1."
+        )
+    return "latin-1" if tally.undefined else "cp1252", tally.odd_quotes
+
+
+class _Bytes:
+    """What the bytes of a file say about its encoding. A stray NUL byte is an error at once."""
+
+    def __init__(self, path: Path, encoding: str, wide: bool) -> None:
+        self.path, self.wide = path, wide
+        self.decoder = codecs.getincrementaldecoder(encoding)()
+        # ASCII means itself, where no character is under way, in all encodings but those of two bytes and those that shift.
+        self.plain = encoding in _EXTENDING_ASCII
+        self.wrong_line: int | None = None
+        self.undefined = False
+        self.odd_quotes = False
+        self._read = 0
+
+    def add(self, block: bytes) -> None:
+        nul = -1 if self.wide else block.find(b"\0")
+        if nul >= 0:
+            raise DataError(
+                f"{self.path}, line {self._line(nul)}: a NUL byte. This is not a text file, or it was damaged; export it again."
+            )
+        if not (self.plain and block.isascii() and not self.decoder.getstate()[0]):
+            self._decode(block)
+        self.odd_quotes ^= bool(block.count(b'"') % 2)
+        self._read += len(block)
+
+    def _decode(self, block: bytes) -> None:
+        self.undefined = self.undefined or any(byte in block for byte in _UNDEFINED_IN_CP1252)
+        if self.wrong_line is None:
+            try:
+                self.decoder.decode(block)
+            except UnicodeDecodeError as error:
+                # What was left of the block before stands at the beginning of what is decoded.
+                self.wrong_line = self._line(error.start - (len(error.object) - len(block)))
+
+    def _line(self, place: int) -> int:
+        """The line of a place in the block at hand, counted from the beginning of the file."""
+        with _open(self.path) as stream:
+            rest, line = self._read + place, 1
+            while rest > 0 and (block := stream.read(min(rest, _BLOCK))):
+                line, rest = line + block.count(10), rest - len(block)
+        return line
+
+
+def _encoding_of_head(head: bytes) -> str | None:
+    if head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if len(head) >= 4 and zeros.count(0) > 0.4 * len(zeros) and head.count(0) < 0.6 * len(head):
+            return encoding
+    return None
+
+
+def _find_delimiter(text: str, cut: bool) -> str:
+    """The delimiter that divides the most records alike; among equals, into the most fields."""
+    best, best_score = ",", (0.0, 0)
+    for delimiter in _DELIMITERS:
+        try:
+            records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
+        except csv.Error:
+            continue
+        records = records[:-1] if cut and len(records) > 1 else records
+        width = len(records[0]) if records else 0
+        if width < 2:
+            continue
+        alike = sum(len(record) == width for record in records) / len(records)
+        if (alike, width) > best_score:
+            best, best_score = delimiter, (alike, width)
+    return best
+
+
+def _nth(position: int) -> str:
+    number = position + 1
+    return f"{number}{'th' if 10 <= number % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

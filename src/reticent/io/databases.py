@@ -1,0 +1,222 @@
+"""Tables of any database that SQLAlchemy reaches (extra ``databases``): rows in, and whole releases out in one transaction.
+
+The address says the kind of database and its driver: ``mysql+pymysql://user@host/db``, ``mssql+pyodbc://...``, ``oracle+oracledb://...``, ``sqlite:///file``. What is
+said about it in messages never has the password.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import polars as pl
+
+from reticent.base.extras import needed
+from reticent.base.memory import fits
+from reticent.errors import DataError, MissingPackage, did_you_mean, first_line
+from reticent.io.row_source import RowSource, address_of
+from reticent.io.sql import Selection, number_from_text
+from reticent.table import Rows
+
+_BATCH = 50_000
+
+
+@dataclass(frozen=True)
+class DatabaseSource(RowSource):
+    """A table or a query. Nothing is written: the transaction is rolled back."""
+
+    selection: Selection
+
+    def columns(self) -> list[str]:
+        with _connected(self.selection.source) as (package, connection):
+            return self.selection.check(None, self._relation(package, connection)[1])
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        with _connected(self.selection.source) as (package, connection):
+            relation, available = self._relation(package, connection)
+            names = self.selection.check(columns, available)
+            chosen = package.select(*(relation.c[name] for name in names))
+            batches = connection.execution_options(stream_results=True).execute(chosen).partitions(_BATCH)
+            values: list[list[Any]] = [[] for _ in names]
+            for batch in batches:
+                for column, cells in zip(values, zip(*batch, strict=True), strict=True):
+                    column.extend(cells)
+        return pl.DataFrame(
+            [_column(name, cells, self.selection.name) for name, cells in zip(names, values, strict=True)]
+        )
+
+    def fits(self, columns: int) -> bool:
+        with _connected(self.selection.source) as (package, connection):
+            relation, _ = self._relation(package, connection)
+            counted = connection.execute(package.select(package.func.count()).select_from(relation)).scalar()
+        return fits(int(counted), columns)
+
+    def _relation(self, package: Any, connection: Any) -> tuple[Any, list[str]]:
+        """What is selected from, and its columns."""
+        query = self.selection.query
+        if query is not None:
+            said = package.text(query.strip().rstrip(";"))
+            names = list(connection.execute(said).keys())
+            return said.columns(*(package.column(name) for name in names)).subquery("chosen"), names
+        looked = package.inspect(connection)
+        known = [*looked.get_table_names(), *looked.get_view_names()]
+        name = self.selection.the_table(known)
+        schema, _, plain = name.rpartition(".")
+        if name in known or not schema:
+            schema, plain = "", name
+        if not schema and name not in known:
+            raise DataError(f"{self.selection.name} has no table {name!r}.{did_you_mean(name, known)}")
+        names = [column["name"] for column in looked.get_columns(plain, schema=schema or None)]
+        return package.Table(plain, package.MetaData(), schema=schema or None, autoload_with=connection), names
+
+
+@contextmanager
+def database_tables(address: str, tables: Mapping[str, Rows]) -> Iterator[None]:
+    """Write tables and run the block; they are there when it ends well, and not at all when it does not.
+
+    A table of that name is refused. Databases that commit a new table at once (MySQL, Oracle) get it dropped again.
+    """
+    with _connected(address_of(address), commits=True) as (package, connection):
+        existing = set(package.inspect(connection).get_table_names())
+        for name in tables:
+            if name in existing:
+                raise DataError(
+                    f"The database has a table {name!r} already. Choose another name. Nothing was written to it."
+                )
+        made: list[Any] = []
+        try:
+            for name, rows in tables.items():
+                made.append(_written(package, connection, name, rows))
+            yield
+        except BaseException:
+            connection.rollback()
+            with suppress(package.exc.SQLAlchemyError):
+                for table in made:
+                    table.drop(connection, checkfirst=True)
+                connection.commit()
+            raise
+
+
+def _written(package: Any, connection: Any, name: str, rows: Rows) -> Any:
+    columns = [package.Column(column, _sql_type(package, connection, dtype)) for column, dtype in rows.schema.items()]
+    table = package.Table(name, package.MetaData(), *columns)
+    table.create(connection)
+    as_text = [
+        column for column, dtype in rows.schema.items() if dtype == pl.UInt64 and connection.dialect.name == "sqlite"
+    ]
+    for chunk in rows.chunks():
+        for part in chunk.with_columns(pl.col(as_text).cast(pl.String)).iter_slices(_BATCH):
+            connection.execute(package.insert(table), part.to_dicts())
+    return table
+
+
+def _sql_type(package: Any, connection: Any, dtype: pl.DataType) -> Any:
+    if dtype == pl.UInt64:
+        # SQLite keeps long decimals as floats.
+        return package.Text() if connection.dialect.name == "sqlite" else package.Numeric(20, 0)
+    if dtype.is_integer():
+        return package.BigInteger()
+    if dtype.is_float():
+        return package.Double()
+    if dtype == pl.Boolean:
+        return package.Boolean()
+    if dtype == pl.Date:
+        return package.Date()
+    return package.DateTime() if isinstance(dtype, pl.Datetime) else package.Text()
+
+
+def _column(name: str, cells: Sequence[Any], source: str) -> pl.Series:
+    """Values as drivers give them, in one type; a column that mixes types is refused."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if not kinds:
+        return pl.Series(name, cells, dtype=pl.String)
+    if kinds == {bool}:
+        return pl.Series(name, cells, dtype=pl.Boolean)
+    if kinds <= {int, Decimal, bool}:
+        return number_from_text(pl.Series(name, [_digits(cell) for cell in cells], dtype=pl.String))
+    if kinds <= {int, float, Decimal, bool}:
+        return pl.Series(name, [None if cell is None else float(cell) for cell in cells], dtype=pl.Float64)
+    if kinds <= {str, UUID}:
+        return pl.Series(name, [None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+    if kinds == {datetime.date}:
+        return pl.Series(name, cells, dtype=pl.Date)
+    if kinds <= {datetime.datetime, datetime.date}:
+        return pl.Series(name, [_moment(cell) for cell in cells], dtype=pl.Datetime("us"))
+    if kinds == {datetime.time}:
+        return pl.Series(name, cells, dtype=pl.Time)
+    told = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise DataError(
+        f"{source}: column {name!r} has values of the types {told}, which make no column. Select it in a query with one type (CAST).",
+        column=name,
+    )
+
+
+def _digits(cell: Any) -> str | None:
+    if cell is None:
+        return None
+    return format(cell, "f") if isinstance(cell, Decimal) else str(int(cell))
+
+
+def _moment(cell: Any) -> datetime.datetime | None:
+    if cell is None:
+        return None
+    if not isinstance(cell, datetime.datetime):
+        return datetime.datetime(cell.year, cell.month, cell.day)
+    return cell if cell.tzinfo is None else cell.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+@contextmanager
+def _connected(address: str, *, commits: bool = False) -> Iterator[tuple[Any, Any]]:
+    """SQLAlchemy and a connection in a transaction, which is committed at the end if that is said and rolled back otherwise."""
+    package = needed("sqlalchemy", "databases", "A database with such an address")
+    try:
+        engine = _engine(package, address)
+        try:
+            with engine.connect() as connection:
+                connection.begin()
+                yield package, connection
+                if commits:
+                    connection.commit()
+        finally:
+            engine.dispose()
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"The database needs the driver {error.name}, which is not installed. Install it with: pip install {error.name}"
+        ) from None
+    except package.exc.NoSuchModuleError:
+        kind = address.partition("://")[0]
+        raise DataError(
+            f"SQLAlchemy knows no database of the kind {kind!r}. Check the address, or install its dialect."
+        ) from None
+    except package.exc.ArgumentError:
+        raise DataError(
+            "The address of the database cannot be understood. It looks like mysql+pymysql://user@host/name."
+        ) from None
+    except package.exc.SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        raise DataError(f"The database says: {first_line(cause).rstrip('.')}.") from None
+
+
+def _engine(package: Any, address: str) -> Any:
+    """An engine whose transactions take in the making of tables, also with SQLite, whose driver begins them late."""
+    plain = address.replace("postgres://", "postgresql://", 1) if address.startswith("postgres://") else address
+    if plain.startswith("postgresql://"):
+        plain = plain.replace("postgresql://", "postgresql+psycopg://", 1)
+    engine = package.create_engine(plain)
+    if engine.dialect.name == "sqlite":
+        package.event.listen(engine, "connect", _left_alone)
+        package.event.listen(engine, "begin", _begun)
+    return engine
+
+
+def _left_alone(connection: Any, _: Any) -> None:
+    connection.isolation_level = None
+
+
+def _begun(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN")

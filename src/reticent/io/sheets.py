@@ -1,0 +1,250 @@
+"""Spreadsheets: sheets of Excel and LibreOffice files, read by fastexcel and written by XlsxWriter (extra ``formats``).
+
+The first row of a sheet has the column names. A column has the type of its cells; one that mixes numbers with text is text. A cell with an error (``#N/A``) is
+missing. Of a formula the stored value is read; a formula without one is refused, since only a spreadsheet program can compute it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import logging
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.base.extras import needed
+from reticent.errors import DataError, PolicyError, did_you_mean, first_line
+from reticent.io.row_source import RowSource, chosen_columns
+from reticent.table import LossyTable, as_plain_text, conformed
+
+SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_COMPOUND = bytes.fromhex("d0cf11e0a1b11ae1")
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST_CELL = 1_048_575, 16_384, 32_767
+# Spreadsheets show fifteen digits, and count days from 1900.
+_WHOLE = 10**15
+_FIRST_DAY = datetime.date(1900, 3, 1)
+_EMPTY_FORMULA = re.compile(rb'<c r="([A-Z]+[0-9]+)"[^>]*><f[^>]*?(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>)?</c>')
+_UNNAMED = "__UNNAMED__"
+
+
+@dataclass(frozen=True)
+class Workbook(RowSource):
+    """A spreadsheet file. ``sheet`` is the name of a sheet; it may be left out where only one has rows."""
+
+    path: Path
+    sheet: str | None = None
+
+    def columns(self) -> list[str]:
+        return self._frame.columns
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        return self._frame.select(chosen_columns(columns, self._frame.columns, str(self.path)))
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        package = needed("fastexcel", "formats", "Reading spreadsheets")
+        # What it says about columns without values is no news.
+        logging.getLogger("fastexcel").setLevel(logging.ERROR)
+        try:
+            opened = package.read_excel(str(self.path))
+            name = self._chosen(opened)
+            header = opened.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_polars()
+            self._check_header([] if not header.height else list(header.row(0)), name)
+            found: pl.DataFrame = opened.load_sheet(name, schema_sample_rows=None).to_polars()
+        except package.FastExcelError as error:
+            raise self._unreadable(error) from None
+        if not found.height:
+            raise DataError(f"{self.path}: sheet {name!r} has no rows below its column names.")
+        self._check_formulas(opened.sheet_names.index(name), name)
+        return pl.DataFrame([_plain(column) for column in found])
+
+    def _chosen(self, opened: Any) -> str:
+        names = list(opened.sheet_names)
+        listed = ", ".join(map(repr, names))
+        if self.sheet is not None:
+            if self.sheet not in names:
+                raise DataError(
+                    f"{self.path} has no sheet {self.sheet!r}.{did_you_mean(self.sheet, names)} The sheets are: {listed}.",
+                    setting=("sheet",),
+                )
+            return self.sheet
+        filled = [name for name in names if opened.load_sheet(name, n_rows=1, dtypes="string").width]
+        if not filled:
+            raise DataError(f"{self.path} has no sheet with anything in it.")
+        if len(filled) > 1:
+            raise PolicyError(
+                f"{self.path} has several sheets: {', '.join(map(repr, filled))}. Choose the one that holds the rows with sheet={filled[0]!r} in Python, "
+                f"sheet = {filled[0]!r} under [data] in a policy, --sheet on the command line.",
+                setting=("sheet",),
+            )
+        return str(filled[0])
+
+    def _check_header(self, header: Sequence[str | None], sheet: str) -> None:
+        for number, name in enumerate(header):
+            if name is not None and name in header[:number]:
+                raise DataError(
+                    f"{self.path}: two columns of sheet {sheet!r} are called {name!r}. Give every column its own name."
+                )
+        if not any(header):
+            raise DataError(f"{self.path}: the first row of sheet {sheet!r} is empty. It must have the column names.")
+
+    def _check_formulas(self, number: int, sheet: str) -> None:
+        """A formula that no spreadsheet program has computed reads as nothing."""
+        if not zipfile.is_zipfile(self.path):
+            return
+        with zipfile.ZipFile(self.path) as packed:
+            part = _part_of_sheet(packed, number)
+            found = _EMPTY_FORMULA.search(packed.read(part)) if part is not None else None
+        if found is not None:
+            raise DataError(
+                f"{self.path}: cell {found[1].decode()} of sheet {sheet!r} is a formula whose value was never computed. Open the file in a spreadsheet program "
+                "and save it, or save it as CSV."
+            )
+
+    def _unreadable(self, error: Exception) -> DataError:
+        with self.path.open("rb") as file:
+            head = file.read(8)
+        if not head:
+            return DataError(f"{self.path} is empty.")
+        if head == _COMPOUND and self.path.suffix.lower() != ".xls":
+            return DataError(
+                f"{self.path} is protected by a password, or it is an old Excel file under a new name. Save it as .xlsx without a password."
+            )
+        said = str(error).strip().splitlines()[0].rstrip(".")
+        if "assword" in said or "ncrypt" in said:
+            return DataError(f"{self.path} is protected by a password. Save a copy without one.")
+        return DataError(f"{self.path} cannot be read as a spreadsheet: {said}. Is it whole, and is the ending right?")
+
+
+def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:
+    """The part of an .xlsx file that holds a sheet; None where the file is built otherwise."""
+    try:
+        book = packed.read("xl/workbook.xml").decode()
+        relations = packed.read("xl/_rels/workbook.xml.rels").decode()
+    except (KeyError, UnicodeDecodeError):
+        return None
+    ids = re.findall(r"<(?:\w+:)?sheet\s[^>]*?r:id=\"([^\"]+)\"", book)
+    targets = {
+        found[1]: place[1]
+        for each in re.findall(r"<Relationship\s[^>]*>", relations)
+        if (found := re.search(r'Id="([^"]+)"', each)) and (place := re.search(r'Target="([^"]+)"', each))
+    }
+    if number >= len(ids) or ids[number] not in targets:
+        return None
+    target = targets[ids[number]]
+    part = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    return part if part in packed.namelist() else None
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Whole floats as integers, moments at midnight as days."""
+    name = column.name
+    if name.startswith(_UNNAMED):
+        column = column.alias(f"column_{int(name.removeprefix(_UNNAMED)) + 1}")
+    values = column.drop_nulls()
+    if column.dtype == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype.is_float():
+        whole = bool((values % 1 == 0).all()) and bool((values.abs() <= _WHOLE).all())
+        return column.cast(pl.Int64) if whole and len(values) else column
+    if isinstance(column.dtype, pl.Datetime):
+        midnight = bool((values.dt.time() == datetime.time()).all())
+        return column.cast(pl.Date) if midnight else column.cast(pl.Datetime("us"))
+    return column
+
+
+class XlsxTable(LossyTable):
+    """A sheet of numbers, dates, truth values and texts; never a formula."""
+
+    name = "xlsx"
+
+    def check(self) -> None:
+        needed("fastexcel", "formats", "Checking Excel files")
+        needed("xlsxwriter", "formats", "Writing Excel files")
+
+    def check_size(self, frame: pl.DataFrame) -> None:
+        if frame.height > _MOST_ROWS or frame.width > _MOST_COLUMNS:
+            raise DataError(
+                f"A sheet has at most {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, and the table has {frame.height:,} and {frame.width:,}. Choose csv "
+                "or parquet.",
+                setting=("files",),
+            )
+        for column in frame:
+            if column.dtype == pl.String and (column.str.len_chars() > _LONGEST_CELL).any():
+                raise DataError(
+                    f"Column {column.name!r} has a text of more than {_LONGEST_CELL:,} characters, which no cell holds. Choose csv or parquet.",
+                    setting=("files",),
+                    column=column.name,
+                )
+
+    def holds(self, column: pl.Series) -> bool:
+        values = column.drop_nulls()
+        if column.dtype.is_integer():
+            return bool((values.cast(pl.Int128).abs() <= _WHOLE).all())
+        if column.dtype.is_float():
+            return bool(values.is_finite().all())
+        return not column.dtype.is_temporal() or bool((values.cast(pl.Date) >= _FIRST_DAY).all())
+
+    def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
+        package = needed("xlsxwriter", "formats", "Writing Excel files")
+        memory = io.BytesIO()
+        book = package.Workbook(memory, {"in_memory": True})
+        # The time of writing would make the bytes depend on more than the values.
+        book.set_properties({"created": datetime.datetime(1980, 1, 1)})
+        sheet = book.add_worksheet("table", worksheet_class=_exact_sheet(package))
+        sheet.freeze_panes(1, 0)
+        day, moment = (book.add_format({"num_format": form}) for form in ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"))
+        for place, series in enumerate(frame):
+            sheet.write_string(0, place, series.name)
+            column = as_plain_text(series) if series.name in as_text else series
+            write, style = _cell_writer(sheet, column.dtype, day, moment)
+            for row, value in enumerate(column, start=1):
+                if value is not None:
+                    write(row, place, value, *style)
+        book.close()
+        return memory.getvalue()
+
+    def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        package = needed("fastexcel", "formats", "Reading spreadsheets")
+        logging.getLogger("fastexcel").setLevel(logging.ERROR)
+        try:
+            opened = package.read_excel(content)
+            names = opened.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)
+            found = opened.load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+        except (package.FastExcelError, pl.exceptions.PolarsError) as error:
+            raise DataError(f"{file} cannot be read as a spreadsheet: {first_line(error)}") from None
+        if list(names) != list(schema):
+            raise DataError(f"{file} has the columns {list(names)}, but the manifest lists {list(schema)}.")
+        columns = [
+            conformed(column.alias(name), dtype, file)
+            for (name, dtype), column in zip(schema.items(), found, strict=True)
+        ]
+        return pl.DataFrame(columns, schema=schema)
+
+
+def _cell_writer(sheet: Any, dtype: pl.DataType, day: Any, moment: Any) -> tuple[Any, tuple[Any, ...]]:
+    if dtype == pl.Boolean:
+        return sheet.write_boolean, ()
+    if dtype.is_numeric():
+        return sheet.write_number, ()
+    if dtype.is_temporal():
+        return sheet.write_datetime, (day if dtype == pl.Date else moment,)
+    return sheet.write_string, ()
+
+
+def _exact_sheet(package: Any) -> Any:
+    """A sheet whose numbers have all their digits; XlsxWriter's own have sixteen, and some need seventeen."""
+
+    class ExactSheet(package.worksheet.Worksheet):  # type: ignore[misc]  # the package is optional
+        def _xml_number_element(self, number: float, attributes: Sequence[tuple[str, Any]] = ()) -> None:
+            written = "".join(f' {key}="{value}"' for key, value in attributes)
+            self.fh.write(f"<c{written}><v>{number!r}</v></c>")
+
+    return ExactSheet

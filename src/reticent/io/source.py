@@ -1,0 +1,315 @@
+"""Where rows come from: files, frames and databases, all as one polars frame, or as a stream where they are larger than memory.
+
+``read_frame`` takes whatever there is and gives a frame of the wanted columns; only these are kept. ``Source.open`` gives
+a stream instead where the wanted columns do not fit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+from polars import selectors
+
+from reticent.base.documents import check_ordinary
+from reticent.base.frames import as_polars
+from reticent.base.memory import fits
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.io.csv_files import CsvFile
+from reticent.io.row_source import RowSource, address_of, chosen_columns
+from reticent.io.sql import DuckdbSource, PostgresSource, Selection, cast_declared, declared_stream
+from reticent.io.sqlite import SqliteSource
+from reticent.registry import FRAMES
+from reticent.table import EngineName, Rows, StreamRows, Table, TableCodebook, check_engine, opener
+
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".ipc", ".feather")
+_DUCKDB = (".duckdb", ".ddb")
+_SQLITE = (".sqlite", ".sqlite3", ".db")
+_TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+_POSTGRES = ("postgresql://", "postgres://")
+_OPTIONS = {
+    "table": "databases (a .duckdb or .sqlite file, or the address of a server)",
+    "query": "databases (a .duckdb or .sqlite file, or the address of a server)",
+    "sheet": "spreadsheets (.xlsx, .xls, .ods)",
+    "labels": "files of SPSS, Stata and SAS",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from, and what must be said about it to read them.
+
+    ``location`` is a path, the address of a database server, ``env:NAME`` (the address stands in that environment variable, so that no
+    password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for text, ``sheet`` for spreadsheets,
+    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs. An ``engine`` with sources of its own (``"spark"``) reads what it knows of: folders and tables
+    too; ``spark`` is its session, or settings for one.
+    """
+
+    location: Any
+    table: str | None = None
+    query: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    sheet: str | None = None
+    labels: str | None = None
+    engine: str | None = None
+    spark: Any = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        owner = FRAMES.get(type(self.location).__module__.partition(".")[0])
+        if self.engine is None and (owner is not None or self.spark is not None):
+            object.__setattr__(self, "engine", owner or "spark")
+        if not isinstance(self.location, str | Path | pl.LazyFrame) and not self._distant:
+            # A stream can be read once only, and columns are asked for before rows.
+            object.__setattr__(self, "location", as_polars(self.location))
+        kind = self._kind
+        allowed = {
+            "table": kind == "database" or self._distant,
+            "query": kind == "database" or self._distant,
+            "sheet": kind == "sheet",
+            "labels": kind == "statistics",
+        }
+        for option, fitting in allowed.items():
+            if getattr(self, option) is not None and not fitting:
+                raise PolicyError(
+                    f"{option}= is for {_OPTIONS[option]}, but the source is {self.name}.", setting=(option,)
+                )
+
+    @property
+    def name(self) -> str:
+        """How messages call it; never with a password."""
+        if not isinstance(self.location, str | Path):
+            return f"a {type(self.location).__name__}"
+        if self._is_address:
+            return "the PostgreSQL database" if self.is_postgres else "the database"
+        return str(self.location)
+
+    @property
+    def address(self) -> str:
+        """The location as text, looked up in the environment if it says so."""
+        return address_of(str(self.location))
+
+    @property
+    def is_postgres(self) -> bool:
+        """Whether the rows are on a PostgreSQL server."""
+        if not isinstance(self.location, str):
+            return False
+        named = self.location.removeprefix("env:")
+        # An address that is not known yet is taken for one of PostgreSQL, as most are.
+        return (
+            os.environ.get(named, _POSTGRES[0]).startswith(_POSTGRES)
+            if named != self.location
+            else named.startswith(_POSTGRES)
+        )
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The wanted columns (all if none are named)."""
+        found = self._rows.read(columns)
+        return found if isinstance(self._rows, CsvFile) else self._said_of(found, columns)
+
+    def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Rows:
+        """The wanted columns in memory or, where that was said or they do not fit, as a stream; where an engine has sources of its own, as it finds them."""
+        check_engine(engine)
+        if self._distant:
+            found: Rows = self._rows.rows(columns)
+            return found
+        if engine == "local" or not isinstance(self.location, str | Path):
+            return self.read(columns)
+        wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()
+        return self.stream(wanted) if engine == "streaming" or not self._rows.fits(len(wanted)) else self.read(columns)
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        """The wanted columns, a chunk of rows at a time."""
+        stream = self._rows.stream(columns)
+        if isinstance(self._rows, CsvFile):
+            return stream
+        if self.null_values:
+            stream = stream.mapped(stream.schema, self._without_nulls)
+        return declared_stream(stream, self.types)
+
+    def columns(self) -> list[str]:
+        """The names of all columns, without reading the rows where that is possible."""
+        return self._rows.columns()
+
+    def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        """What the source knows about columns beside their values: titles, labels, codes for missing values."""
+        return self._rows.codebook(columns)
+
+    @property
+    def _distant(self) -> bool:
+        return self.engine in FRAMES.values()
+
+    @property
+    def _is_address(self) -> bool:
+        return isinstance(self.location, str) and ("://" in self.location or self.location.startswith("env:"))
+
+    @property
+    def _kind(self) -> str:
+        if not isinstance(self.location, str | Path):
+            return "frame"
+        suffix = _suffix(Path(self.location))
+        if self._is_address or suffix in (*_DUCKDB, *_SQLITE):
+            return "database"
+        return "sheet" if suffix in _SHEETS else "statistics" if suffix in _STATISTICS else "file"
+
+    @cached_property
+    def _rows(self) -> RowSource:
+        """What reads the rows, by what the location is."""
+        if self._distant:
+            said = ("table", "query", "delimiter", "encoding", "null_values", "types")
+            reading = {name: getattr(self, name) for name in said}
+            return cast(RowSource, opener(str(self.engine)).source(self.location, self.spark, reading))
+        if not isinstance(self.location, str | Path):
+            return _LazyRows(self.location.lazy, self.name)
+        if self._is_address:
+            return self._served(self.address)
+        path = _existing(self.location)
+        suffix = _suffix(path)
+        if suffix in _DUCKDB:
+            return DuckdbSource(self._selection(str(path)))
+        if suffix in _SQLITE:
+            return SqliteSource(self._selection(str(path)))
+        if suffix in _SHEETS:
+            from reticent.io.sheets import Workbook
+
+            return Workbook(path, self.sheet)
+        if suffix in _STATISTICS:
+            from reticent.io.statistics_files import StatisticsFile
+
+            return StatisticsFile(path, self.encoding, cast(Any, self.labels or "text"))
+        if suffix in (*_PARQUET, *_ARROW):
+            return _LazyRows(partial(pl.scan_parquet if suffix in _PARQUET else pl.scan_ipc, path), self.name)
+        delimiter = self.delimiter or ("\t" if suffix in (".tsv", ".tab") else None)
+        return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
+
+    def _served(self, address: str) -> RowSource:
+        if address.startswith(_POSTGRES):
+            return PostgresSource(self._selection(address))
+        from reticent.io.databases import DatabaseSource
+
+        return DatabaseSource(self._selection(address))
+
+    def _selection(self, address: str) -> Selection:
+        return Selection(address, self.table, self.query, self.name)
+
+    def _said_of(self, found: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
+        """The rows with what was said about them: spellings of missing values, and types."""
+        if self.types:
+            chosen_columns(list(self.types), found.columns if columns is None else self.columns(), self.name)
+        return cast_declared(self._without_nulls(found), self.types)
+
+    def _without_nulls(self, rows: pl.DataFrame) -> pl.DataFrame:
+        if not self.null_values:
+            return rows
+        # Column by column: polars takes some names for patterns.
+        spelled = list(self.null_values)
+        return pl.DataFrame([_without(each, spelled) if each.dtype == pl.String else each for each in rows])
+
+
+def _without(texts: pl.Series, spelled: list[str]) -> pl.Series:
+    plain = texts.alias("text")
+    return plain.set(plain.is_in(spelled), None).alias(texts.name)
+
+
+@dataclass(frozen=True, eq=False)
+class _LazyRows(RowSource):
+    """Rows of a frame, or of a Parquet or Arrow file. A file is scanned anew each time: one that is kept remembers the footer of a file that was replaced."""
+
+    scan: Callable[[], pl.LazyFrame]
+    name: str
+
+    def columns(self) -> list[str]:
+        with whole_file(self.name):
+            return self.scan().collect_schema().names()
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        chosen = self._chosen(columns)
+        with whole_file(self.name):
+            return chosen.collect(engine="streaming")
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        return StreamRows.of_lazy(self._chosen(columns))
+
+    def _chosen(self, columns: Sequence[str] | None) -> pl.LazyFrame:
+        """Some columns by name alone: polars takes "*" and "^a.*$" for patterns."""
+        names = chosen_columns(columns, self.columns(), self.name)
+        return self.scan().select(selectors.by_name(name) for name in names)
+
+    def fits(self, columns: int) -> bool:
+        self.columns()
+        with whole_file(self.name):
+            return fits(int(self.scan().select(pl.len()).collect(engine="streaming").item()), columns)
+
+
+def read_frame(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    null_values: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+    labels: str | None = None,
+) -> pl.DataFrame:
+    """Rows from a file, a database, or a frame of any kind, as a polars frame.
+
+    ``types`` says what a column is where the guess would be wrong: text, integer, number, date (or ``date:%d/%m/%Y``),
+    timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``.
+    """
+    return Source(source, table, query, delimiter, encoding, null_values, types or {}, sheet, labels).read(columns)
+
+
+def people_of(population: Any) -> pl.DataFrame:
+    """A population as a frame: given as one, as a table, or as the path of a file."""
+    if isinstance(population, Table):
+        return population.frame
+    if isinstance(population, str | Path):
+        return Source(str(population)).read()
+    return as_polars(population)
+
+
+def _existing(location: str | Path) -> Path:
+    path = Path(location)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder, not a file of rows.")
+    if not path.exists():
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise DataError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+    check_ordinary(path)
+    if path.name.lower().endswith(".gz") and _suffix(path) not in _TEXT:
+        raise DataError(f"{path}: only text files are read packed. Unpack it first: gunzip {path.name}")
+    if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB, *_SQLITE, *_SHEETS, *_STATISTICS):
+        raise DataError(
+            f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow, .duckdb, .sqlite, .xlsx, "
+            ".sav, .dta, .sas7bdat or .xpt."
+        )
+    return path
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+@contextmanager
+def whole_file(name: object) -> Iterator[None]:
+    """Let what polars says of a damaged file be an error that names the file."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        first = str(error).strip().split("\n")[0].rstrip(".")
+        raise DataError(f"{name} cannot be read: {first}. Is the file whole?") from None

@@ -1,0 +1,367 @@
+"""Tables and queries of a DuckDB file or a PostgreSQL server. Both are opened for reading only."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reticent.base.extras import needed
+from reticent.base.memory import fits, rows_at_once
+from reticent.errors import DataError, PolicyError, did_you_mean, first_line
+from reticent.io.row_source import RowSource, chosen_columns
+from reticent.io.text_types import TEXT, TextKind, declared_kind
+from reticent.table import Chunks, StreamRows
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import sql
+
+_BATCH = 50_000
+# Floats would lose digits of these, so they travel as text.
+_WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
+_NUMERIC = 1700
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to take from a database: a table, or the result of a query."""
+
+    source: str
+    table: str | None = None
+    query: str | None = None
+    name: str = "the database"
+
+    def __post_init__(self) -> None:
+        if self.table is not None and self.query is not None:
+            raise PolicyError(f"{self.name}: give a table or a query, not both.")
+
+    def check(self, wanted: Sequence[str] | None, available: Sequence[str]) -> list[str]:
+        """The wanted columns, each of which must be there."""
+        for number, name in enumerate(available):
+            if name in available[:number]:
+                raise DataError(f"{self.name}: two columns are called {name!r}. Rename one of them in the query.")
+        return chosen_columns(wanted, available, self.name)
+
+    def the_table(self, known: Sequence[str]) -> str:
+        """The named table, or the only one there is."""
+        if self.table is None and len(known) == 1:
+            return known[0]
+        if self.table is None:
+            listed = ", ".join(map(repr, known[:20])) or "none"
+            raise PolicyError(f"{self.name}: choose one with table=, or pass query=. The tables are: {listed}.")
+        return self.table
+
+
+@dataclass(frozen=True)
+class DuckdbSource(RowSource):
+    """Rows of a DuckDB file. DuckDB does the projection, so that unwanted columns are never loaded."""
+
+    selection: Selection
+
+    def columns(self) -> list[str]:
+        with _duckdb(self.selection) as connection:
+            return list(_duckdb_relation(connection, self.selection).columns)
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        with _duckdb(self.selection) as connection:
+            relation = _duckdb_relation(connection, self.selection)
+            chosen, wide = _duckdb_projection(self.selection, relation, columns)
+            return _plain_types(relation.project(chosen).pl(), wide)
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        selection = self.selection
+        with _duckdb(selection) as connection:
+            relation = _duckdb_relation(connection, selection)
+            chosen, wide = _duckdb_projection(selection, relation, columns)
+            schema = relation.project(chosen).limit(0).pl().schema
+
+        def make(wanted: Sequence[str]) -> Chunks:
+            with _duckdb(selection) as connection:
+                relation = _duckdb_relation(connection, selection)
+                projected = relation.project(_duckdb_projection(selection, relation, wanted)[0])
+                for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
+                    yield pl.DataFrame(batch)
+
+        return _plain_stream(StreamRows(schema, make), wide)
+
+    def fits(self, columns: int) -> bool:
+        with _duckdb(self.selection) as connection:
+            counted = _duckdb_relation(connection, self.selection).aggregate("count(*)").fetchall()
+        return fits(int(counted[0][0]), columns)
+
+
+@contextlib.contextmanager
+def _duckdb(selection: Selection) -> Iterator[Any]:
+    import duckdb
+
+    try:
+        with duckdb.connect(selection.source, read_only=True) as connection:
+            yield connection
+    except duckdb.Error as error:
+        raise DataError(f"{selection.name}: DuckDB says: {first_line(error).rstrip('.')}.") from None
+
+
+def _duckdb_projection(selection: Selection, relation: Any, columns: Sequence[str] | None) -> tuple[str, list[str]]:
+    """What is selected, and the columns of long numbers, which travel as text."""
+    wanted = selection.check(columns, relation.columns)
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
+    chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in wanted)
+    return ", ".join(chosen), wide
+
+
+def _duckdb_relation(connection: Any, selection: Selection) -> Any:
+    if selection.query is not None:
+        return connection.sql(selection.query)
+    known = [row[0] for row in connection.sql("select table_name from information_schema.tables").fetchall()]
+    name = selection.the_table(known)
+    parts = name.split(".")
+    if len(parts) == 1 and name not in known:
+        raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, known)}")
+    return connection.sql(f"select * from {'.'.join(quoted(part) for part in parts)}")
+
+
+@dataclass(frozen=True)
+class PostgresSource(RowSource):
+    """Rows of a PostgreSQL table or query, fetched in batches by a cursor on the server."""
+
+    selection: Selection
+
+    def columns(self) -> list[str]:
+        with _connect(self.selection) as connection:
+            return _postgres_columns(connection, _postgres_statement(connection, self.selection))
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        with _connect(self.selection) as connection:
+            statement = _postgres_statement(connection, self.selection)
+            wanted = self.selection.check(columns, _postgres_columns(connection, statement))
+            return fetch_postgres(connection, _projected(statement, wanted), wanted)
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        """One transaction sees the same rows in every pass, whatever others write meanwhile."""
+        with contextlib.ExitStack() as opened:
+            connection = opened.enter_context(_connect(self.selection, snapshot=True))
+            statement = _postgres_statement(connection, self.selection)
+            wanted = self.selection.check(columns, _postgres_columns(connection, statement))
+            codes = _postgres_types(connection, _projected(statement, wanted))
+            snapshot = opened.pop_all()
+
+        def make(chosen: Sequence[str]) -> Chunks:
+            with _told():
+                yield from _batches(connection, _projected(statement, chosen), chosen)
+
+        # Whoever reads these rows in whatever form refers to this function.
+        weakref.finalize(make, snapshot.close)
+        stream = StreamRows(_postgres_schema(codes), make)
+        return _plain_stream(stream, [name for name, code in codes.items() if code == _NUMERIC])
+
+    def fits(self, columns: int) -> bool:
+        from psycopg import sql
+
+        with _connect(self.selection) as connection:
+            statement = _postgres_statement(connection, self.selection)
+            found = connection.execute(sql.SQL("select count(*) from {}").format(statement)).fetchone()
+        return fits(int(found[0]) if found else 0, columns)
+
+
+def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]) -> pl.DataFrame:
+    """The rows of a statement on an open connection, within its transaction; ``names`` are the statement's columns."""
+    frames, wide = _fetch(connection, statement, names)
+    return _plain_types(pl.concat(frames), wide)
+
+
+@contextlib.contextmanager
+def _connect(selection: Selection, snapshot: bool = False) -> Iterator[psycopg.Connection[Any]]:
+    """A connection that can only read; with ``snapshot`` it sees the rows as they are now, whatever others write."""
+    psycopg = needed("psycopg", "postgres", "Reading from PostgreSQL")
+    with _told(), psycopg.connect(selection.source) as connection:
+        connection.read_only = True
+        if snapshot:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        yield connection
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong is told without the address, which may hold a password."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise DataError(f"PostgreSQL cannot be reached: {first_line(error).rstrip('.')}.") from None
+    except psycopg.Error as error:
+        raise DataError(f"PostgreSQL says: {first_line(error).rstrip('.')}.") from None
+
+
+def _postgres_statement(connection: psycopg.Connection[Any], selection: Selection) -> sql.Composed:
+    from psycopg import sql
+
+    if selection.query is not None:
+        # The query is the steward's own text, and the connection can only read.
+        return sql.SQL("({}) as chosen").format(sql.SQL(selection.query.strip().rstrip(";")))
+    rows = connection.execute(
+        "select table_schema, table_name from information_schema.tables "
+        "where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2"
+    ).fetchall()
+    known = [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
+    name = selection.the_table(known)
+    if name not in known and name.removeprefix("public.") not in known:
+        raise DataError(f"The database has no table {name!r}.{did_you_mean(name, known)}")
+    return sql.SQL("{}").format(sql.Identifier(*name.split(".", 1)))
+
+
+def _postgres_columns(connection: psycopg.Connection[Any], statement: sql.Composed) -> list[str]:
+    from psycopg import sql
+
+    cursor = connection.execute(sql.SQL("select * from {} limit 0").format(statement))
+    return [column.name for column in cursor.description or ()]
+
+
+def _projected(statement: sql.Composed, wanted: Sequence[str]) -> sql.Composed:
+    from psycopg import sql
+
+    listed = sql.SQL(", ").join(sql.Identifier(name) for name in wanted)
+    return sql.SQL("select {} from {}").format(listed, statement)
+
+
+def _fetch(
+    connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]
+) -> tuple[list[pl.DataFrame], list[str]]:
+    """The rows in batches, and the columns of fixed-point numbers, which travel as text."""
+    codes = _postgres_types(connection, statement)
+    frames = [pl.DataFrame(schema=_postgres_schema(codes)), *_batches(connection, statement, wanted)]
+    return frames, [name for name, code in codes.items() if code == _NUMERIC]
+
+
+def _batches(connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]) -> Chunks:
+    """The rows, fetched by a cursor on the server."""
+    with connection.cursor(name="reticent") as cursor:
+        cursor.execute(statement)
+        schema = _postgres_schema({column.name: column.type_code for column in cursor.description or ()})
+        while rows := cursor.fetchmany(_BATCH):
+            columns = zip(wanted, zip(*rows, strict=True), strict=True)
+            yield pl.DataFrame([_column(name, values, schema[name]) for name, values in columns])
+
+
+def _postgres_types(connection: psycopg.Connection[Any], statement: sql.Composed) -> dict[str, int]:
+    from psycopg import sql
+
+    cursor = connection.execute(sql.SQL("select * from ({}) as chosen limit 0").format(statement))
+    return {column.name: column.type_code for column in cursor.description or ()}
+
+
+def _postgres_schema(codes: Mapping[str, int]) -> pl.Schema:
+    return pl.Schema({name: _POSTGRES_TYPES.get(code, pl.String) for name, code in codes.items()})
+
+
+def _column(name: str, values: Sequence[Any], dtype: Any) -> pl.Series:
+    if dtype == pl.String:
+        return pl.Series(name, [None if value is None else _text(value) for value in values], dtype=dtype)
+    return pl.Series(name, values, dtype=dtype)
+
+
+def _text(value: Any) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+# PostgreSQL's own numbers of its types; what is not here is read as text.
+_POSTGRES_TYPES: dict[int, Any] = {
+    16: pl.Boolean,
+    20: pl.Int64,
+    21: pl.Int64,
+    23: pl.Int64,
+    700: pl.Float64,
+    701: pl.Float64,
+    1082: pl.Date,
+    1114: pl.Datetime("us"),
+    1184: pl.Datetime("us", "UTC"),
+}
+
+
+def _plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
+    """Numbers that came as text: as 64-bit integers if all are, as text if a whole number is too long for that, else as floats."""
+    return frame.with_columns(number_from_text(frame[name]) for name in wide)
+
+
+def number_from_text(text: pl.Series) -> pl.Series:
+    """Numbers that came as text, in the type that keeps every digit of whole ones."""
+    return _as_number(text, _number_type([text]))
+
+
+def _plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
+    """The same decision about rows that come in chunks, after a look at all of them."""
+    if not wide:
+        return stream
+    types = {name: _number_type(chunk[name] for chunk in stream.chunks([name])) for name in wide}
+
+    def make(columns: Sequence[str]) -> Chunks:
+        chosen = [name for name in wide if name in columns]
+        return (
+            chunk.with_columns(_as_number(chunk[name], types[name]) for name in chosen)
+            for chunk in stream.chunks(columns)
+        )
+
+    return StreamRows(pl.Schema({**stream.schema, **types}), make)
+
+
+def _number_type(texts: Iterable[pl.Series]) -> pl.DataType:
+    """The type that keeps every digit of whole numbers, or a float where some are not whole."""
+    integers, fractions = True, False
+    for text in texts:
+        whole = text.str.replace(r"\.0+$", "")
+        integers &= whole.cast(pl.Int64, strict=False).null_count() == text.null_count()
+        fractions |= bool(whole.str.contains(r"[^\d-]").drop_nulls().any())
+    return pl.Int64() if integers else pl.Float64() if fractions else pl.String()
+
+
+def _as_number(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    return text if dtype == pl.String else (text.str.replace(r"\.0+$", "") if dtype == pl.Int64 else text).cast(dtype)
+
+
+def cast_declared(frame: pl.DataFrame, types: Mapping[str, str], first_row: int = 0) -> pl.DataFrame:
+    """The frame with some columns read as the types that were declared for them."""
+    casts = {name: declared_kind(name, given) for name, given in types.items() if name in frame.columns}
+    return frame.with_columns(_as_kind(frame, name, kind, first_row) for name, kind in casts.items())
+
+
+def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
+    """The same of rows that come in chunks."""
+    if not types:
+        return stream
+
+    def make(columns: Sequence[str]) -> Chunks:
+        first = 0
+        for chunk in stream.chunks(columns):
+            yield cast_declared(chunk, types, first)
+            first += chunk.height
+
+    return StreamRows(cast_declared(pl.DataFrame(schema=stream.schema), types).schema, make)
+
+
+def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> pl.Series:
+    held = frame[name].fill_nan(None) if frame[name].dtype.is_float() else frame[name]
+    text = held.cast(pl.String)
+    if held.dtype.is_float():
+        # Codes that are held as 1.0 are written 1.
+        whole = (held == held.floor()) & (held.abs() < 2.0**53)
+        codes = held.cast(pl.Int64, strict=False).cast(pl.String)
+        text = pl.select(pl.when(whole).then(codes).otherwise(text)).to_series().alias(name)
+    if kind == TEXT:
+        return text
+    read = text.to_frame().select(kind.read(pl.col(name)))[name]
+    if read.null_count() > text.null_count():
+        row = (read.is_null() & text.is_not_null()).arg_max() or 0
+        raise DataError(f"Column {name!r}, row {first_row + row + 1}: {text[row]!r} cannot be read as {kind}.")
+    return read
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,323 @@
+"""Files of statistics programs: SPSS, Stata and SAS, read and written by pyreadstat (extra ``formats``).
+
+A column of codes all of whose values have labels is read as its labels, and written as codes with labels again. Codes that the file declares as missing are
+missing, and the codebook says which and how many. Whole numbers, which these programs keep as floats, are integers again.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from reticent.base.extras import needed
+from reticent.base.memory import fits
+from reticent.errors import DataError, PolicyError, first_line
+from reticent.io.row_source import RowSource, chosen_columns
+from reticent.table import Code, LossyTable, TableCodebook, as_plain_text, conformed, plain_names
+
+Labels = Literal["text", "codes"]
+SUFFIXES = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+_READERS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+_PROGRAMS = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS"}
+_WHOLE = 2**53
+_MOST_LABELS = 1000
+# Where a SAS transport file says when it was written.
+_HEADER = 800
+
+
+@dataclass(frozen=True)
+class StatisticsFile(RowSource):
+    """A file of SPSS, Stata or SAS. ``labels="codes"`` keeps codes where ``"text"`` reads the labels of columns that are labelled throughout."""
+
+    path: Path
+    encoding: str | None = None
+    labels: Labels = "text"
+    # A file has its rows and its codebook from one reading.
+    _found: dict[tuple[str, ...] | None, tuple[pl.DataFrame, TableCodebook]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.labels not in ("text", "codes"):
+            raise PolicyError(f"labels must be 'text' or 'codes', but it is {self.labels!r}.", setting=("labels",))
+
+    def columns(self) -> list[str]:
+        return list(self._parsed(metadataonly=True)[1].column_names)
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        return self._loaded(columns)[0]
+
+    def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        return self._loaded(columns)[1]
+
+    def fits(self, columns: int) -> bool:
+        rows = self._parsed(metadataonly=True)[1].number_rows
+        return rows is None or fits(rows, columns)
+
+    def _loaded(self, columns: Sequence[str] | None) -> tuple[pl.DataFrame, TableCodebook]:
+        key = None if columns is None else tuple(dict.fromkeys(columns))
+        if key not in self._found:
+            wanted = chosen_columns(key, self.columns(), str(self.path))
+            frame, told = self._parsed(usecols=wanted, user_missing=True)
+            self._found[key] = _decoded(frame.select(wanted), told, self.labels)
+        return self._found[key]
+
+    def _parsed(self, **options: Any) -> tuple[pl.DataFrame, Any]:
+        suffix = self.path.suffix.lower()
+        package = needed("pyreadstat", "formats", f"Reading {_PROGRAMS[suffix]} files")
+        if self.encoding is not None:
+            options["encoding"] = self.encoding
+        catalog = _catalog(self.path) if suffix == ".sas7bdat" else None
+        if catalog is not None:
+            options["catalog_file"] = str(catalog)
+        if suffix in (".por", ".xpt"):
+            options.pop("user_missing", None)
+        with _told(package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file whole?"):
+            frame, told = getattr(package, _READERS[suffix])(str(self.path), output_format="polars", **options)
+        return frame, told
+
+
+def _catalog(path: Path) -> Path | None:
+    """The file with the value labels of a SAS data set, which keeps them apart: under its own name, or SAS's usual one."""
+    beside = (path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat"))
+    return next((each for each in beside if each.is_file()), None)
+
+
+def _decoded(frame: pl.DataFrame, told: Any, labels: Labels) -> tuple[pl.DataFrame, TableCodebook]:
+    """Columns of values, without codes for missing ones, and what the file says about them."""
+    columns: list[pl.Series] = []
+    used: dict[str, Mapping[Code, str]] = {}
+    missing: dict[str, dict[str, int]] = {}
+    for series in frame:
+        name = series.name
+        given: Mapping[Code, str] = told.variable_value_labels.get(name, {})
+        column, left_out = _without_missing(series, told.missing_ranges.get(name, ()))
+        column = _plain(column)
+        if left_out:
+            missing[name] = {_named(code, given): count for code, count in left_out.items()}
+        kept = _labels_of(column.dtype, given)
+        if kept:
+            used[name] = kept
+            if labels == "text" and set(column.drop_nulls().unique()) <= set(kept):
+                column = column.replace_strict(kept, return_dtype=pl.String)
+        columns.append(column)
+    titles = {name: title for name, title in told.column_names_to_labels.items() if title and name in frame.columns}
+    return pl.DataFrame(columns), TableCodebook(titles, used, missing)
+
+
+def _without_missing(series: pl.Series, ranges: Sequence[Mapping[str, Any]]) -> tuple[pl.Series, dict[Code, int]]:
+    """The column with null for codes that mean a missing value, and how many rows had each."""
+    if series.dtype == pl.Object:
+        # Letters among numbers: the special missing values of Stata and SAS.
+        values = series.to_list()
+        letters = [value for value in values if isinstance(value, str)]
+        numbers = pl.Series(series.name, [None if isinstance(value, str) else value for value in values], strict=False)
+        return numbers, {f".{letter}": letters.count(letter) for letter in sorted(set(letters))}
+    if not ranges:
+        return series, {}
+    held = pl.any_horizontal(pl.col(series.name).is_between(pl.lit(each["lo"]), pl.lit(each["hi"])) for each in ranges)
+    coded = series.to_frame().with_columns(held.fill_null(False).alias("is missing"))
+    counted = coded.filter(pl.col("is missing"))[series.name].value_counts().sort(series.name)
+    kept = coded.select(pl.when(~pl.col("is missing")).then(pl.col(series.name)).alias(series.name))
+    return kept.to_series(), dict(counted.iter_rows())
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """A column in the type that its values have: whole floats are integers, empty texts are missing (these programs know no other way)."""
+    if column.dtype == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
+    if column.dtype.is_float():
+        values = column.drop_nulls()
+        whole = bool(values.is_finite().all()) and bool((values % 1 == 0).all()) and bool((values.abs() < _WHOLE).all())
+        return column.cast(pl.Int64) if whole else column
+    return column.cast(pl.Int64) if column.dtype.is_integer() else column
+
+
+def _labels_of(dtype: pl.DataType, given: Mapping[Code, str]) -> dict[Code, str]:
+    """The labels of a column's own codes, each different: codes with one label keep their code in it."""
+    is_text = dtype == pl.String
+    own = {code: label for code, label in given.items() if isinstance(code, str) == is_text}
+    texts = list(own.values())
+    return {
+        _code(code, dtype): f"{label} ({_written(code)})" if texts.count(label) > 1 else label
+        for code, label in sorted(own.items())
+    }
+
+
+def _code(code: Code, dtype: pl.DataType) -> Code:
+    return int(code) if dtype.is_integer() and not isinstance(code, str) and code == int(code) else code
+
+
+def _written(code: Code) -> str:
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+
+
+def _named(code: Code, labels: Mapping[Code, str]) -> str:
+    label = labels.get(code.removeprefix(".") if isinstance(code, str) and code.startswith(".") else code)
+    return f"{_written(code)} ({label})" if label else _written(code)
+
+
+@contextmanager
+def _told(package: Any, what: str, hint: str) -> Iterator[None]:
+    """Let what pyreadstat says be an error that names the file."""
+    try:
+        yield
+    except (package.ReadstatError, package.PyreadstatError, OverflowError, UnicodeDecodeError, ValueError) as error:
+        raise DataError(f"{what}: {first_line(error).rstrip('.')}. {hint}") from None
+
+
+class _StatisticsTable(LossyTable):
+    """A table as such a file: names that the program takes, and text in few different values as codes with labels where it knows labels."""
+
+    program: str
+    writer: str
+    longest_name: int
+    longest_title: int
+    longest_label = 0
+    ascii_only = False
+    largest = inf  # numbers of this size and above cannot be written
+    reserved: tuple[str, ...] = ()
+    options: Mapping[str, Any] = {}
+
+    def check(self) -> None:
+        needed("pyreadstat", "formats", f"Writing {self.program} files")
+
+    def holds(self, column: pl.Series) -> bool:
+        if column.dtype.is_integer():
+            return bool((column.drop_nulls().cast(pl.Int128).abs() <= _WHOLE).all())
+        return not column.dtype.is_float() or bool((column.drop_nulls().fill_nan(inf).abs() < self.largest).all())
+
+    def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
+        package = needed("pyreadstat", "formats", f"Writing {self.program} files")
+        names = self._names(frame.columns)
+        columns, labels, titles = [], {}, {}
+        for series, name in zip(frame, names, strict=True):
+            column, used = (as_plain_text(series), {}) if series.name in as_text else self._column(series)
+            columns.append(column.alias(name))
+            if used:
+                labels[name] = used
+            title = self.codebook.titles.get(series.name, series.name if name != series.name else "")
+            titles[name] = title[: self.longest_title] or None
+        known = {"variable_value_labels": labels} if self.longest_label else {}
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / f"table.{self.name}"
+            with _told(package, f"The table cannot be written as {self.name}", "Choose csv or parquet."):
+                getattr(package, self.writer)(
+                    pl.DataFrame(columns), str(target), column_labels=titles, **known, **self.options
+                )
+            return self.settled(target.read_bytes())
+
+    def settled(self, content: bytes) -> bytes:
+        """The bytes without the time of writing, so that they depend on the values only."""
+        return content
+
+    def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        package = needed("pyreadstat", "formats", f"Reading {self.program} files")
+        with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file whole?"):
+            found, told = getattr(package, _READERS[f".{self.name}"])(io.BytesIO(content), output_format="polars")
+        if found.columns != self._names(list(schema)):
+            raise DataError(f"{file} has the columns {found.columns}, but the manifest lists {list(schema)}.")
+        columns = []
+        for (name, dtype), series in zip(schema.items(), found, strict=True):
+            labels = told.variable_value_labels.get(series.name, {})
+            if dtype in (pl.String, pl.Boolean) and labels and series.dtype != pl.String:
+                series = series.cast(pl.Float64).replace_strict(
+                    {float(code): label for code, label in labels.items()}, default=None, return_dtype=pl.String
+                )
+            elif series.dtype == pl.String:
+                series = series.set(series == "", None)
+            columns.append(conformed(series.alias(name), dtype, file))
+        return pl.DataFrame(columns, schema=schema)
+
+    def _names(self, columns: Sequence[str]) -> list[str]:
+        return plain_names(columns, self.longest_name, ascii_only=self.ascii_only, reserved=self.reserved)
+
+    def _column(self, series: pl.Series) -> tuple[pl.Series, dict[Code, str]]:
+        """The column as it is written, and the labels of its codes."""
+        given = self.codebook.labels.get(series.name, {})
+        if series.dtype == pl.Boolean:
+            coded = series.cast(pl.Float64)
+            return (coded, {0.0: "false", 1.0: "true"}) if self.longest_label else (as_plain_text(series), {})
+        if series.dtype.is_integer():
+            kept = {float(code): label for code, label in given.items() if not isinstance(code, str)}
+            occurring = set(series.drop_nulls().unique())
+            return series.cast(pl.Float64), {code: kept[code] for code in sorted(kept) if code in occurring}
+        if series.dtype == pl.Null:
+            return series.cast(pl.String), {}
+        if series.dtype != pl.String:
+            return series, {}
+        texts = series.drop_nulls().unique().sort().to_list()
+        longest = max((len(text.encode()) for text in texts), default=0)
+        if not self.longest_label or not 0 < len(texts) <= _MOST_LABELS or longest > self.longest_label:
+            return series, {}
+        codes = _codes(texts, given)
+        labels: dict[Code, str] = {float(code): text for text, code in sorted(codes.items(), key=lambda pair: pair[1])}
+        return series.replace_strict(codes, return_dtype=pl.Float64), labels
+
+
+def _codes(texts: Sequence[str], given: Mapping[Code, str]) -> dict[str, float]:
+    """A code for each text: that of the codebook, or the next whole number."""
+    known = {label: float(code) for code, label in given.items() if not isinstance(code, str)}
+    codes = {text: known[text] for text in texts if text in known}
+    following = int(max([0.0, *known.values()])) + 1
+    for text in texts:
+        if text not in codes:
+            codes[text] = float(following)
+            following += 1
+    return codes
+
+
+class SpssTable(_StatisticsTable):
+    name = "sav"
+    program, writer = "SPSS", "write_sav"
+    longest_name, longest_title, longest_label = 64, 60, 120
+    reserved = ("all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with")
+
+    def settled(self, content: bytes) -> bytes:
+        # Bytes 92 to 109 of the header are the date and the time of writing.
+        return content[:92] + b"01 Jan 7000:00:00" + content[109:]
+
+
+class StataTable(_StatisticsTable):
+    name = "dta"
+    program, writer = "Stata", "write_dta"
+    longest_name, longest_title, longest_label = 32, 80, 2000
+    largest = 2.0**1023  # from here on numbers stand for missing values
+    reserved = (
+        "_all", "_b", "_coef", "_cons", "_n", "_pi", "_pred", "_rc", "_skip", "byte", "double", "float", "if", "in", "int", "long", "str",
+        "strl", "using", "with",
+    )  # fmt: skip
+
+    def settled(self, content: bytes) -> bytes:
+        return re.sub(
+            rb"<timestamp>\x11.{17}</timestamp>", b"<timestamp>\x1101 Jan 1970 00:00</timestamp>", content, count=1
+        )
+
+
+class SasTable(_StatisticsTable):
+    name = "xpt"
+    program, writer = "SAS", "write_xport"
+    longest_name, longest_title = 32, 40
+    ascii_only = True
+    options: Mapping[str, Any] = {"file_format_version": 8}
+
+    def settled(self, content: bytes) -> bytes:
+        return re.sub(rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00", content[:_HEADER]) + content[_HEADER:]

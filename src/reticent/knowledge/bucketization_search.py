@@ -1,0 +1,266 @@
+"""Finding safe releases among bucketizations that somebody else makes (R-WK-16..21).
+
+A node is any name of a bucketization; a callable turns it into histograms. Coarser is safer (F5), which is all that the
+searches use. The full-domain search of ``rt.publish`` does this for tables; here is the same for any chain or
+lattice, and the checks of the paper's own algorithms.
+
+Corrected against the source: binary search on a chain finds a node that is minimal on that chain only (erratum 8), so
+:func:`descend` follows it down to a node that no direct predecessor of which is safe.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from math import log
+from typing import Generic, Protocol, TypeVar
+
+from reticent.base.exact import Number
+from reticent.core import FrequencySet, Groups
+from reticent.engine import count_table
+from reticent.errors import Infeasible, PolicyError
+from reticent.table import Table
+from reticent.worst_case import Buckets, Measured, as_probability, curve, fact_count, holds, negation_curve
+
+Node = TypeVar("Node", bound=Hashable)
+Levels = tuple[int, ...]
+
+
+class Order(Protocol[Node]):
+    """Bucketizations from fine to coarse: every node after its direct predecessors."""
+
+    def nodes(self) -> Iterable[Node]:
+        """All nodes, each after everything below it."""
+
+    def predecessors(self, node: Node) -> Iterable[Node]:
+        """The nodes directly below."""
+
+
+@dataclass(frozen=True)
+class LevelLattice:
+    """All level vectors up to ``heights``: the product of the columns' hierarchies."""
+
+    heights: Levels
+
+    @property
+    def top(self) -> Levels:
+        """Everything suppressed."""
+        return self.heights
+
+    def nodes(self) -> list[Levels]:
+        """All level vectors by total height."""
+        return sorted(product(*(range(height + 1) for height in self.heights)), key=lambda node: (sum(node), node))
+
+    def predecessors(self, node: Levels) -> Iterator[Levels]:
+        """One level lower in one column."""
+        for column, level in enumerate(node):
+            if level:
+                yield (*node[:column], level - 1, *node[column + 1 :])
+
+    def chain(self, columns: Sequence[int]) -> list[Levels]:
+        """From the bottom to the top, raising one column after the other."""
+        node = [0] * len(self.heights)
+        steps = [tuple(node)]
+        for column in columns:
+            while node[column] < self.heights[column]:
+                node[column] += 1
+                steps.append(tuple(node))
+        return steps
+
+
+class Rollup:
+    """Turns level vectors into groups, for the searches below.
+
+    Rows are counted once; a node is merged from the smallest node below it that is known already, which is right because levels
+    nest (a hierarchy whose levels do not is refused when it is fitted). Remembers what it made, hence mutable.
+    """
+
+    def __init__(self, source: Table | FrequencySet) -> None:
+        if isinstance(source, Table):
+            source = count_table(source)
+        self.lattice = LevelLattice(tuple(hierarchy.height for hierarchy in source.hierarchies))
+        self._known: dict[Levels, FrequencySet] = {source.levels: source}
+
+    def __call__(self, node: Levels) -> Groups:
+        """The groups at these levels."""
+        if node not in self._known:
+            below = (
+                levels for levels in self._known if all(low <= high for low, high in zip(levels, node, strict=True))
+            )
+            self._known[node] = min((self._known[levels] for levels in below), key=len).generalize(node)
+        return self._known[node].groups()
+
+
+@dataclass
+class Audit(Generic[Node]):
+    """Judges nodes and remembers the verdicts, hence mutable; ``checks`` counts those that were computed.
+
+    ``negations`` judges by the weaker attacker of l-diversity instead.
+    """
+
+    histograms: Callable[[Node], Measured]
+    c: Fraction
+    k: int
+    negations: bool = False
+    verdicts: dict[Node, bool] = field(default_factory=dict)
+
+    @classmethod
+    def make(cls, histograms: Callable[[Node], Measured], c: Number, k: int, *, negations: bool = False) -> Audit[Node]:
+        """An audit against ``k`` facts and the exact threshold ``c``."""
+        return cls(histograms, as_probability(c), fact_count(k), negations)
+
+    def __call__(self, node: Node) -> bool:
+        if node not in self.verdicts:
+            buckets = Buckets.of(self.histograms(node))
+            if self.negations:
+                self.verdicts[node] = negation_curve(buckets, self.k)[-1] < self.c
+            else:
+                self.verdicts[node] = holds(buckets, self.c, self.k)
+        return self.verdicts[node]
+
+    @property
+    def checks(self) -> int:
+        """How many nodes had to be computed."""
+        return len(self.verdicts)
+
+    def require(self, top: Node) -> None:
+        """If the coarsest node is unsafe, nothing is safe: say how far one can get (R-WK-16)."""
+        if not self(top):
+            measured = negation_curve if self.negations else curve
+            floor = measured(self.histograms(top), self.k)[-1]
+            raise Infeasible(
+                f"No bucketization is safe for c = {self.c} and k = {self.k}: even the coarsest one discloses {floor} = "
+                f"{float(floor):.4f}. Choose c above that, fewer facts, or other data."
+            )
+
+
+def lowest_on_chain(chain: Sequence[Node], safe: Audit[Node]) -> Node:
+    """The finest safe node of a chain that runs from fine to coarse; about log2 of its length checks (R-WK-17)."""
+    if not chain:
+        raise PolicyError("The chain has no bucketization. Give at least one, from fine to coarse.")
+    safe.require(chain[-1])
+    low, high = 0, len(chain) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if safe(chain[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return chain[low]
+
+
+def descend(node: Node, order: Order[Node], safe: Callable[[Node], bool]) -> Node:
+    """Step down to safe direct predecessors until there is none: a node that is truly minimal (R-WK-18)."""
+    while (below := next((each for each in order.predecessors(node) if safe(each)), None)) is not None:
+        node = below
+    return node
+
+
+@dataclass(frozen=True)
+class SafeNodes(Generic[Node]):
+    """All safe nodes, and those of them that have no safe direct predecessor."""
+
+    minimal: tuple[Node, ...]
+    safe: frozenset[Node]
+
+
+def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[Node]:
+    """All minimal safe nodes, bottom-up; what lies above a safe node is safe without a check (R-WK-19, by F5)."""
+    found: set[Node] = set()
+    minimal: list[Node] = []
+    for node in order.nodes():
+        if any(below in found for below in order.predecessors(node)):
+            found.add(node)
+        elif safe(node):
+            found.add(node)
+            minimal.append(node)
+    return SafeNodes(tuple(minimal), frozenset(found))
+
+
+def all_minimal_by_subsets(lattice: LevelLattice, safe: Callable[[Levels], bool]) -> SafeNodes[Levels]:
+    """The same by growing sets of columns, the others suppressed: fewer checks (R-WK-20).
+
+    A node is a candidate for a set of columns only if it was safe with any one of them suppressed instead.
+    """
+    columns = range(len(lattice.heights))
+    known = {lattice.top: safe(lattice.top)}
+    for size in range(1, len(lattice.heights) + 1):
+        for chosen in combinations(columns, size):
+            inside = [
+                node for node in lattice.nodes() if all(node[c] == lattice.top[c] for c in columns if c not in chosen)
+            ]
+            for node in inside:
+                if node in known:
+                    continue
+                if any(known.get(below) for below in lattice.predecessors(node)):
+                    known[node] = True
+                else:
+                    projections = ((*node[:c], lattice.top[c], *node[c + 1 :]) for c in chosen)
+                    known[node] = all(known[each] for each in projections if each != node) and safe(node)
+    found = frozenset(node for node, verdict in known.items() if verdict)
+    minimal = [node for node in lattice.nodes() if node in found and not found.intersection(lattice.predecessors(node))]
+    return SafeNodes(tuple(minimal), found)
+
+
+Utility = Callable[[Buckets], float]
+
+UTILITIES: Mapping[str, Utility] = {
+    "buckets": lambda buckets: -float(len(buckets)),
+    "average_size": lambda buckets: float(buckets.sizes.sum()) / len(buckets),
+    "discernibility": lambda buckets: float((buckets.sizes.astype(object) ** 2).sum()),
+    "entropy": lambda buckets: sum(size * log(size) for size in buckets.sizes.tolist()),
+}
+"""What a bucketization costs, less is better: as many buckets, as small buckets, as few pairs or as little entropy as can be."""
+
+
+def ranked(
+    nodes: Iterable[Node], histograms: Callable[[Node], Measured], utility: str | Callable[[Node], float]
+) -> list[Node]:
+    """Nodes from the most to the least useful, ties by the node itself (R-WK-21).
+
+    ``utility`` names one of :data:`UTILITIES`, or ``"levels"`` for the sum of a level vector, or is a cost of your own.
+    """
+    if callable(utility):
+        price = utility
+    elif utility == "levels":
+
+        def price(node: Node) -> float:
+            if not isinstance(node, tuple):
+                raise PolicyError("Utility 'levels' needs nodes that are level vectors.")
+            return sum(node)
+
+    elif utility in UTILITIES:
+
+        def price(node: Node) -> float:
+            return UTILITIES[utility](Buckets.of(histograms(node)))
+
+    else:
+        raise PolicyError(f"There is no utility {utility!r}. Choose one of {', '.join([*UTILITIES, 'levels'])}.")
+    return sorted(nodes, key=lambda node: (price(node), node))
+
+
+def partition_histograms(labels: Sequence[Hashable], values: Sequence[Hashable]) -> list[Counter[Hashable]]:
+    """The histograms of a bucketization that is given as one bucket label per person."""
+    if len(labels) != len(values):
+        raise PolicyError(f"{len(labels)} bucket labels do not go with {len(values)} sensitive values.")
+    buckets: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    for label, value in zip(labels, values, strict=True):
+        buckets[label][value] += 1
+    return list(buckets.values())
+
+
+def require_nested(chain: Sequence[Sequence[Hashable]]) -> None:
+    """Refuse a chain of bucketizations (labels per person, fine to coarse) in which a step cuts a bucket (trap 10)."""
+    for step, (fine, coarse) in enumerate(pairwise(chain)):
+        if len(fine) != len(coarse):
+            raise PolicyError(f"Step {step + 1} of the chain labels {len(coarse)} people, step {step} {len(fine)}.")
+        into: dict[Hashable, Hashable] = {}
+        for label, above in zip(fine, coarse, strict=True):
+            if into.setdefault(label, above) != above:
+                raise PolicyError(
+                    f"Step {step + 1} of the chain cuts bucket {label!r} of step {step} into {into[label]!r} and {above!r}. "
+                    "Every bucket must be a union of buckets of the step before."
+                )

@@ -1,0 +1,118 @@
+"""An estimate where the exact answer is too much work: worlds are drawn at random and those that fit are counted (R-WK-14).
+
+The interval is a Chernoff bound, valid for every sample size. Nothing that comes from here is exact, and every result
+says so. Randomness is ordinary (``seed``): nobody's protection depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.worst_case import Clause, Population
+
+if TYPE_CHECKING:
+    from reticent.base.context import Context
+
+CONFIDENCE = 0.99
+_BATCH = 20_000
+
+
+@dataclass(frozen=True)
+class SampledBelief:
+    """A share of the drawn worlds that fit the facts, with an interval that covers the truth with ``confidence``."""
+
+    value: float
+    low: float
+    high: float
+    drawn: int
+    fitting: int
+    confidence: float = CONFIDENCE
+
+
+def estimate(
+    population: Population,
+    known: Sequence[Clause],
+    asked: Sequence[Clause],
+    worlds: int,
+    seed: int,
+    context: Context | None,
+) -> SampledBelief | None:
+    """Draw ``worlds`` random worlds; None when none of them fits what is known."""
+    generator = np.random.default_rng(seed)
+    people = sorted({person for clause in (*known, *asked) for person in clause.people})
+    fitting = hits = drawn = 0
+    while drawn < worlds:
+        if context is not None:
+            context.step("drawing worlds", drawn, worlds)
+        batch = min(_BATCH, worlds - drawn)
+        world = _draw(population, people, batch, generator)
+        fits = np.ones(batch, dtype=bool)
+        for clause in known:
+            fits &= _true(world, clause)
+        asked_too = fits.copy()
+        for clause in asked:
+            asked_too &= _true(world, clause)
+        drawn, fitting, hits = drawn + batch, fitting + int(fits.sum()), hits + int(asked_too.sum())
+    if not fitting:
+        return None
+    share = hits / fitting
+    return SampledBelief(share, *chernoff_interval(hits, fitting, CONFIDENCE), drawn, fitting)
+
+
+def chernoff_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
+    """All probabilities p with ``trials * KL(hits / trials || p) <= log(2 / (1 - confidence))``."""
+    share = hits / trials
+    allowed = log(2 / (1 - confidence)) / trials
+    return _edge(share, 0.0, allowed), _edge(share, 1.0, allowed)
+
+
+def _edge(share: float, end: float, allowed: float) -> float:
+    """The point between ``share`` and ``end`` where the divergence reaches ``allowed``, rounded outwards."""
+    inside, outside = share, end
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        if middle in (0.0, 1.0) or _divergence(share, middle) > allowed:
+            outside = middle
+        else:
+            inside = middle
+    return outside
+
+
+def _divergence(share: float, p: float) -> float:
+    first = share * log(share / p) if share > 0 else 0.0
+    second = (1 - share) * log((1 - share) / (1 - p)) if share < 1 else 0.0
+    return first + second
+
+
+def _draw(
+    population: Population, people: Sequence[str], worlds: int, generator: np.random.Generator
+) -> dict[str, NDArray[np.str_]]:
+    """The values of ``people`` in that many random worlds: each bucket is an urn, drawn from without replacement."""
+    drawn: dict[str, NDArray[np.str_]] = {}
+    for bucket in sorted({population.bucket_of[person] for person in people}):
+        labels = np.array(list(population.histograms[bucket]))
+        urn = np.tile(np.array(list(population.histograms[bucket].values()), dtype=np.int64), (worlds, 1))
+        for person in people:
+            if population.bucket_of[person] != bucket:
+                continue
+            ticket = generator.integers(0, urn.sum(axis=1))
+            choice = (np.cumsum(urn, axis=1) <= ticket[:, None]).sum(axis=1)
+            urn[np.arange(worlds), choice] -= 1
+            drawn[person] = labels[choice]
+    return drawn
+
+
+def _true(world: dict[str, NDArray[np.str_]], clause: Clause) -> NDArray[np.bool_]:
+    worlds = len(next(iter(world.values())))
+    given, then = np.ones(worlds, dtype=bool), np.zeros(worlds, dtype=bool)
+    for atom in clause.given:
+        given &= world[atom.person] == atom.value
+    for atom in clause.then:
+        then |= world[atom.person] == atom.value
+    return ~given | then

@@ -1,0 +1,48 @@
+"""Turns: who is deciding about a data set right now. Processes on one machine take turns, and a killed one loses its turn.
+
+A turn is longer than a transaction of the ledger: it covers decision, durable entry, computation and answer (R-QA-1). It is an
+exclusive lock on a small SQLite file beside the ledger, which the operating system lets go of when a process dies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reticent.errors import LedgerError
+from reticent.ledger.location import check_trusted
+from reticent.ledger.store import create_privately, key_of
+
+
+class DatasetLock:
+    """The turns of one data set. Mutable because it stands for a file; one thread uses it at a time."""
+
+    def __init__(self, ledger: Path, dataset: str, timeout: float = 30.0) -> None:
+        name = hashlib.sha256(key_of(dataset).encode()).hexdigest()[:16]
+        self.path = ledger.with_name(f"{ledger.name}-turn-{name}")
+        self.timeout = timeout
+        check_trusted(self.path)
+        create_privately(self.path)
+        self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for the turn, and have it while the block runs."""
+        try:
+            self._connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            raise LedgerError(
+                f"Another process has been deciding for more than {self.timeout:g} seconds, or {str(self.path)!r} cannot be used "
+                f"({error}). Nothing was answered. Try again."
+            ) from None
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()

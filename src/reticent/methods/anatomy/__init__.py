@@ -1,0 +1,12 @@
+"""Bucketization: sensitive values are parted from people, whom only a group connects with them again.
+
+``bucket_assignment``  which values meet in a group, and who goes there
+``bucket_size``        how many values must meet for a definition, and the rows of a table dealt out
+``method``             the method ``Anatomy``: exact quasi values beside
+``angelization``       the method ``Angelization``: generalized quasi values beside
+"""
+
+from reticent.methods.anatomy.angelization import Angelization
+from reticent.methods.anatomy.method import Anatomy
+
+__all__ = ["Anatomy", "Angelization"]

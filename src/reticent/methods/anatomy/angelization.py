@@ -1,0 +1,123 @@
+"""The method ``Angelization``: labels that hide identity, and batches of different sensitive values, made independently of each other (R-PM-36)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+
+from reticent.base.context import Context
+from reticent.base.exact import one_of, whole
+from reticent.core import BATCH, DRAWN, Coupled, Draft, Kind, Recoding, declared_domains
+from reticent.definitions import Definition, GroupDefinition, all_of
+from reticent.engine import engine_of
+from reticent.errors import PolicyError
+from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
+from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition
+from reticent.methods.lattice import Lattice
+from reticent.methods.mondrian import Mondrian
+from reticent.table import Table
+
+FORMAT = "angelize"
+Grouping = Literal["Mondrian", "Lattice"]
+Labels = Literal["sets", "ranges", "hierarchy"]
+
+
+@dataclass(frozen=True)
+class Angelization:
+    """Rows show labels, by which people look alike, and the number of a batch; sensitive values are counted batch by batch (R-PM-36).
+
+    The definition has two sides. Parts that hide identity (k-anonymity) are kept by the labels, which ``buckets`` makes (``values`` says how ``Mondrian`` writes them) without a
+    look at sensitive values. Convex parts on sensitive values are kept by the batches, as :class:`Anatomy` makes them, with ``l`` different values or a few more. Labels are therefore
+    as fine as identity alone allows, however hard diversity is to reach.
+
+    Guarantee: people with equal labels are a group that keeps the identity parts; what is concluded about anybody's value is a mixture of batches, each of which keeps the others.
+    Adversary: knows everybody's quasi values, who is in the table, and the method; see :class:`Anatomy`. Not covered: who is in the table.
+    Cost: that of the grouping, and O(n log n). Source: 004, R-PM-36; 13.3 asks for convex definitions.
+    """
+
+    buckets: Grouping = "Mondrian"
+    values: Labels = "sets"
+    l: int | None = None  # noqa: E741 - as definitions call it
+
+    format: ClassVar[str] = FORMAT
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("buckets", get_args(Grouping)), ("values", get_args(Labels))):
+            one_of(getattr(self, name), f"Angelization: {name}", known)
+        if self.buckets == "Lattice" and self.values != "sets":
+            raise PolicyError(
+                "Angelization: values is for buckets='Mondrian'; Lattice shows the labels of hierarchies.",
+                setting=("values",),
+            )
+        if self.l is not None:
+            whole(self.l, "Angelization: l", low=1)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        if not table.sensitive:
+            return (
+                "Angelization parts sensitive values from people, but the table has no sensitive column. Use Mondrian."
+            )
+        if BATCH in table.schema:
+            return f"Angelization numbers batches in a column {BATCH!r}. Rename the column of that name."
+        if not any(part.hides_identity for part in definition.parts()):
+            return f"{definition} does not ask that people look alike, so that labels would be the values themselves. Add KAnonymity(k), or use Anatomy."
+        if all(part.hides_identity for part in definition.parts()):
+            return f"{definition} asks nothing about sensitive values, so that batches would have nothing to keep. Add a definition such as DistinctLDiversity(l), or use Mondrian."
+        values = all_of(tuple(part for part in definition.parts() if not part.hides_identity))
+        return not_dealt("Angelization", table, values)
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Labels for the identity parts of the definition, and batches for the others."""
+        adversary_sets(table)
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        identity, values = _sides(wanted)
+        labelled = self._grouping.draft(table.without_sensitive(), identity, context)
+        dealing = RowsDealt.of(table, values, self.l, context)
+        recoding = Coupled(_needed(labelled.recoding), dealing.recoding(table), table.carried)
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        buckets = len(labelled.evidence.published)
+        how = (
+            f"{self.buckets} made {buckets:,} groups of people who look alike. Apart from that, rows were dealt out to {len(dealing.groups):,} batches of different "
+            "sensitive values at random."
+        )
+        return Draft(
+            format=FORMAT,
+            recoding=recoding,
+            details=DRAWN,
+            evidence=replace(dealing.evidence(table, values), alike=labelled.evidence),
+            tables=recoded.tables,
+            meanings=labelled.meanings,
+            method=self.describe(),
+            utility=labelled.utility,
+            search={**dealing.figures(table), "buckets": buckets, "how": how},
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        shown = {"values": self.values} if self.buckets == "Mondrian" else {}
+        least = {} if self.l is None else {"l": self.l}
+        return {"name": "Angelization", "buckets": self.buckets, **shown, **least}
+
+    @property
+    def _grouping(self) -> Mondrian | Lattice:
+        return Mondrian(values=self.values) if self.buckets == "Mondrian" else Lattice()
+
+
+def _sides(definition: GroupDefinition) -> tuple[GroupDefinition, GroupDefinition]:
+    """The parts about who looks like whom, and those about sensitive values."""
+    parts = definition.parts()
+    identity, values = (tuple(part for part in parts if part.hides_identity is hides) for hides in (True, False))
+    return all_of(identity), all_of(values)
+
+
+def _needed(recoding: Recoding | None) -> Recoding:
+    assert recoding is not None  # a grouping method always says what happens to a row
+    return recoding

@@ -1,0 +1,95 @@
+"""The format ``angelize``: generalized rows with the number of a batch, and the sensitive values of each batch in another table (R-PM-36).
+
+People who look alike are in many batches, and a batch has people who look different. Who looks like whom is judged by labels; what may be concluded about sensitive
+values by batches: a person's row is one of those with the person's labels, so that what is concluded is a mixture of what their batches show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Evidence
+from reticent.definitions import Definition, GroupDefinition, own_sets
+from reticent.methods.anatomy.format import Bucketize, bucket_of
+from reticent.release import PublishedAs
+from reticent.release.format import CHOSEN, Answer, EvidenceRequest, Words
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_ATTESTED = (
+    "Mechanism attested, not checkable from files: that batches were made by how often values occur alone, that who went to which batch was drawn at random among the people "
+    "who share a value, and that labels were chosen without a look at sensitive values."
+)
+_DRAWN_RISK = (
+    "What is claimed about values also holds for somebody who knows how batches are made, since people were drawn into them at random; it holds for somebody who finds all ways to give "
+    "a batch's values to its people equally likely, and knows nobody's value."
+)
+
+
+class Angelize(Bucketize):
+    """A table of labels with a batch, and a table that counts the sensitive values of each batch."""
+
+    name: ClassVar[str] = "angelize"
+    tables: ClassVar[tuple[str, ...]] = ("generalized", "sensitive")
+    hides_identity: ClassVar[bool] = True
+    shows: ClassVar[PublishedAs] = "labels"
+
+    def refusal(self, definition: Definition) -> str | None:
+        refused = super().refusal(definition)
+        wrong = next((part for part in definition.parts() if not _judged_apart(part)), None)
+        if refused is not None or wrong is None:
+            return refused
+        return (
+            f"{wrong} does not hold for a mixture of batches because it holds for each, or looks at who looks alike and at values together. Batches keep definitions of the shares of sensitive "
+            "values that are convex, beside definitions that hide identity."
+        )
+
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
+        """Batches for what is said about sensitive values, and rows with the same labels for who looks like whom."""
+        batches = super().evidence(public, replace(about, people=None))
+        columns = {column.name: column.labels for column in public.manifest.columns if column.role == "quasi"}
+        labelled = AdversaryView.in_rows(*public.rows[self.tables[0]].counted(list(columns)), columns, ())
+        named = own_sets(about.definition)
+        alike = {quasi: labelled.known(quasi) for quasi in (*public.seen.sets, *named)}
+        if about.definition.needs_population and about.people is not None:
+            alike = {quasi: seen.with_population(about.people) for quasi, seen in alike.items()}
+        groups = {quasi: seen.true_groups for quasi, seen in alike.items()}
+        own = Evidence({quasi: groups[quasi] for quasi in public.seen.sets}, {quasi: groups[quasi] for quasi in named})
+        return replace(batches, alike=own)
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release import count_batches
+
+        labelled, values = (public.rows[name] for name in self.tables)
+        own: dict[str, Any] = {"batch": bucket_of(public.manifest), "counts": public.manifest.named("count")[0]}
+        return count_batches(labelled, values, public.meanings, condition, estimator, **own, **self.known(public))
+
+    def attested(self, public: PublicSide) -> str:
+        return _ATTESTED if self.drawn(public) else ""
+
+    def words(self, public: PublicSide) -> Words:
+        return Words(
+            "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups. Sensitive values stand in another table; only batches, into which people were "
+            "put whatever they look like, connect the two." + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                *self.missing_values(public),
+                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group, and the batches of its rows.",
+                _DRAWN_RISK if self.drawn(public) else CHOSEN,
+            ),
+            group="Whoever knows somebody's batch finds this many people, each of whom may have any of its values.",
+            attacked="People who look alike are in different batches, so that few people are found in one; what is concluded about the others is a mixture of several batches.",
+        )
+
+
+def _judged_apart(part: Definition) -> bool:
+    """Whether a definition is about labels alone, or about shares of sensitive values and convex."""
+    if not isinstance(part, GroupDefinition):
+        return False
+    return not part.needs_sensitive if part.hides_identity else part.needs_sensitive and part.convex
+
+
+ANGELIZE = Angelize()

@@ -1,0 +1,182 @@
+"""The format ``bucketize``: exact quasi values in one table and sensitive values in another, which share only a bucket; a bucket is a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reticent.conditions import Condition
+from reticent.core import DRAWN, AdversaryView, Draft
+from reticent.errors import DataError, PolicyError
+from reticent.release import Manifest, ManifestColumn, PublishedAs
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
+from reticent.table import FrameRows, Rows, Table, in_order, unused
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+
+_ATTESTED = (
+    "Mechanism attested, not checkable from files: that which values meet in a bucket followed from the numbers of all values alone, and that who went to which bucket was drawn "
+    "at random among the people who share a value."
+)
+_DRAWN_RISK = (
+    "Nobody's presence or identity is protected. What is claimed about values also holds for somebody who knows how buckets are made, since people were drawn into them at random; it "
+    "holds for somebody who finds all ways to give a bucket's values to its people equally likely, and knows nobody's value."
+)
+
+
+class Bucketize(GroupFormat):
+    """Two tables that share only a bucket number. The sensitive table may count rows in a column of its own.
+
+    The details say whether people were ``drawn`` into their buckets, whatever their quasi values, or are empty: then buckets hold people with like values.
+    """
+
+    name: ClassVar[str] = "bucketize"
+    tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
+    roles: ClassVar[tuple[str, ...]] = ("bucket", "count")
+    streams: ClassVar[bool] = True
+    hides_identity: ClassVar[bool] = False
+    shows: ClassVar[PublishedAs] = "values"
+
+    def own_columns(self, draft: Draft, hidden: Sequence[str]) -> Mapping[str, str]:
+        quasi, sensitive = (list(draft.tables[name].schema) for name in self.tables)
+        shared = [name for name in quasi if name in sensitive]
+        if len(shared) != 1:
+            raise PolicyError(
+                f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
+            )
+        counts = [name for name in sensitive if name not in hidden and name not in shared]
+        return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
+
+    def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
+        frames = {name: each.frame() for name, each in rows.items() if isinstance(each, FrameRows)}
+        if len(frames) < len(rows):
+            # Engines number the buckets of rows that are not in memory at random.
+            return rows
+        bucket = next(iter(self.own_columns(draft, list(table.sensitive))))
+        return {name: FrameRows(frame) for name, frame in _renumbered(frames, bucket).items()}
+
+    def check(self, public: PublicSide) -> None:
+        manifest = public.manifest
+        if manifest.details not in ({}, DRAWN):
+            raise DataError(
+                f"manifest.json: the details of a bucketized release are empty or {DRAWN}, but they are {dict(manifest.details)}."
+            )
+        if len(manifest.named("bucket")) != 1 or len(manifest.named("count")) > 1:
+            raise DataError("manifest.json: a bucketized release has one bucket column and at most one count column.")
+        bucket = bucket_of(manifest)
+        if any(bucket not in table.columns for table in manifest.tables.values()):
+            raise DataError("manifest.json: both tables of a bucketized release need the bucket column.")
+        quasi, sensitive = (set(manifest.tables[name].columns) for name in self.tables)
+        expected = {bucket, *manifest.named("sensitive"), *manifest.named("count")}
+        if sensitive != expected or quasi & sensitive != {bucket}:
+            raise DataError(
+                f"manifest.json: the sensitive columns, and nothing else, stand in the table {self.tables[1]!r}."
+            )
+        shown, values = _people_in(public.rows[self.tables[0]], bucket), _values_in(public, bucket)
+        if any(table[bucket].null_count() for table in (shown, values)):
+            raise DataError("A row of a bucketized release has no bucket.")
+        wrong = shown.join(values, on=bucket, how="full", coalesce=True).filter(
+            pl.col("rows").ne_missing(pl.col("counts"))
+        )
+        if wrong.height:
+            number, rows, counted_rows = wrong.sort(bucket).select(bucket, "rows", "counts").row(0)
+            raise DataError(
+                f"{bucket.capitalize()} {number} has {rows or 0} rows in the table {self.tables[0]!r} and {counted_rows or 0} in the table {self.tables[1]!r}."
+            )
+        super().check(public)
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive, bucket, count = (
+            [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
+        )
+        main, hidden = (rows[name] for name in self.tables)
+        people, many = main.counted([*quasi, *bucket])
+        values, often = hidden.counted([*bucket, *sensitive, *count])
+        times = often * values[count[0]].to_numpy().astype(np.int64) if count else often
+        return AdversaryView.in_buckets(people, values, quasi, sensitive, bucket[0], times, many)
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release import count_buckets
+
+        own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
+        return count_buckets(public.rows, public.meanings, condition, estimator, **own, **self.known(public))
+
+    def drawn(self, public: PublicSide) -> bool:
+        """Whether people were drawn into their buckets."""
+        return public.manifest.details == DRAWN
+
+    def attested(self, public: PublicSide) -> str:
+        return _ATTESTED if self.drawn(public) else ""
+
+    def words(self, public: PublicSide) -> Words:
+        return Words(
+            "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two."
+            + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                *self.missing_values(public),
+                "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
+                "only the link to the sensitive values is hidden.",
+                _DRAWN_RISK if self.drawn(public) else CHOSEN,
+            ),
+            group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
+            attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
+        )
+
+
+def bucket_of(manifest: Manifest) -> str:
+    """The column that joins the two tables."""
+    return manifest.named("bucket")[0]
+
+
+def _people_in(quasi: Rows, bucket: str) -> pl.DataFrame:
+    """How many rows the quasi table has of each bucket."""
+    buckets, many = quasi.counted([bucket])
+    return buckets.with_columns(pl.Series("rows", many))
+
+
+def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
+    """How many rows the sensitive table counts in each bucket."""
+    named = public.manifest.named("count")
+    listed, often = public.rows[public.form.tables[1]].counted([bucket, *named])
+    if named and listed[named[0]].null_count():
+        raise DataError("The sensitive table has a row without a count.")
+    counts = listed[named[0]].to_numpy().astype(np.int64) if named else np.ones(listed.height, dtype=np.int64)
+    if (counts < 1).any():
+        raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")
+    counted = listed.select(bucket).with_columns(pl.Series("counts", counts * often))
+    return counted.group_by(bucket).agg(pl.col("counts").sum())
+
+
+def _renumbered(tables: Mapping[str, pl.DataFrame], bucket: str) -> dict[str, pl.DataFrame]:
+    """Buckets numbered from 1 in the order of what they contain; buckets that contain the same cannot be told apart."""
+    keys = pl.DataFrame({bucket: pl.concat([frame[bucket] for frame in tables.values()]).unique()})
+    for name, frame in tables.items():
+        rows, kind = frame.drop(bucket), unused("kind", frame.columns)
+        kinds = in_order(rows.unique()).with_row_index(kind)
+        contents = (
+            frame.join(kinds, on=rows.columns, how="left", nulls_equal=True)
+            .group_by(bucket)
+            .agg(pl.col(kind).sort())
+            .select(bucket, pl.col(kind).cast(pl.List(pl.String)).list.join(",").alias(f"contents of {name}"))
+        )
+        keys = keys.join(contents, on=bucket, how="left")
+    order = [column for column in keys.columns if column != bucket]
+    numbers = keys.sort([*order, bucket]).select(bucket).with_row_index("number", offset=1)
+    return {
+        name: frame.with_columns(
+            frame[bucket].replace_strict(numbers[bucket], numbers["number"], return_dtype=pl.Int64).alias(bucket)
+        )
+        for name, frame in tables.items()
+    }
+
+
+BUCKETIZE = Bucketize()

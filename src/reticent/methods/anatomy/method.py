@@ -1,0 +1,79 @@
+"""The method ``Anatomy``: exact quasi values in one table, sensitive values in another, connected by groups without a repeated value (R-PM-34)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from reticent.base.context import Context
+from reticent.base.exact import whole
+from reticent.core import DRAWN, Draft, Kind, declared_domains
+from reticent.definitions import Definition
+from reticent.engine import engine_of
+from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
+from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition, not_in_buckets, value_meanings
+from reticent.table import Table
+from reticent.utility import BucketsSummary, UtilityMeasures
+
+FORMAT = "bucketize"
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """Buckets of rows with ``l`` different sensitive values or a few more; quasi values stay as they are (R-PM-34).
+
+    ``l`` is the least for which the buckets satisfy the definition, unless it is given. Every row is published: leaving out rows of a value that is too frequent
+    would tell everybody who is missing that they have it.
+
+    Guarantee: the definition's, on the histograms of the buckets, also against somebody who knows this method: which values meet follows from the histogram
+    of the whole table, which is public, and who goes where is drawn by the operating system.
+    Adversary: knows everybody's quasi values, who is in the table, and the method, and finds all ways to give the values to people equally likely beforehand.
+    Not covered: who is in the table is plain to see. Cost: O(n log n). Source: Xiao and Tao; rows are drawn as 004, 13.3 corrects it.
+    """
+
+    l: int | None = None  # noqa: E741 - as definitions call it
+
+    format: ClassVar[str] = FORMAT
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.l is not None:
+            whole(self.l, "Anatomy: l", low=1)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        return not_in_buckets(table, definition, "Anatomy", "Use Mondrian or Angelization") or not_dealt(
+            "Anatomy", table, definition
+        )
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Buckets that satisfy the definition, with the least number of different values."""
+        adversary_sets(table)
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        dealing = RowsDealt.of(table, wanted, self.l, context)
+        recoding = dealing.recoding(table)
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        return Draft(
+            format=FORMAT,
+            recoding=recoding,
+            details=DRAWN,
+            evidence=dealing.evidence(table, wanted),
+            tables=recoded.tables,
+            meanings=value_meanings(table, recoded),
+            method=self.describe(),
+            utility=UtilityMeasures(BucketsSummary(dealing.units, dealing.bucket_of_unit, len(dealing.groups))),
+            search=dealing.figures(table)
+            | {
+                "how": f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."
+            },
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        return {"name": "Anatomy"} if self.l is None else {"name": "Anatomy", "l": self.l}

@@ -1,0 +1,141 @@
+"""Blocks that have become too small are merged with what lies around them (R-BA-6 with 13.2)."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+
+from reticent.methods.bang.cell_space import WORD, Ids, Words
+from reticent.methods.bang.directory import BangDirectory
+
+
+class MergedRegions:
+    """The regions of a directory while blocks below the minimum disappear: the deepest first, of equally deep ones the first in the order of prefixes, so that nothing depends on an order of rows.
+
+    A block joins its buddy, if that is a region (both become the half above); or else the region around it; or else, where there is none, it grows to the half above and absorbs the least
+    dense region directly inside. The whole space has no half above and just absorbs.
+    """
+
+    def __init__(self, directory: BangDirectory, rows: Ids) -> None:
+        self._depth = directory.space.depth
+        keys = directory.space.keys_at(directory.lows)
+        self._starts = _numbers(keys, np.full(len(directory), self._depth))
+        self.rows: list[int] = rows.tolist()
+        self.level: list[int] = directory.level.tolist()
+        self.prefix = _numbers(keys, directory.level)
+        self.around: list[int] = directory.encloser.tolist()
+        self.inside: defaultdict[int, set[int]] = defaultdict(set)
+        for region in np.flatnonzero(directory.encloser >= 0).tolist():
+            self.inside[self.around[region]].add(region)
+        self.became = list(range(len(self.level)))
+        self.changed: set[int] = set()
+        self.moved: set[int] = set()
+        self._known = {named: region for region, named in enumerate(zip(self.level, self.prefix, strict=True))}
+
+    def thin(self, minimum: int) -> None:
+        """Merge until every block has ``minimum`` rows, or everything is one block."""
+        waiting = [self._turn(region) for region, rows in enumerate(self.rows) if rows < minimum]
+        heapq.heapify(waiting)
+        while waiting:
+            *_, region = heapq.heappop(waiting)
+            if self.became[region] != region or self.rows[region] >= minimum:
+                continue
+            grown = self._merged(region)
+            if grown is None:
+                return
+            self.changed.add(grown)
+            if self.rows[grown] < minimum:
+                heapq.heappush(waiting, self._turn(grown))
+
+    def final(self) -> Ids:
+        """The region that each has become a part of."""
+        found = np.array(self.became, dtype=np.int64)
+        while (found != found[found]).any():
+            found = found[found]
+        return found
+
+    def _turn(self, region: int) -> tuple[int, int, int]:
+        level = self.level[region]
+        return -level, self.prefix[region] << (self._depth - level), region
+
+    def _merged(self, region: int) -> int | None:
+        """What a block has become by one merging; None where it is everything."""
+        level, prefix, around = self.level[region], self.prefix[region], self.around[region]
+        buddy = self._known.get((level, prefix ^ 1)) if level else None
+        if buddy is not None:
+            self._absorb(region, buddy)
+            self._move(region, level - 1, prefix >> 1)
+            self._tighten(around)
+            return region
+        if around >= 0:
+            self._absorb(around, region)
+            return around
+        if level:
+            self._grow(region)
+        if not self.inside[region]:
+            return None
+        self._absorb(region, min(self.inside[region], key=lambda each: (self._density(each), self._turn(each)[1])))
+        return region
+
+    def _absorb(self, region: int, other: int) -> None:
+        """A region takes the rows of another one, which is none any more."""
+        self.rows[region] += self.rows[other]
+        self.became[other] = region
+        del self._known[self.level[other], self.prefix[other]]
+        if self.around[other] >= 0:
+            self.inside[self.around[other]].discard(other)
+        for each in self.inside.get(other, ()):
+            self.around[each] = region
+        self.inside[region] |= self.inside.pop(other, set())
+
+    def _move(self, region: int, level: int, prefix: int) -> None:
+        del self._known[self.level[region], self.prefix[region]]
+        self.level[region], self.prefix[region] = level, prefix
+        self.moved.add(region)
+        self._known[level, prefix] = region
+
+    def _grow(self, region: int) -> None:
+        """A region that nothing is around becomes the half above, with all that lies in that."""
+        level, prefix = self.level[region] - 1, self.prefix[region] >> 1
+        self._move(region, level, prefix)
+        low, high = (each << (self._depth - level) for each in (prefix, prefix + 1))
+        for each in range(bisect_left(self._starts, low), bisect_left(self._starts, high)):
+            if each != region and self.became[each] == each and self.around[each] < 0:
+                self.around[each] = region
+                self.inside[region].add(each)
+
+    def _tighten(self, region: int) -> None:
+        """A region one half of which is a region itself shrinks to the other half."""
+        while region >= 0:
+            level, prefix = self.level[region] + 1, self.prefix[region] << 1
+            half = next((each for each in (prefix, prefix | 1) if (level, each) in self._known), None)
+            if half is None:
+                return
+            apart, around = self._known[level, half], self.around[region]
+            self._move(region, level, half ^ 1)
+            self.inside[region].discard(apart)
+            self.around[apart] = around
+            if around >= 0:
+                self.inside[around].add(apart)
+
+    def _density(self, region: int) -> Fraction:
+        volume = Fraction(1, 2 ** self.level[region])
+        volume -= sum(Fraction(1, 2 ** self.level[each]) for each in self.inside[region])
+        return self.rows[region] / volume
+
+
+def _numbers(keys: Words, bits: Ids) -> list[int]:
+    """The first bits of keys as numbers of any length."""
+    if len(keys) == 1:
+        # A word cannot be shifted by all of its bits.
+        shifted = keys[0] >> np.minimum(WORD - bits, WORD - 1).astype(np.uint64)
+        plain: list[int] = np.where(bits > 0, shifted, np.uint64(0)).tolist()
+        return plain
+    found = [0] * keys.shape[1]
+    for word in keys.tolist():
+        found = [(number << WORD) | part for number, part in zip(found, word, strict=True)]
+    return [number >> (len(keys) * WORD - most) for number, most in zip(found, bits.tolist(), strict=True)]

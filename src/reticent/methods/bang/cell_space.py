@@ -1,0 +1,436 @@
+"""The space of an index: every quasi column as a line of cells, points as keys of interleaved bits, and ranges of cells as labels (R-BA-1 to R-BA-3)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.exact import exact
+from reticent.base.packing import Codes, sort_digits
+from reticent.errors import DataError, PolicyError
+from reticent.methods.grouping import CutOrder, order_of
+from reticent.methods.typical import at_places, places_of
+from reticent.table import (
+    NULL_LABEL,
+    OR_MISSING,
+    SUPPRESSED,
+    Anything,
+    BoundHierarchy,
+    Interval,
+    Meaning,
+    Missing,
+    OrMissing,
+    Value,
+    ValueType,
+    unused,
+)
+
+Ids = NDArray[np.int64]
+Words = NDArray[np.uint64]
+WORD = 64
+MOST_BITS = 12
+"""The finest resolution of a column, unless breakpoints say more: 4,096 cells."""
+# The first cell of a line begins at a multiple of this part of its length, so that the lowest value that occurs does not show.
+_ALIGNED = 8
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class ColumnAxis(ABC):
+    """One column as a line of 2^bits cells in a row. ``cell_of`` has the cell of every leaf."""
+
+    hierarchy: BoundHierarchy
+    bits: int
+    cell_of: Ids
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return 1 << self.bits
+
+    @abstractmethod
+    def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        """The labels of distinct ranges of cells (rows: from the first up to, but without, the second) with their meanings, and the label of each range: different cells may hold the same values, and then look alike."""
+
+    @abstractmethod
+    def on(self, hierarchy: BoundHierarchy) -> ColumnAxis:
+        """The same cells for the leaves of another table; a :class:`DataError` if some value has no cell."""
+
+    @abstractmethod
+    def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
+        """Where each range begins and before what it ends, as plain queries compare: values of the column, or places of its values. Null: no end."""
+
+    @property
+    @abstractmethod
+    def places(self) -> pl.DataFrame | None:
+        """Every value with the place that :meth:`bounds` speaks of; None where bounds are values themselves."""
+
+
+@dataclass(frozen=True)
+class LineAxis(ColumnAxis):
+    """Numbers, days or moments: cell ``c`` begins at ``edges[c - 1]``; the first and the last cell have no outer end.
+
+    Where values may be missing (``missing``), the first cell is theirs. ``edges`` are places on the line of the ``kind``.
+    """
+
+    kind: ValueType
+    edges: NDArray[Any]
+    missing: bool
+
+    def on(self, hierarchy: BoundHierarchy) -> LineAxis:
+        column, missing = hierarchy.column, hierarchy.leaves.is_null().to_numpy()
+        _check_type(self.hierarchy, hierarchy)
+        if missing.any() and not self.missing:
+            raise DataError(
+                f"Bang: column {column!r} has missing values, and there were none when the index was made, so it has no cell for them. Make another index of all rows.",
+                column=column,
+            )
+        spared = int(self.missing)
+        cells = np.searchsorted(self.edges[spared:], places_of(hierarchy.leaves, self.kind), side="right") + spared
+        return replace(self, hierarchy=hierarchy, cell_of=np.where(missing, 0, cells).astype(np.int64))
+
+    def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        # Cells behind the last edge are nobody's: ranges that differ there only are the same.
+        real = np.minimum(ranges, (ranges.max(initial=0), self._real))
+        numbers: dict[tuple[int, int], int] = {}
+        places = [numbers.setdefault((first, stop), len(numbers)) for first, stop in real.tolist()]
+        lows, highs = (series.to_list() for series in self.bounds(np.array(list(numbers), dtype=np.int64)))
+        meanings: list[Meaning] = []
+        for (first, stop), low, high in zip(numbers, lows, highs, strict=True):
+            if first == 0 and stop == self._real:
+                meanings.append(Anything())
+            elif self.missing and first == 0:
+                meanings.append(Missing() if stop == 1 else OrMissing(Interval(None, high)))
+            elif low is not None and high is not None and self.kind.is_whole and low + 1 == high:
+                meanings.append(Value(low))
+            else:
+                meanings.append(Interval(low, high))
+        taken: dict[str, None] = {}
+        for meaning in meanings:
+            taken[unused(self._text(meaning), taken)] = None
+        return list(taken), meanings, np.array(places, dtype=np.int64)
+
+    @property
+    def _real(self) -> int:
+        """How many cells values can lie in."""
+        return len(self.edges) + 1
+
+    def _text(self, meaning: Meaning) -> str:
+        if isinstance(meaning, OrMissing):
+            return f"{meaning.of.text}{OR_MISSING}"
+        if isinstance(meaning, Interval):
+            return meaning.text
+        if isinstance(meaning, Value):
+            return str(meaning.label(self.kind))
+        return SUPPRESSED if isinstance(meaning, Anything) else NULL_LABEL
+
+    def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
+        starts, stops = ranges.T
+        first, last = starts <= int(self.missing), stops >= self._real
+        if self.missing:
+            # Missing values alone lie before no number.
+            last |= stops == 1
+        places = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
+        low = at_places(places[np.where(first, 0, starts - 1)], first, self.kind)
+        high = at_places(places[np.where(last, 0, stops - 1)], last, self.kind)
+        return low, high
+
+    @property
+    def places(self) -> pl.DataFrame | None:
+        return None
+
+
+@dataclass(frozen=True)
+class RankAxis(ColumnAxis):
+    """Categories in the order of the hierarchy, so that what belongs together lies together; a missing value is one of them."""
+
+    order: Ids
+
+    @classmethod
+    def of(cls, hierarchy: BoundHierarchy) -> RankAxis:
+        """The leaves of a hierarchy, spread evenly over as few halvings as tell all of them apart."""
+        place_of = order_of(hierarchy, along_tree=True)
+        bits = max(hierarchy.size - 1, 0).bit_length()
+        return cls(hierarchy, bits, place_of * (1 << bits) // max(hierarchy.size, 1), np.argsort(place_of))
+
+    def on(self, hierarchy: BoundHierarchy) -> RankAxis:
+        _check_type(self.hierarchy, hierarchy)
+        known = self.hierarchy.leaves
+        fresh = hierarchy.leaves.filter(~hierarchy.leaves.is_in(known.implode(), nulls_equal=True))
+        if len(fresh):
+            raise DataError(
+                f"Bang: column {hierarchy.column!r} has the value {fresh[0]!r}, which was not known when the index was made, so it has no cell. Make another index of all rows, or declare the "
+                "column's domain in its hierarchy before the first one.",
+                column=hierarchy.column,
+                value=fresh[0],
+            )
+        return self
+
+    @cached_property
+    def _cutting(self) -> CutOrder:
+        return CutOrder.of(self.hierarchy)
+
+    def _spans(self, ranges: Ids) -> Ids:
+        """The places of the first leaf of each range and of the first behind it (rows)."""
+        found: Ids = np.searchsorted(self.cell_of[self.order], ranges.T)
+        return found
+
+    def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        return self._cutting.runs(*self._spans(ranges))
+
+    def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
+        starts, stops = self._spans(ranges)
+        return pl.Series(starts), pl.Series(stops)
+
+    @property
+    def places(self) -> pl.DataFrame | None:
+        labels = [
+            None if leaf == self.hierarchy.null_leaf else self.hierarchy.levels[0].labels[leaf]
+            for leaf in self.order.tolist()
+        ]
+        return pl.DataFrame(
+            {"value": pl.Series(labels, dtype=pl.String), "place": pl.Series(np.arange(len(labels)), dtype=pl.Int64)}
+        )
+
+
+def _check_type(known: BoundHierarchy, other: BoundHierarchy) -> None:
+    if known.leaves.dtype != other.leaves.dtype:
+        raise DataError(
+            f"Bang: column {other.column!r} has the type {other.leaves.dtype}, and in the index {known.leaves.dtype}. Cast it.",
+            column=other.column,
+        )
+
+
+def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
+    """A column of numbers, days or moments: equal widths, quantiles of its ``rows`` (by leaf), or breakpoints that are given."""
+    kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
+    missing = hierarchy.leaves.is_null().to_numpy()
+    known = places_of(hierarchy.leaves, kind)
+    spared = int(missing.any())
+    if isinstance(scale, str) and scale == "quantile":
+        edges, bits = _quantile_edges(known[~missing], rows[~missing], spared)
+    elif isinstance(scale, str):
+        edges, bits = _equal_edges(known[~missing], kind, spared)
+    else:
+        edges, bits = _given_edges(hierarchy.column, scale, kind, spared)
+    cells = np.searchsorted(edges, known, side="right").astype(np.int64) + spared
+    shift = np.full(spared, edges[0] if len(edges) else 0, dtype=edges.dtype)
+    return LineAxis(
+        hierarchy, bits, np.where(missing, 0, cells), kind, np.concatenate([shift, edges]), bool(missing.any())
+    )
+
+
+def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
+    """Cells of one width, a power of two; they begin at a multiple of an eighth of the whole."""
+    if not len(known) or known.min() == known.max():
+        return np.zeros(0, dtype=known.dtype), spared
+    # Numbers of Python's own do not overflow, and halves of floats do not either.
+    low, high = known.astype(object).min(), known.astype(object).max()
+    is_real = kind is ValueType.REAL
+    least, most = kind.ends()
+    if known.dtype == np.int64:
+        most = min(most, np.iinfo(np.int64).max)
+    exponent = math.frexp(high / 2 - low / 2)[1] + 1 - MOST_BITS
+    exponent = exponent if is_real else max(exponent, 0)
+    while True:
+        width = math.ldexp(1.0, exponent) if is_real else 1 << exponent
+        bits = 1
+        while bits <= MOST_BITS:
+            step = width * max((1 << bits) // _ALIGNED, 1)
+            # The cell of missing values lies before all others, and these keep their round ends.
+            origin = (low - spared * width) // step * step
+            # Beyond the largest float there is no multiple to begin at.
+            origin = origin if not is_real or math.isfinite(origin) else low - spared * width
+            if (high / width - origin / width if is_real else (high - origin) // width) < (1 << bits):
+                edges = [origin + width * at for at in range(1 + spared, 1 << bits)]
+                return np.array([each for each in edges if least <= each <= most], dtype=known.dtype), bits
+            bits += 1
+        exponent += 1
+
+
+def _quantile_edges(known: NDArray[Any], rows: Ids, spared: int) -> tuple[NDArray[Any], int]:
+    """Cells that begin at values and hold about the same number of rows each."""
+    if not len(known):
+        return known, spared
+    order = np.argsort(known, kind="stable")
+    values, before = known[order], np.cumsum(rows[order]) - rows[order]
+    bits = min(max((len(values) - 1 + spared).bit_length(), 1), MOST_BITS)
+    wanted = np.arange(1, (1 << bits) - spared) * (before[-1] + rows[order][-1]) / ((1 << bits) - spared)
+    edges = np.unique(values[np.minimum(np.searchsorted(before, wanted), len(values) - 1)])
+    edges = edges[edges > values[0]]
+    return edges, max((len(edges) + spared).bit_length(), 1)
+
+
+def _given_edges(column: str, scale: Any, kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
+    """Breakpoints that somebody gave, rising."""
+    given = list(scale)
+    try:
+        places = [
+            float(exact(each, column)) if kind is ValueType.REAL else int(kind.place(kind.converted(each)))
+            for each in given
+        ]
+    except (TypeError, ValueError):
+        places = []
+    if not places or any(one >= other for one, other in pairwise(places)):
+        raise PolicyError(
+            f"Bang: the scale of column {column!r} must be 'equal', 'quantile' or a rising list of values at which cells begin, but it is {scale!r}.",
+            setting=("scales", column),
+            value=scale,
+        )
+    return np.array(places, dtype=np.float64 if kind is ValueType.REAL else np.int64), (
+        len(places) + spared
+    ).bit_length()
+
+
+@dataclass(frozen=True)
+class GridSpace:
+    """The quasi columns as axes of a grid. Halvings go round the axes; one that has no bits left is passed over (R-BA-2)."""
+
+    axes: tuple[ColumnAxis, ...]
+
+    @classmethod
+    def of(cls, hierarchies: Sequence[BoundHierarchy], scales: Mapping[str, Any], rows: Sequence[Ids]) -> GridSpace:
+        """The space of a table's columns: numbers, days and moments by size, anything else in the order of its hierarchy."""
+        for name in scales:
+            if name not in {each.column for each in hierarchies}:
+                raise PolicyError(
+                    f"Bang: scales names {name!r}, which is not a quasi column.", setting=("scales", name), value=name
+                )
+        axes: list[ColumnAxis] = []
+        for hierarchy, mine in zip(hierarchies, rows, strict=True):
+            scale = scales.get(hierarchy.column, "equal")
+            if hierarchy.is_numeric:
+                axes.append(line_axis(hierarchy, scale, mine))
+            elif scale != "equal":
+                raise PolicyError(
+                    f"Bang: column {hierarchy.column!r} has no numbers or dates, and lies in the order of its hierarchy; it takes no scale.",
+                    setting=("scales", hierarchy.column),
+                    value=scale,
+                )
+            else:
+                axes.append(RankAxis.of(hierarchy))
+        return cls(tuple(axes))
+
+    @property
+    def bits(self) -> Ids:
+        """The bits of each axis."""
+        return np.array([axis.bits for axis in self.axes], dtype=np.int64)
+
+    @cached_property
+    def halvings(self) -> tuple[tuple[int, int], ...]:
+        """The axis of each halving, from the whole space to a cell, and which bit of the axis it is (0: the highest)."""
+        return halvings_of(self.bits.tolist())
+
+    @property
+    def depth(self) -> int:
+        """The number of halvings from the whole space to a cell."""
+        return int(self.bits.sum())
+
+    @cached_property
+    def used(self) -> Ids:
+        """How many bits of each axis (column) a region of some level (row) has used."""
+        found = np.zeros((self.depth + 1, len(self.axes)), dtype=np.int64)
+        for level, (axis, bit) in enumerate(self.halvings):
+            found[level + 1] = found[level]
+            found[level + 1, axis] = bit + 1
+        return found
+
+    @property
+    def words(self) -> int:
+        """How many words of 64 bits a key has."""
+        return max(-(-self.depth // WORD), 1)
+
+    def cells(self, codes: Sequence[Codes]) -> Ids:
+        """The cell of each point on every axis, one row an axis, given its leaves."""
+        return np.stack([axis.cell_of.take(each) for axis, each in zip(self.axes, codes, strict=True)])
+
+    def keys(self, codes: Sequence[Codes]) -> Words:
+        """The interleaved bits of points, given their leaves, the first halving in the highest bit; one row a word."""
+        keys = np.zeros((self.words, len(codes[0])), dtype=np.uint64)
+        for axis, (each, leaves) in enumerate(zip(self.axes, codes, strict=True)):
+            spread = self._spread(axis, each.cell_of)
+            for word in np.flatnonzero(spread.any(axis=1)).tolist():
+                keys[word] |= spread[word].take(leaves)
+        return keys
+
+    def cells_of(self, keys: Words) -> Ids:
+        """The cell of points on every axis, one row an axis, given their keys."""
+        cells = np.zeros((len(self.axes), keys.shape[1]), dtype=np.int64)
+        for level, (axis, bit) in enumerate(self.halvings):
+            found = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
+            cells[axis] |= found.astype(np.int64) << (self.axes[axis].bits - 1 - bit)
+        return cells
+
+    def keys_at(self, cells: Ids) -> Words:
+        """The same of points given by their cells, one row an axis."""
+        keys = np.zeros((self.words, cells.shape[1]), dtype=np.uint64)
+        for axis, mine in enumerate(cells):
+            keys |= self._spread(axis, mine)
+        return keys
+
+    def _spread(self, axis: int, cells: Ids) -> Words:
+        """The bits of cells of one axis, each where the key of a point has it; one row a word."""
+        bits, numbers = self.axes[axis].bits, cells.astype(np.uint64)
+        spread = np.zeros((self.words, len(cells)), dtype=np.uint64)
+        for level, (own, bit) in enumerate(self.halvings):
+            if own == axis:
+                found = (numbers >> np.uint64(bits - 1 - bit)) & np.uint64(1)
+                spread[level // WORD] |= found << np.uint64(WORD - 1 - level % WORD)
+        return spread
+
+    def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
+        """The first cell of regions on every axis and the first behind them, given a cell inside each and their levels."""
+        free = self.bits[:, None] - self.used[level].T
+        low = cells >> free << free
+        return low, low + (np.int64(1) << free)
+
+
+def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Round the axes, one halving each, passing over those whose bits are used up."""
+    return tuple((axis, bit) for bit in range(max(bits, default=0)) for axis, most in enumerate(bits) if bit < most)
+
+
+def common_bits(keys: Words) -> Ids:
+    """For each key but the first how many of its first bits it shares with the key before."""
+    found = np.full(max(keys.shape[1] - 1, 0), len(keys) * WORD, dtype=np.int64)
+    for start in range(0, len(found), _AT_ONCE):
+        mine = found[start : start + _AT_ONCE]
+        for word in range(len(keys) - 1, -1, -1):
+            near = keys[word, start : start + len(mine) + 1]
+            differs = near[1:] ^ near[:-1]
+            there = differs != 0
+            mine[there] = word * WORD + WORD - _bit_lengths(differs[there])
+    return found
+
+
+def _bit_lengths(numbers: Words) -> Ids:
+    high = (numbers >> np.uint64(32)).astype(np.float64)
+    low = (numbers & np.uint64(0xFFFFFFFF)).astype(np.float64)
+    found: Ids = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
+    return found
+
+
+def order_of_keys(keys: Words) -> Ids:
+    """The order of keys, the first word first, equal ones as they stand."""
+    return sort_digits([_used_bits(word) for word in keys], keys.shape[1])[0]
+
+
+def _used_bits(words: Words) -> tuple[Words, int]:
+    """Words without the bits at both ends that none of them has, and how many bits are left."""
+    used = int(np.bitwise_or.reduce(words, initial=0))
+    spared = max((used & -used).bit_length() - 1, 0)
+    return words >> np.uint64(spared), used.bit_length() - spared if used else 0
+
+
+def sortable(keys: Words) -> NDArray[Any]:
+    """Keys as one array that compares as they do: the word itself, or the bytes of all words."""
+    return keys[0] if len(keys) == 1 else np.ascontiguousarray(keys.T.astype(">u8")).view(f"S{8 * len(keys)}").ravel()

@@ -1,0 +1,404 @@
+"""A cut of an index: classes of blocks, what is published of each, and the draft of a release (R-BA-10, R-BA-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import number, pack
+from reticent.core import Draft, Groups, Nested, Patched, RegionColumn, Regions, Shape, declared_domains
+from reticent.definitions import GroupDefinition
+from reticent.engine import engine_of
+from reticent.errors import PolicyError
+from reticent.methods.bang._kernels import loops_for
+from reticent.methods.bang.cell_space import GridSpace, Ids
+from reticent.methods.bang.cut_series import beside_cuts, noted_of
+from reticent.methods.bang.directory import halving_arrays
+from reticent.methods.grouping import PublishedGroups, SuppressedGroups, seen_as
+from reticent.methods.typical import group_column
+from reticent.table import FrameRows, Meaning, Missing, OrMissing, Table, ValueType, unused
+from reticent.utility import RegionsSummary, UtilityMeasures
+
+if TYPE_CHECKING:
+    from reticent.methods.bang.index import BangIndex
+
+FORMAT = "regions"
+LEVEL, FROM, BELOW, MISSING, EXTENT = "level", "{} from", "{} below", "{} missing", "{} extent"
+_LARGEST_TABLE = 1 << 22
+COLUMN, VALUE, PLACE = "quasi column", "quasi value", "place"
+
+
+@dataclass(frozen=True)
+class PublishedRegions:
+    """The regions of a release: the class and the level of each, and the cells from ``lows`` up to ``highs`` on every axis (rows). ``of_block`` is the region that each block is shown in."""
+
+    group: Ids
+    level: Ids
+    lows: Ids
+    highs: Ids
+    of_block: Ids
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+@dataclass(frozen=True)
+class ClusterRanges:
+    """The range of cells that each of some clusters has on one axis: the distinct ranges as numbers (``codes``: first cell times side plus end), and the place of each cluster's among them."""
+
+    codes: Ids
+    of_cluster: NDArray[Any]
+
+    @classmethod
+    def along(cls, space: GridSpace, lows: NDArray[Any], highs: NDArray[Any]) -> tuple[ClusterRanges, ...]:
+        """The ranges of boxes on every axis."""
+        found = []
+        for axis, low, high in zip(space.axes, lows, highs, strict=True):
+            side = axis.cells + 1
+            codes, which = _numbered(low.astype(np.int64) * side + high, side * side)
+            found.append(cls(codes, which.astype(np.min_scalar_type(len(codes)))))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class AxisLabels:
+    """What classes show on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class shows.
+
+    ``codes`` are the distinct ranges of cells that were described, as numbers (first cell times ``side`` plus end), those of classes first.
+    """
+
+    labels: list[str]
+    meanings: list[Meaning]
+    of_class: Ids
+    codes: Ids
+    side: int
+
+    @property
+    def ranges(self) -> Ids:
+        """The ranges that were described (rows)."""
+        return _ranges_of(self.codes, self.side)
+
+
+@dataclass(frozen=True)
+class RegionLabels(AxisLabels):
+    """What classes and regions show on one axis: labels of classes come first, with the same numbers; region ``r`` shows label ``of_region[r]`` and is the range ``range_of[r]``."""
+
+    of_region: Ids
+    range_of: Ids
+
+
+@dataclass(frozen=True, eq=False)
+class BangCut:
+    """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
+
+    ``clusters`` has the cluster of the order of merging that every class is; a cluster below the number of blocks is a block. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive
+    values asked for a larger ``k`` than counts did.
+    """
+
+    index: BangIndex
+    group: Ids
+    count: int
+    clusters: Ids
+    k: int
+    guarded: bool = False
+    raised: bool = False
+
+    @classmethod
+    def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False, raised: bool = False) -> BangCut:
+        """Clusters as classes, in the order of their first blocks, so that numbers tell nothing but where they lie."""
+        tree = index.dendrogram
+        group, count = tree.classes(clusters), len(clusters)
+        firsts = np.empty(count, dtype=np.int64)
+        firsts[group[::-1]] = np.arange(len(group))[::-1]
+        leading = np.zeros(len(group), dtype=bool)
+        leading[firsts] = True
+        place = (np.cumsum(leading) - 1)[firsts]
+        return cls(index, place.take(group), count, clusters.take(group[leading]), k, guarded, raised)
+
+    @classmethod
+    def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
+        """Every block is a class: no order of merging is needed."""
+        every = np.arange(len(index.directory))
+        return cls(index, every, len(every), every, k)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The classes, with their sensitive values."""
+        return self.index.blocks.merged(self.group.astype(np.int32), self.count)
+
+    @property
+    def labels(self) -> Ids:
+        """The class of every distinct point of the table, in the order of the points of the index."""
+        self._check_points()
+        return self.group[self.index.region_of]
+
+    @cached_property
+    def published(self) -> PublishedRegions:
+        """The regions of the classes: none that lies in a region of its own class, and no two that are halves of one."""
+        directory = self.index.directory
+        level, became = directory.level.copy(), np.zeros(len(directory), dtype=np.int64)
+        loops = loops_for(len(directory) * len(directory.space.axes))
+        loops.shown(self.group, directory.encloser, level, directory.lows, *halving_arrays(directory.space), became)
+        kept = np.flatnonzero(became == np.arange(len(became)))
+        lows, highs = directory.space.boxes(directory.lows[:, kept], level[kept])
+        place = np.zeros(len(became), dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        return PublishedRegions(self.group[kept], level[kept], lows, highs, place[became])
+
+    @cached_property
+    def extents(self) -> tuple[Ids, Ids]:
+        """The cells between which the rows of every published region truly lie: the first on each axis (row), and the first behind (R-BA-15)."""
+        shown, index = self.published, self.index
+        cells = index.space.cells(index.units.codes)
+        owner = shown.of_block[index.region_of]
+        lows = np.full((len(cells), len(shown)), np.iinfo(np.int64).max)
+        highs = np.full((len(cells), len(shown)), -1, dtype=np.int64)
+        for axis, mine in enumerate(cells):
+            np.minimum.at(lows[axis], owner, mine)
+            np.maximum.at(highs[axis], owner, mine)
+        return lows, highs + 1
+
+    @property
+    def _ranges(self) -> tuple[ClusterRanges, ...]:
+        blocks = len(self.index.directory)
+        return self.index.block_ranges if int(self.clusters.max()) < blocks else self.index.cluster_ranges
+
+    @cached_property
+    def axes(self) -> tuple[AxisLabels, ...]:
+        """What classes show on every axis: the range from the first cell of their regions to the last."""
+        found = []
+        for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
+            mine = ranges.of_cluster.take(self.clusters)
+            is_shown = np.zeros(len(ranges.codes), dtype=bool)
+            is_shown[mine] = True
+            codes, side = ranges.codes[is_shown], axis.cells + 1
+            labels, meanings, place = axis.described(_ranges_of(codes, side))
+            label_of = np.zeros(len(is_shown), dtype=np.int64)
+            label_of[is_shown] = place
+            found.append(AxisLabels(labels, meanings, label_of.take(mine), codes, side))
+        return tuple(found)
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """The loss of every column: the mean over rows of (leaves that the class shows - 1) / (leaves - 1)."""
+        rows = self.groups.sizes / max(int(self.groups.sizes.sum()), 1)
+        found = {}
+        for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
+            low, high = np.divmod(ranges.codes.take(ranges.of_cluster.take(self.clusters)), axis.cells + 1)
+            before = np.concatenate([[0], np.cumsum(np.bincount(axis.cell_of, minlength=axis.cells))])
+            shares = (before[high] - before[low] - 1) / max(axis.hierarchy.size - 1, 1)
+            found[axis.hierarchy.column] = float(shares @ rows)
+        return found
+
+    @cached_property
+    def region_axes(self) -> tuple[RegionLabels, ...]:
+        """What classes and regions show on every axis."""
+        shown, found = self.published, []
+        for axis, mine, lows, highs in zip(self.index.space.axes, self.axes, shown.lows, shown.highs, strict=True):
+            theirs, which = _numbered(lows * mine.side + highs, mine.side * mine.side)
+            # Ranges of classes are described first, so that they have the same labels as without those of regions.
+            fresh = ~np.isin(theirs, mine.codes)
+            codes = np.concatenate([mine.codes, theirs[fresh]])
+            number_of = np.argsort(codes)[np.searchsorted(np.sort(codes), theirs)]
+            described = RegionLabels([], [], mine.of_class, codes, mine.side, which, number_of[which])
+            labels, meanings, place = axis.described(described.ranges)
+            found.append(replace(described, labels=labels, meanings=meanings, of_region=place[described.range_of]))
+        return tuple(found)
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """What each class stands for beyond its labels: one region with holes, or several."""
+        shown = self.published
+        many = np.bincount(shown.group, minlength=self.count)
+        order = np.argsort(shown.group, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(many)])
+        names = tuple(axis.hierarchy.column for axis in self.index.space.axes)
+        kinds = tuple(ValueType.published(axis.hierarchy.leaves.dtype) for axis in self.index.space.axes)
+        levels = shown.level
+        holes = [Nested(each) for each in range(self.index.space.depth + 1)]
+        # Most classes have one region: its level is all that there is to say.
+        found: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
+        for each in np.flatnonzero(many > 1).tolist():
+            mine = order[starts[each] : starts[each + 1]]
+            sides = [[axis.meanings[at] for at in axis.of_region[mine].tolist()] for axis in self.region_axes]
+            found[each] = Patched(
+                names, kinds, tuple(zip(levels[mine].tolist(), zip(*sides, strict=True), strict=True))
+            )
+        return tuple(found)
+
+    def combinations(self, asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
+        """How many combinations of leaves each class holds, or of those ``asked`` for on each axis: a block has those of its region but for the regions directly inside (R-BA-8, R-UM-3)."""
+        directory = self.index.directory
+        wanted = [np.ones(axis.hierarchy.size, dtype=bool) for axis in directory.space.axes] if asked is None else asked
+        volume = np.ones(len(directory))
+        for axis, leaves, low, high in zip(directory.space.axes, wanted, directory.lows, directory.highs, strict=True):
+            held = np.bincount(axis.cell_of, weights=leaves, minlength=axis.cells)
+            before = np.concatenate([[0.0], np.cumsum(held)])
+            volume *= before[high] - before[low]
+        own, nested = volume.copy(), np.flatnonzero(directory.encloser >= 0)
+        np.subtract.at(own, directory.encloser[nested], volume[nested])
+        found: NDArray[np.float64] = np.bincount(self.group, weights=own, minlength=self.count).astype(np.float64)
+        return found
+
+    def regions(self, numbered: str = "group", level: str = LEVEL) -> pl.DataFrame:
+        """The public table of regions: class, level, labels, and between which values (or places of values) each lies, for plain queries."""
+        shown = self.published
+        columns = [pl.Series(numbered, shown.group + 1), pl.Series(level, shown.level)]
+        for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
+            name = axis.hierarchy.column
+            columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
+        for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
+            name = axis.hierarchy.column
+            low, high = (each.gather(labels.range_of) for each in axis.bounds(labels.ranges))
+            columns += [low.alias(FROM.format(name)), high.alias(BELOW.format(name))]
+            if getattr(axis, "missing", False):
+                told = [_missing_word(each) for each in labels.meanings]
+                columns.append(pl.Series(MISSING.format(name), told, dtype=pl.String).gather(labels.of_region))
+        if self.index.method.compact:
+            columns += self._extent_columns([each.name for each in columns])
+        return pl.DataFrame(columns)
+
+    def _extent_columns(self, taken: list[str]) -> Iterator[pl.Series]:
+        """The plain bounds of extents, as those of regions."""
+        for axis, lows, highs in zip(self.index.space.axes, *self.extents, strict=True):
+            side = axis.cells + 1
+            codes, which = np.unique(lows * side + highs, return_inverse=True)
+            ranges = _ranges_of(codes, side)
+            found = [*axis.bounds(ranges)]
+            if getattr(axis, "missing", False):
+                _, meanings, place = axis.described(ranges)
+                found.append(pl.Series([_missing_word(each) for each in meanings], dtype=pl.String).gather(place))
+            for kind, each in zip((FROM, BELOW, MISSING), found, strict=False):
+                name = unused(kind.format(EXTENT.format(axis.hierarchy.column)), taken)
+                taken.append(name)
+                yield each.gather(which.ravel()).alias(name)
+
+    def places(self) -> pl.DataFrame:
+        """The public table of values in their order, for the columns that are not numbers or dates."""
+        schema = {COLUMN: pl.String, VALUE: pl.String, PLACE: pl.Int64}
+        parts = [
+            axis.places.select(
+                pl.lit(axis.hierarchy.column).alias(COLUMN), pl.col("value").alias(VALUE), pl.col("place").alias(PLACE)
+            )
+            for axis in self.index.space.axes
+            if axis.places is not None
+        ]
+        return pl.concat([pl.DataFrame(schema=schema), *parts])
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """For every column what each label stands for."""
+        return {
+            axis.hierarchy.column: dict(zip(each.labels, each.meanings, strict=True))
+            for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
+        }
+
+    def recoding(self, table: Table) -> Regions:
+        """Where every point of the table goes."""
+        columns = tuple(
+            RegionColumn(
+                axis.hierarchy.column,
+                table.quasi[axis.hierarchy.column],
+                axis.hierarchy.leaves,
+                pl.Series(axis.hierarchy.column, each.labels, dtype=pl.String),
+                tuple(each.meanings),
+                each.of_class,
+            )
+            for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
+        )
+        return Regions(
+            columns,
+            self.index.units.codes,
+            self.labels,
+            table.carried,
+            shapes=self.shapes,
+            numbered=group_column(table),
+        )
+
+    def release(self, table: Table, definition: GroupDefinition, method: Mapping[str, Any], context: Context) -> Draft:
+        """The draft of a release of the table that the index was built of."""
+        self._check_points()
+        recoding = self.recoding(table)
+        context.step("recoding rows")
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        nobody = np.zeros(self.count, dtype=bool)
+        evidence = PublishedGroups.of(table, definition, self.groups, self._seen, 0).evidence(SuppressedGroups(nobody))
+        numbered = recoding.numbered or "group"
+        tables = {
+            **recoded.tables,
+            "places": FrameRows(self.places()),
+            "regions": FrameRows(self.regions(numbered, unused(LEVEL, table.schema))),
+        }
+        return Draft(
+            format=FORMAT,
+            recoding=recoding,
+            evidence=evidence,
+            tables=tables,
+            meanings=self.meanings,
+            details={
+                "guard": "sensitive" if self.guarded else "raised" if self.raised else "quasi",
+                "k": self.k,
+                **({"compact": True} if self.index.method.compact else {}),
+            },
+            method=method,
+            utility=UtilityMeasures(RegionsSummary(self.index.units, recoding, self.combinations())),
+            search={
+                "groups": self.count,
+                "blocks": len(self.index.directory),
+                "regions": len(self.published),
+                "columns": list(table.quasi),
+            },
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            beside=partial(beside_cuts, self, definition),
+            noted=noted_of(self, definition),
+            insecure=not context.randomness.is_secure,
+        )
+
+    def _check_points(self) -> None:
+        if not self.index.has_points:
+            raise PolicyError(
+                "Bang: this index was built of more points than fit into memory, and has their blocks alone. It tells the classes of any cut and what they lose; a release needs an index with points."
+            )
+
+    def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+        """The classes as somebody sees them who knows some columns: those that look alike there are one."""
+        if len(places) == len(self.axes):
+            return np.arange(self.count), self.groups
+        chosen: Sequence[AxisLabels] = [self.axes[place] for place in places]
+        ids, count = number(
+            *pack([each.of_class for each in chosen], [len(each.labels) for each in chosen], self.count)
+        )
+        mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
+        return mine, groups
+
+
+def _ranges_of(codes: Ids, side: int) -> Ids:
+    """The first cell and the end (columns) of each of some ranges (rows) that are given as numbers."""
+    return np.stack(np.divmod(codes, side), axis=1)
+
+
+def _numbered(codes: Ids, space: int) -> tuple[Ids, NDArray[Any]]:
+    """The distinct codes below ``space``, rising, and the place of each code among them: by a table of all that there could be, where it is small."""
+    if space > _LARGEST_TABLE:
+        distinct, which = np.unique(codes, return_inverse=True)
+        return distinct, which.ravel()
+    places = np.zeros(space, dtype=np.int32)
+    places[codes] = 1
+    distinct = np.flatnonzero(places).astype(np.int64)
+    places[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, places.take(codes)
+
+
+def _missing_word(meaning: Meaning) -> str:
+    """Whether a missing value lies in a range of cells: ``only``, ``too`` or ``no``."""
+    if isinstance(meaning, Missing):
+        return "only"
+    return "too" if isinstance(meaning, OrMissing) or meaning.as_json() == {"all": True} else "no"

@@ -1,0 +1,75 @@
+"""Several cuts of one index that go out are one series: they are judged on their common refinement, by all that they promise together (R-BA-10 with 13.2).
+
+Cuts for several k lie inside each other, so that whoever holds all of them knows no more than the finest tells: of promised group sizes the smallest counts. Any other promise must hold for the common parts of all cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reticent.base.disclosures import Judgement, PriorDisclosure, allow, alone, described, refuse
+from reticent.base.packing import number, pack
+from reticent.definitions import GroupDefinition, KAnonymity, all_of, definition_from, of_groups
+from reticent.errors import ReticentError
+from reticent.table import to_plain
+
+if TYPE_CHECKING:
+    from reticent.methods.bang.cell_space import Ids
+    from reticent.methods.bang.cut import BangCut
+
+_INDEX = "bang index"
+
+
+def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
+    """What the ledger keeps of a cut: enough to make it again from the same index."""
+    return {
+        _INDEX: cut.index.fingerprint,
+        "k": cut.k,
+        "guarded": cut.guarded,
+        "promises": [[part.name, to_plain(part.parameters())] for part in definition.parts()],
+    }
+
+
+def beside_cuts(cut: BangCut, definition: GroupDefinition, given: Sequence[PriorDisclosure]) -> Judgement:
+    """Whether a cut may go out beside others of the same index: whoever holds all of them knows everybody's class in each, and so their common parts."""
+    if not given or any(each.details.get(_INDEX) != cut.index.fingerprint for each in given):
+        return alone(given)
+    try:
+        promised = [_promises(each.details) for each in given]
+        cuts = [_group(cut, each.details, wanted) for each, wanted in zip(given, promised, strict=True)]
+    except (ReticentError, KeyError, TypeError, ValueError):
+        return alone(given)
+    every = [cut.group, *cuts]
+    ids, count = number(*pack(every, [int(each.max()) + 1 for each in every], len(cut.group)))
+    wanted = all_of(_together([part for each in (definition, *promised) for part in each.parts()]))
+    common = cut.index.blocks.merged(ids.astype(np.int32), count)
+    found = of_groups(wanted, "Bang").assess(common)
+    if not found.holds:
+        reason = "" if found.witness is None else f" {found.witness.text}"
+        return refuse(
+            f"Other cuts of the same index are out about the data set {given[-1].dataset!r} ({described(given)}). Whoever holds them and this one knows which people are in one class in each, and these do "
+            f"not satisfy what is promised together:{reason} Cut for larger classes, so that each is made of whole classes of the others, or withdraw the others."
+        )
+    return allow(
+        f"Given out before: {described(given)}, cuts of the same index. They and this were judged together: people who are in one class in each of them satisfy all that is promised, of group sizes the smallest."
+    )
+
+
+def _together(parts: Sequence[GroupDefinition]) -> tuple[GroupDefinition, ...]:
+    """All promises, of group sizes the smallest."""
+    sizes = [part for part in parts if isinstance(part, KAnonymity)]
+    return (*(part for part in parts if part not in sizes), *sorted(sizes, key=lambda part: part.k)[:1])
+
+
+def _promises(details: Mapping[str, Any]) -> GroupDefinition:
+    parts = tuple(definition_from(name, dict(parameters)) for name, parameters in details["promises"])
+    return of_groups(all_of(parts), "Bang")
+
+
+def _group(cut: BangCut, details: Mapping[str, Any], wanted: GroupDefinition) -> Ids:
+    """The class of every block in an earlier cut of the same index."""
+    k = int(details["k"])
+    return (cut.index.guarded(wanted, k) if details["guarded"] else cut.index.at(k)).group

@@ -1,0 +1,418 @@
+"""The format ``regions``: rows with the number of their class, and the regions of every class; of the regions that hold a point the one of the greatest level has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Compacted, Draft, Evidence, Nested, Patched, Shape
+from reticent.errors import DataError
+from reticent.release import Manifest, ManifestColumn, NestedRegions, SteppedColumn, stepped_values
+from reticent.release.format import CHOSEN, Answer, EvidenceRequest, GroupFormat, Words
+from reticent.table import Anything, Interval, Meaning, Missing, OrMissing, Rows, Value, Values, ValueType
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_DATA, _REGIONS, _PLACES = "data", "regions", "places"
+_GUARDS = ("quasi", "raised", "sensitive")
+
+
+class RegionsFormat(GroupFormat):
+    """Three tables. ``data`` has a row for everybody: the number of the class, between which labels its regions lie, and the sensitive values. ``regions`` has a row for every
+    region: its class, its level, its labels, and the same as plain bounds for queries. ``places`` has the values of columns that are no numbers in the order that bounds speak of.
+
+    A class may have several regions, and a region has holes where regions of a greater level lie inside it, so that two classes may show the same labels: the number tells them apart.
+    """
+
+    name: ClassVar[str] = "regions"
+    tables: ClassVar[tuple[str, ...]] = (_DATA, _PLACES, _REGIONS)
+    roles: ClassVar[tuple[str, ...]] = ("group", "level", "bound", "missing", "place", "extent")
+    streams: ClassVar[bool] = True
+
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        regions, quasi = list(draft.tables[_REGIONS].schema), draft.meanings
+        own = [name for name in regions if name not in quasi]
+        # Extents have as many columns as bounds, and stand behind them.
+        bounds = own[2 : 2 + (len(own) - 2) // 2] if draft.details.get("compact") else own[2:]
+        missing = [name for name in bounds if name.endswith(" missing")]
+        return {
+            own[0]: "group",
+            own[1]: "level",
+            **dict.fromkeys((name for name in bounds if name not in missing), "bound"),
+            **dict.fromkeys(missing, "missing"),
+            **dict.fromkeys(own[2 + len(bounds) :], "extent"),
+            **dict.fromkeys(draft.tables[_PLACES].schema, "place"),
+        }
+
+    def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
+        distinct = [rows[name].counted(quasi)[0] for name in (_DATA, _REGIONS)]
+        return {name: pl.concat([each[name] for each in distinct]) for name in quasi}
+
+    def check(self, public: PublicSide) -> None:
+        manifest = public.manifest
+        _check_details(manifest)
+        (number,), (level,) = manifest.named("group"), manifest.named("level")
+        quasi = list(manifest.named("quasi"))
+        regions = public.rows[_REGIONS].frame()
+        if regions.select(number, level, *quasi).null_count().sum_horizontal().item() or (regions[level] < 0).any():
+            raise DataError("The table 'regions' has a region without a class, a level or a label.")
+        if regions.select(quasi).n_unique() != regions.height:
+            raise DataError("Two regions of the table 'regions' show the same labels.")
+        classes, _ = public.rows[_DATA].counted([number, *quasi])
+        if classes[number].null_count() or classes[number].n_unique() != classes.height:
+            raise DataError("Rows of one class show different labels.")
+        if set(classes[number].to_list()) != set(regions[number].to_list()):
+            raise DataError("The classes of the table 'regions' are not those of the rows.")
+        super().check(public)
+        _check_bounds(public, regions, classes)
+        sizes = public.rows[_DATA].counted([number])[1]
+        if len(sizes) > 1 and int(sizes.min()) < manifest.details["k"]:
+            raise DataError("manifest.json: the details name a k that is greater than the smallest class.")
+        nested = self.reader(public)
+        nested.check()
+        if is_compact(manifest):
+            _check_extents(nested)
+
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
+        """What a release shows; of a later release of a table that grows also the people who are new since the one before, who must satisfy the definition on their own."""
+        found = super().evidence(public, about)
+        number = self.place_in_series(public) or 1
+        if number > 1 and about.earlier:
+            from reticent.methods.bang.release_difference import check_growth
+
+            check_growth(about.earlier, public, number, about.definition)
+        return found
+
+    def place_in_series(self, public: PublicSide) -> int | None:
+        number: int | None = public.manifest.details.get("series", {}).get("number")
+        return number
+
+    def attested(self, public: PublicSide) -> str:
+        number = self.place_in_series(public) or 1
+        if number == 1:
+            return ""
+        return f"This is release {number} of a table that grows. That people who were new in it satisfy what is promised on their own shows only beside the releases before: verify all folders together, first to last."
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        number = next(column.name for column in columns if column.role == "group")
+        counted, times = rows[_DATA].counted([*quasi, number, *sensitive])
+        seen = AdversaryView.in_rows(counted, times, quasi, sensitive, number)
+        assert seen.called is not None
+        regions = rows[_REGIONS].frame()
+        shapes = (
+            _compacted(regions, rows[_PLACES].frame(), columns) if details.get("compact") else _shapes(regions, columns)
+        )
+        return replace(seen, shapes=tuple(shapes[each] for each in seen.called.to_list()))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release import count_regions
+
+        (number,), (level,) = public.manifest.named("group"), public.manifest.named("level")
+        regions, meanings = public.rows[_REGIONS].frame(), public.meanings
+        if is_compact(public.manifest):
+            # Rows lie between the extents of their region, which are asked like labels.
+            told = _extent_meanings(regions, public.rows[_PLACES].frame(), public.manifest.columns)
+            regions = regions.with_columns(
+                pl.Series(name, [str(at) for at in range(regions.height)], dtype=pl.String) for name in told
+            )
+            meanings = {name: {str(at): each for at, each in enumerate(mine)} for name, mine in told.items()}
+        return count_regions(
+            public.rows[_DATA],
+            regions.select(number, level, *meanings),
+            self.reader(public),
+            meanings,
+            condition,
+            estimator,
+            **self.known(public),
+        )
+
+    def known(self, public: PublicSide) -> dict[str, Any]:
+        """What a counting query may use besides tables and labels: of columns that are no numbers, all values are listed."""
+        column, value, place = public.manifest.named("place")
+        listed = public.rows[_PLACES].frame().sort(place)
+        own = {str(name): values[value].to_list() for (name,), values in listed.group_by(column, maintain_order=True)}
+        for name, values in own.items():
+            own[name] = stepped_values(public.manifest.column(name).kind, values)
+        found = super().known(public)
+        return {**found, "domains": {**found["domains"], **own}}
+
+    def reader(self, public: PublicSide) -> NestedRegions:
+        """The regions, to be asked which class holds a point (``at``) and which classes a range meets (``within``)."""
+        from reticent.release import domains_of
+
+        manifest, regions = public.manifest, public.rows[_REGIONS].frame()
+        (number,), (level,) = manifest.named("group"), manifest.named("level")
+        column, value, place = manifest.named("place")
+        listed, own = public.rows[_PLACES].frame().sort(place), bound_columns(manifest)
+        found = [regions.select(own[name]) for name in manifest.named("quasi")]
+        if is_compact(manifest):
+            extents = extent_columns(manifest)
+            found = [
+                pl.concat(
+                    [each, regions.select(extents[name]).rename(dict(zip(extents[name], each.columns, strict=True)))]
+                )
+                for name, each in zip(manifest.named("quasi"), found, strict=True)
+            ]
+        every = tuple(
+            SteppedColumn.of(
+                name, manifest.column(name).kind, each, listed.filter(pl.col(column) == name)[value].to_list()
+            )
+            for name, each in zip(manifest.named("quasi"), found, strict=True)
+        )
+        columns, filled = (
+            tuple(replace(each, lows=each.lows[part], highs=each.highs[part]) for each in every)
+            for part in (slice(regions.height), slice(regions.height, None))
+        )
+        counted, times = public.rows[_DATA].counted([number])
+        rows = dict(zip(counted[number].to_list(), times.tolist(), strict=True))
+        return NestedRegions(
+            columns,
+            regions[level].to_numpy().astype(np.int64),
+            regions[number],
+            rows,
+            domains_of(public.meanings, **self.known(public)),
+            filled if is_compact(manifest) else (),
+        )
+
+    def words(self, public: PublicSide) -> Words:
+        return Words(
+            "The space of the values that might point at a person was halved again and again, and people are shown by the class of regions that they lie in. Of several "
+            "regions that hold somebody the one of the greatest level counts." + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                *self.missing_values(public),
+                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's class.",
+                _MADE[public.manifest.details["guard"]],
+                *([_COMPACT] if is_compact(public.manifest) else []),
+                *([_GROWS] if "series" in public.manifest.details else []),
+                CHOSEN,
+            ),
+            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+        )
+
+
+_MADE = {
+    "sensitive": "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells about the values "
+    "in it.",
+    "raised": "Classes were made by the counts of quasi values, but sensitive values asked for more, so that all classes were made larger by one number. Whoever knows the algorithm learns that some smaller class "
+    "would have failed; what is promised is not promised against that knowledge.",
+    "quasi": "Classes were made by the counts of quasi values alone: their making tells nothing about sensitive values.",
+}
+_COMPACT = "For every region it is shown between which values its people truly lie. The lowest and highest values of somebody are so shown, and a gap proves that nobody with such values is in the table."
+_GROWS = (
+    "The table grows, and this is one release of a series. Whoever subtracts an earlier release finds who is new in a class; these people satisfy on their own what is promised. People for whom there are not "
+    "yet enough others wait for a later release, so that not everybody who is in the table is in the release."
+)
+
+
+def _check_details(manifest: Manifest) -> None:
+    details = dict(manifest.details)
+    compact = details.pop("compact", True)
+    if compact is not True or is_compact(manifest) != bool(manifest.named("extent")):
+        raise DataError("manifest.json: regions with extents say so in the details, and others have none.")
+    series = details.pop("series", {"number": 1})
+    if set(details) != {"guard", "k"} or details["guard"] not in _GUARDS or type(details["k"]) is not int:
+        raise DataError("manifest.json: the details of regions must say how classes were guarded, and for which k.")
+    if (
+        not isinstance(series, dict)
+        or set(series) != {"number"}
+        or type(series["number"]) is not int
+        or series["number"] < 1
+    ):
+        raise DataError("manifest.json: the details of a series of regions must have the number of the release in it.")
+    if len(manifest.named("group")) != 1 or len(manifest.named("level")) != 1 or len(manifest.named("place")) != 3:
+        raise DataError("manifest.json: a release of regions has a column of class numbers, one of levels, and places.")
+    own = (*manifest.named("group"), *manifest.named("level"))
+    expected = [*own, *manifest.named("quasi")]
+    if list(manifest.tables[_REGIONS].columns)[: len(expected)] != expected:
+        raise DataError("manifest.json: the table 'regions' has the class, the level and the quasi columns first.")
+
+
+def _check_bounds(public: PublicSide, regions: pl.DataFrame, classes: pl.DataFrame) -> None:
+    """Plain bounds say what the labels of regions say: for numbers and dates in their own values, for anything else in places of the table 'places'. Rows show the range from the first region of their class to the last."""
+    listed = public.rows[_PLACES].frame()
+    column, value, place = public.manifest.named("place")
+    own = bound_columns(public.manifest)
+    for name in public.manifest.named("quasi"):
+        described = public.manifest.column(name)
+        mine = listed.filter(pl.col(column) == name)
+        order = dict(zip(mine[value].to_list(), mine[place].to_list(), strict=True))
+        if sorted(order.values()) != list(range(mine.height)):
+            raise DataError(f"The table 'places' does not give every value of column {name!r} a place of its own.")
+        told = [_bounds(described, meaning, order) for meaning in described.labels.values()]
+        known = pl.DataFrame(
+            [pl.Series(name, list(described.labels), dtype=pl.String)]
+            + [
+                pl.Series(each, [bound[at] for bound in told], dtype=regions.schema[each])
+                for at, each in enumerate(own[name])
+            ]
+        )
+        expected, shown = (
+            labels.to_frame().join(known, on=name, how="left", maintain_order="left").drop(name)
+            for labels in (regions[name], classes[name])
+        )
+        if not expected.equals(regions.select(own[name])):
+            raise DataError(
+                f"The plain bounds of column {name!r} in the table 'regions' do not say what its labels say."
+            )
+        values = mine.sort(place)[value].to_list()
+        steps = SteppedColumn.of(name, described.kind, pl.concat([expected, shown]), values)
+        if not _spans(steps, regions, classes):
+            raise DataError(f"The rows of a class do not show in column {name!r} between which labels its regions lie.")
+
+
+def _spans(steps: SteppedColumn, regions: pl.DataFrame, classes: pl.DataFrame) -> bool:
+    """Whether every class, the last ones of a column in steps, reaches from the first to the last of its regions, the first ones."""
+    many, number = regions.height, classes.columns[0]
+    ranges = pl.DataFrame({number: regions[number], "low": steps.lows[:many], "high": steps.highs[:many]})
+    hulls = ranges.group_by(number).agg(pl.col("low").min(), pl.col("high").max())
+    found = classes.select(number).join(hulls, on=number, how="left", maintain_order="left")
+    return bool(
+        (found["low"].to_numpy() == steps.lows[many:]).all() and (found["high"].to_numpy() == steps.highs[many:]).all()
+    )
+
+
+def is_compact(manifest: Manifest) -> bool:
+    """Whether regions show between which values their people truly lie."""
+    return "compact" in manifest.details
+
+
+def extent_columns(manifest: Manifest) -> dict[str, list[str]]:
+    """The columns of extents of each quasi column: as many as those of its bounds, in the same order."""
+    extents, bounds = list(manifest.named("extent")), bound_columns(manifest)
+    if len(extents) != sum(map(len, bounds.values())):
+        raise DataError("manifest.json: every column of bounds of the table 'regions' has one of extents.")
+    found = {}
+    for name, mine in bounds.items():
+        found[name], extents = extents[: len(mine)], extents[len(mine) :]
+    return found
+
+
+def _check_extents(nested: NestedRegions) -> None:
+    """Extents are not empty and lie in their regions."""
+    for column, filled in zip(nested.columns, nested.filled, strict=True):
+        if not ((column.lows <= filled.lows) & (filled.lows < filled.highs) & (filled.highs <= column.highs)).all():
+            raise DataError(f"The extents of column {column.name!r} in the table 'regions' do not lie in its bounds.")
+
+
+def _extent_meanings(
+    regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]
+) -> dict[str, list[Meaning]]:
+    """What the extents of every region stand for, column by column."""
+    roles = {each.name: each.role for each in columns}
+    column, value, place = (each.name for each in columns if each.role == "place")
+    bounds = [name for name in regions.columns if roles[name] in ("bound", "missing")]
+    extents, found = [name for name in regions.columns if roles[name] == "extent"], {}
+    for described in (each for each in columns if each.role == "quasi"):
+        order = places.filter(pl.col(column) == described.name).sort(place)[value].to_list()
+        # Where values may be missing, a third column says whether they are among them.
+        width = 3 if len(bounds) > 2 and roles[bounds[2]] == "missing" else 2
+        mine, extents, bounds = extents[:width], extents[width:], bounds[width:]
+        made: dict[tuple[Any, ...], Meaning] = {}
+        found[described.name] = [
+            made.setdefault(each, _extent(described.kind, order, *each)) for each in regions.select(mine).iter_rows()
+        ]
+    return found
+
+
+def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, missing: str = "no") -> Meaning:
+    """What lies from one bound up to another: values, or places among those of an order."""
+    if order:
+        texts = order[low:high]
+        values = [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in texts]
+        return Values(tuple(values)) if len(values) > 1 else Missing() if values[0] is None else Value(values[0])
+    if missing == "only":
+        return Missing()
+    if low is None and high is None:
+        return Anything() if missing == "too" else Interval(None, None)
+    return OrMissing(Interval(low, high)) if missing == "too" else Interval(low, high)
+
+
+def _compacted(regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
+    """The shape of every class by its number: its regions, and between which values their people lie."""
+    quasi = [column for column in columns if column.role == "quasi"]
+    number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
+    names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
+    told = _extent_meanings(regions, places, columns)
+    boxes: dict[Any, list[tuple[int, tuple[Meaning, ...]]]] = {}
+    extents: dict[Any, list[tuple[Meaning, ...]]] = {}
+    for at, (own, depth, *labels) in enumerate(regions.select(number, level, *names).iter_rows()):
+        sides = tuple(column.labels[label] for column, label in zip(quasi, labels, strict=True))
+        boxes.setdefault(own, []).append((depth, sides))
+        extents.setdefault(own, []).append(tuple(told[name][at] for name in names))
+    return {own: Compacted(Patched(names, kinds, tuple(mine)), tuple(extents[own])) for own, mine in boxes.items()}
+
+
+def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
+    """The columns of plain bounds of each quasi column: two, and a third one where values may be missing."""
+    bounds, missing = list(manifest.named("bound")), set(manifest.named("missing"))
+    quasi = manifest.named("quasi")
+    if len(bounds) != 2 * len(quasi):
+        raise DataError("manifest.json: the table 'regions' has two columns of bounds for each quasi column.")
+    listed = list(manifest.tables[_REGIONS].columns)
+    found = {}
+    for place, name in enumerate(quasi):
+        low, high = bounds[2 * place : 2 * place + 2]
+        after = listed[listed.index(high) + 1 : listed.index(high) + 2]
+        found[name] = [low, high, *(each for each in after if each in missing)]
+    return found
+
+
+def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str | None, int]) -> tuple[Any, Any, str]:
+    """Where a label begins and before what it ends (None: no end), and whether a missing value is under it."""
+    if order:
+        listed = meaning.listed(column.kind)
+        if listed is None:
+            return 0, len(order), "too"
+        places = sorted(order.get(text, -1) for text in column.kind.texts(listed))
+        if places[0] < 0 or places != list(range(places[0], places[0] + len(places))):
+            raise DataError(
+                f"A label of column {column.name!r} stands for values that do not follow each other in the table 'places'."
+            )
+        return places[0], places[-1] + 1, "no"
+    match meaning:
+        case Interval(low, high, "left"):
+            return low, high, "no"
+        case OrMissing(Interval(None, high, "left")):
+            return None, high, "too"
+        case Value(only) if column.kind.is_whole and only is not None:
+            return only, only + 1, "no"
+        case Missing():
+            return None, None, "only"
+        case Anything():
+            return None, None, "too"
+    raise DataError(f"A label of column {column.name!r} is not a range of neighbouring cells.")
+
+
+def _shapes(regions: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
+    """The shape of every class by its number: a region with holes, or several."""
+    quasi = [column for column in columns if column.role == "quasi"]
+    number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
+    names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
+    found: dict[Any, list[tuple[int, tuple[str, ...]]]] = {}
+    for own, depth, *labels in regions.select(number, level, *names).iter_rows():
+        found.setdefault(own, []).append((depth, tuple(labels)))
+    shapes: dict[Any, Shape] = {}
+    for own, boxes in found.items():
+        if len(boxes) == 1:
+            shapes[own] = Nested(boxes[0][0])
+            continue
+        sides = tuple(
+            (depth, tuple(column.labels[label] for column, label in zip(quasi, labels, strict=True)))
+            for depth, labels in boxes
+        )
+        shapes[own] = Patched(names, kinds, sides)
+    return shapes
+
+
+REGIONS = RegionsFormat()

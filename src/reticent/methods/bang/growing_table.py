@@ -1,0 +1,441 @@
+"""A table that grows, as a series of releases: the folder that remembers it, and the draft of the next release (R-BA-17 with 13.2).
+
+The first release fixes regions and the order of merging. A state is written aside before the ledger hears of it, and the true one is what the ledger says: a process that is killed leaves the series before
+or after a release. People who wait are not remembered; they are in the table and in no release.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.disclosures import (
+    Judgement,
+    PriorCheck,
+    PriorDisclosure,
+    SeriesState,
+    allow,
+    alone,
+    described,
+    refuse,
+)
+from reticent.base.documents import parse_json, read_document
+from reticent.base.files import folder_aside, write_new
+from reticent.base.packing import sum_by
+from reticent.core import Draft, Groups
+from reticent.definitions import GroupDefinition
+from reticent.engine import count_table
+from reticent.errors import DataError, PolicyError
+from reticent.methods.bang.cell_space import GridSpace, Ids
+from reticent.methods.bang.cut import BangCut
+from reticent.methods.bang.digest import RowDigest
+from reticent.methods.bang.index import BangIndex, IndexParts
+from reticent.methods.bang.newcomers import CohortGuard, clusters_of, matched_at_once
+from reticent.methods.bang.storage import open_index
+from reticent.methods.typical import persons_of
+from reticent.table import Table, as_parquet, to_plain, unused
+
+if TYPE_CHECKING:
+    from reticent.methods.bang.method import Bang
+
+SERIES = "grown table"
+_LAYOUT = 1
+_STATE, _PEOPLE, _CLUSTERS, _INDEX, _COHORT = "state.json", "people.parquet", "clusters.parquet", "index", "cohort"
+_LARGEST_STATE = 1 << 24
+
+
+@dataclass(frozen=True)
+class GrowingState:
+    """What is kept after a release: everybody who is out (``people``: key, values, and the number of the release that they came with), the ``clusters`` that are the classes, and what was promised.
+
+    ``token`` names the series, ``first`` the version whose folder has the frozen index, ``follows`` the version before. ``anonymity`` is the BCF-anonymity of all releases so far.
+    """
+
+    token: str
+    number: int
+    first: str
+    follows: str | None
+    promises: list[Any]
+    k: int
+    guarded: bool
+    raised: bool
+    anonymity: int
+    people: pl.DataFrame
+    clusters: Ids
+
+    def told(self) -> dict[str, Any]:
+        """The few figures, as plain data."""
+        return {
+            "layout": _LAYOUT,
+            **{name: value for name, value in self.__dict__.items() if name not in ("people", "clusters")},
+        }
+
+
+@dataclass(frozen=True)
+class GrowingFolder:
+    """The private folder of a series: a folder for the state after each release. Only its owner may read it."""
+
+    path: Path
+
+    def write(self, version: str, state: GrowingState, index: BangIndex | None) -> None:
+        """Write a state aside under a name that is never used again; the first one has the index."""
+        files = {
+            _STATE: json.dumps(state.told(), ensure_ascii=False).encode(),
+            _PEOPLE: as_parquet(state.people),
+            _CLUSTERS: as_parquet(pl.DataFrame({"cluster": state.clusters})),
+        }
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with folder_aside(self.path / version, mode=0o700) as aside:
+                for name, content in files.items():
+                    write_new(aside / name, content, mode=0o600)
+                if index is not None:
+                    index.save(aside / _INDEX)
+        except OSError as error:
+            raise DataError(
+                f"The state of the series could not be written to {str(self.path)!r}: {error.strerror or error}. Nothing was published."
+            ) from error
+
+    def read(self, version: str) -> GrowingState:
+        """The state of a version; one that is missing or damaged is a :class:`DataError`."""
+        folder = self.path / version
+        try:
+            told = _told(folder)
+            return GrowingState(
+                people=pl.read_parquet(folder / _PEOPLE),
+                clusters=pl.read_parquet(folder / _CLUSTERS)["cluster"].to_numpy().astype(np.int64),
+                **{name: value for name, value in told.items() if name != "layout"},
+            )
+        except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as problem:
+            raise DataError(
+                f"The state {str(folder)!r} of a grown table is missing or damaged ({type(problem).__name__}). Restore the folder from a backup: the next release must know who is out."
+            ) from None
+
+    def index(self, state: GrowingState) -> BangIndex:
+        """The index of the first release."""
+        return open_index(self.path / state.first / _INDEX)
+
+    def newest(self) -> str | None:
+        """The last version that is whole, where no ledger says which is true; for previews."""
+        return max((each.name for each in self._versions()), default=None)
+
+    def sweep(self, version: str, state: GrowingState) -> None:
+        """Remove states of the series that can never be true: those up to the true one's number that do not lead to it."""
+        try:
+            every = {each.name: _told(each) for each in self._versions()}
+        except (OSError, ValueError):
+            return
+        chain, follows = {version}, state.follows
+        while follows is not None and follows not in chain:
+            chain.add(follows)
+            follows = every.get(follows, {}).get("follows")
+        for name, told in every.items():
+            if name not in chain and told["token"] == state.token and told["number"] <= state.number:
+                shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def _versions(self) -> list[Path]:
+        return [each.parent for each in self.path.glob(f"*/{_STATE}") if not each.parent.name.startswith(".")]
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    told = parse_json(read_document(folder / _STATE, _LARGEST_STATE).decode())
+    if not isinstance(told, dict) or told.get("layout") != _LAYOUT:
+        raise ValueError("another layout")
+    return told
+
+
+def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> str | None:
+    """Why a table cannot be published as one that grows, told without a look at a row."""
+    if table.dataset is None:
+        return "Bang: a table that grows is a series in the ledger, and this table has no name. Pass dataset= to the table."
+    if table.key is None or table.unit == "person":
+        return "Bang: people of a table that grows are told apart by a key, with one row each. Name the column with key=; rows of one person are aggregated first."
+    if table.streamed:
+        return f"Bang: grow needs all rows in memory, and this table is {table.read_how}. Pass engine='local'."
+    if table.other or table.pseudonyms or table.quasi_sets or table.weight is not None:
+        return "Bang: a table that grows publishes quasi and sensitive columns only: other columns and pseudonyms link people from release to release, and sets and weights are not judged in it."
+    for part in definition.parts():
+        if not part.local or part.needs_reference or part.needs_population:
+            return (
+                f"Bang: {part} compares classes with the whole table, which changes with every release, so that people who are out may fail it later. A table that grows takes definitions that judge every class "
+                "by itself, such as KAnonymity and l-diversity."
+            )
+        if not part.shown_by_files:
+            return f"Bang: {part} goes by what people asked for, which files do not show, so that nobody could check a series. Publish it without grow."
+    if method.compact:
+        return "Bang: compact shows the ranges of the people in every region, which would change with every newcomer and show who it is. Leave out compact or grow."
+    return None
+
+
+def grown_draft(method: Bang, minimum: int, table: Table, definition: GroupDefinition, context: Context) -> Draft:
+    """The next release of a table that grows."""
+    assert method.grow is not None
+    folder = GrowingFolder(Path(method.grow))
+    version = _version(folder, context)
+    if version is None:
+        return _first(folder, method, minimum, table, definition, context)
+    state = folder.read(version)
+    folder.sweep(version, state)
+    return _Growth(folder, method, version, state, table, definition, context).draft()
+
+
+def _version(folder: GrowingFolder, context: Context) -> str | None:
+    if context.series is None:
+        return folder.newest()
+    told = context.series(SERIES)
+    return None if told is None else told.version
+
+
+def _promises(definition: GroupDefinition) -> list[Any]:
+    plain: list[Any] = to_plain([[part.name, part.parameters()] for part in definition.parts()])
+    return plain
+
+
+def _first(
+    folder: GrowingFolder, method: Bang, minimum: int, table: Table, definition: GroupDefinition, context: Context
+) -> Draft:
+    index = BangIndex.of(method, minimum, count_table(table, context), context)
+    cut = index.passing(definition, context)
+    draft = cut.release(table, definition, method.describe(), context)
+    people = _columns(table).with_columns(pl.lit(1).alias(_cohort(table)))
+    state = GrowingState(
+        token=secrets.token_hex(8),
+        number=1,
+        first="",
+        follows=None,
+        promises=_promises(definition),
+        k=cut.k,
+        guarded=cut.guarded,
+        raised=cut.raised,
+        anonymity=int(cut.groups.people.min()),
+        people=people,
+        clusters=clusters_of(index.dendrogram, cut.group),
+    )
+    return _recorded(draft, folder, state, index, context, {"new": table.rows, "waiting": 0})
+
+
+def _recorded(
+    draft: Draft,
+    folder: GrowingFolder,
+    state: GrowingState,
+    index: BangIndex | None,
+    context: Context,
+    facts: dict[str, int],
+) -> Draft:
+    """The draft with its place in the series; the state is on the disk before the ledger hears of it."""
+    version = f"{state.number:04d}-{secrets.token_hex(8)}"
+    state = state if state.first else replace(state, first=version)
+    if context.series is not None:
+        context.step("writing the state of the series")
+        folder.write(version, state, index)
+    return replace(
+        _placed(draft, state, facts),
+        beside=_beside(state),
+        noted={SERIES: state.token, "number": state.number},
+        state=None
+        if context.series is None
+        else SeriesState(SERIES, version, {"number": state.number}, follows=state.follows),
+    )
+
+
+def _placed(draft: Draft, state: GrowingState, facts: dict[str, int]) -> Draft:
+    return replace(
+        draft,
+        details={**draft.details, "series": {"number": state.number}},
+        search={**draft.search, "release of the series": state.number, "BCF-anonymity": state.anonymity, **facts},
+    )
+
+
+def _beside(state: GrowingState) -> PriorCheck:
+    """A release goes out beside the earlier ones of its series and beside nothing else."""
+
+    def judge(given: Sequence[PriorDisclosure]) -> Judgement:
+        mine = [each for each in given if each.details.get(SERIES) == state.token]
+        if len(mine) < len(given) or len(mine) != state.number - 1:
+            return alone(given)
+        if not given:
+            return allow()
+        return allow(
+            f"Given out before: {described(given)}, of the same table as it was then. They and this were judged together: the people who are new in a release satisfy in every class what is promised, "
+            f"and classes are made of whole earlier ones. BCF-anonymity of all releases together: {state.anonymity}."
+        )
+
+    return judge
+
+
+def _nothing_new(given: Sequence[PriorDisclosure]) -> Judgement:
+    if not given:
+        return alone(given)
+    return refuse(
+        "Nobody new enters: everybody is out already, or waits for others. The last release is all that there is, and it can be saved again only as it was (the same kind of files). Publish when there are more people."
+    )
+
+
+class _Growth:
+    """A later release: who is out already, who is new, and who of these enters."""
+
+    def __init__(
+        self,
+        folder: GrowingFolder,
+        method: Bang,
+        version: str,
+        state: GrowingState,
+        table: Table,
+        definition: GroupDefinition,
+        context: Context,
+    ) -> None:
+        self.folder, self.method, self.version, self.state = folder, method, version, state
+        self.table, self.definition, self.context = table, definition, context
+
+    def draft(self) -> Draft:
+        """The release, with everybody who is out and the new people who enter."""
+        if _promises(self.definition) != self.state.promises:
+            raise PolicyError(
+                "Bang: the releases of a table that grows promise the same. Ask for the definition of the first release, or begin another series: another folder and another data set of other people."
+            )
+        self.context.step("comparing with the release before")
+        cohort = self._cohorts()
+        frozen = self.folder.index(self.state)
+        tree = frozen.dendrogram
+        space = _space_on(frozen.space, self.table)
+        codes = [each.codes(self.table.values(each.column)) for each in self.table.hierarchies]
+        region = replace(frozen.directory, space=space).holding(space.keys(codes))
+        fresh = cohort == 0
+        values = [each.codes(self.table.values(each.name)) for each in self.table.sensitive_columns]
+        guard = CohortGuard(
+            self.definition,
+            max(self.definition.least_rows(), 1),
+            self.method.guard == "sensitive",
+            self.method.few,
+        )
+        newcomers = Groups.of_rows(
+            region[fresh], len(tree), self.table.sensitive_columns, [each[fresh] for each in values]
+        )
+        self.context.step("letting new people in")
+        admission = guard.admit(tree, self.state.clusters, newcomers)
+        enters = fresh & admission.enters[tree.classes(admission.clusters)[region]]
+        facts = {"new": int(enters.sum()), "waiting": int((fresh & ~enters).sum())}
+        if not enters.any():
+            # The last release again: what is recorded already keeps its number.
+            again = self._cut(frozen, self.table.only(pl.Series(~fresh)), self.state)
+            return replace(_placed(again, self.state, facts), beside=_nothing_new)
+        anonymity = self._anonymity(frozen, region, fresh, enters, values, admission.clusters)
+        kept = self.table.only(pl.Series(~fresh | enters))
+        number = self.state.number + 1
+        cohorts = np.where(fresh, number, cohort)[~fresh | enters]
+        state = replace(
+            self.state,
+            number=number,
+            follows=self.version,
+            guarded=self.state.guarded or guard.by_class,
+            raised=self.state.raised or admission.raised,
+            anonymity=anonymity,
+            people=_columns(kept).with_columns(pl.Series(_cohort(kept), cohorts)),
+            clusters=admission.clusters,
+        )
+        return _recorded(self._cut(frozen, kept, state), self.folder, state, None, self.context, facts)
+
+    def _cohorts(self) -> Ids:
+        """The number of the release that everybody came with, 0 for new people; whoever is out must be there as before."""
+        known, key = self.state.people, self.table.key
+        now = _columns(self.table)
+        name = _cohort(self.table)
+        assert key is not None
+        if set(known.columns) != {*now.columns, name} or any(
+            known.schema[each] != now.schema[each] for each in now.columns
+        ):
+            raise DataError(
+                f"The table has other columns, or columns of other types, than the releases of the series: {', '.join(f'{each} ({kind})' for each, kind in known.drop(name).schema.items())}."
+            )
+        gone = known.join(now, on=key, how="anti")
+        if gone.height:
+            raise _not_growth(
+                f"{gone.height} people who are out already are not in the table, such as {gone[key][0]!r}"
+            )
+        both = (
+            now.select(key).join(known.select(key, name), on=key, how="left", maintain_order="left")[name].fill_null(0)
+        )
+        old = now.filter(both > 0)
+        before = old.select(key).join(known, on=key, how="left", maintain_order="left").select(now.columns)
+        same = (
+            pl.DataFrame([old[each].eq_missing(before[each]) for each in now.columns])
+            .select(pl.all_horizontal("*"))
+            .to_series()
+        )
+        if not same.all():
+            raise _not_growth(
+                f"{int((~same).sum())} people who are out already have other values now, such as {old[key].filter(~same)[0]!r}"
+            )
+        return both.to_numpy().astype(np.int64)
+
+    def _cut(self, frozen: BangIndex, table: Table, state: GrowingState) -> Draft:
+        """The release of a table in the classes of a state."""
+        units = count_table(table, self.context)
+        space = _space_on(frozen.space, table)
+        directory = replace(frozen.directory, space=space)
+        region_of = directory.holding(space.keys(units.codes))
+        directory = replace(directory, rows=sum_by(region_of, persons_of(units), len(directory)))
+        blocks = units.merged(region_of.astype(np.int32), len(directory))
+        parts = IndexParts(blocks, RowDigest.of(units), frozen.dendrogram)
+        index = BangIndex(self.method, frozen.minimum, space, directory, units, region_of, knows=parts)
+        cut = BangCut.of(index, state.clusters, state.k, guarded=state.guarded, raised=state.raised)
+        return cut.release(table, self.definition, self.method.describe(), self.context)
+
+    def _anonymity(
+        self,
+        frozen: BangIndex,
+        region: Ids,
+        fresh: NDArray[np.bool_],
+        enters: NDArray[np.bool_],
+        values: Sequence[NDArray[Any]],
+        clusters: Ids,
+    ) -> int:
+        """The BCF-anonymity of all releases with this one, which must not be below what is promised; and new people are judged once more, as whoever subtracts finds them."""
+        tree = frozen.dendrogram
+        then, now = tree.classes(self.state.clusters), tree.classes(clusters)
+        kept = ~fresh | enters
+        before, after = len(self.state.clusters), len(clusters)
+        ids = np.where(fresh, before + now[region], then[region])[kept]
+        groups = Groups.of_rows(ids, before + after, self.table.sensitive_columns, [each[kept] for each in values])
+        inside = np.empty(before, dtype=np.int64)
+        inside[then] = now
+        whole = groups.merged(np.concatenate([inside, np.arange(after)]).astype(np.int32), after)
+        old, new = groups.select(np.arange(before + after) < before), groups.select(np.arange(before + after) >= before)
+        both, fewest = matched_at_once(old, whole, inside)
+        anonymity = min(self.state.anonymity, both, both if fewest is None else fewest)
+        failing = self.definition.failing(new.select(new.sizes > 0))
+        if failing.any() or anonymity < self.definition.least_rows():
+            raise AssertionError("new people do not satisfy what is promised on their own")
+        return anonymity
+
+
+def _not_growth(what: str) -> DataError:
+    return DataError(
+        f"Bang: {what}. Only new people may be added to a table that grows: taking people out, or changing their values, gives them away by comparison. "
+        "Use `reticent republish` (rt.republish.History) for a table that changes."
+    )
+
+
+def _columns(table: Table) -> pl.DataFrame:
+    """What is remembered of everybody: the key, and the values that are published in some form."""
+    assert table.key is not None
+    return table.frame.select(list(dict.fromkeys([table.key, *table.quasi, *table.sensitive])))
+
+
+def _cohort(table: Table) -> str:
+    return unused(_COHORT, table.schema)
+
+
+def _space_on(space: GridSpace, table: Table) -> GridSpace:
+    """The frozen cells for the values of a table."""
+    return GridSpace(tuple(axis.on(each) for axis, each in zip(space.axes, table.hierarchies, strict=True)))

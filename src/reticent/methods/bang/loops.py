@@ -1,0 +1,551 @@
+"""The loops of an index: its canonical build, the blocks around a block, the order of merging, and what is published of merged blocks.
+
+They are plain, so that they run as they stand on small tables and compiled on large ones (:mod:`reticent.methods.bang._kernels`). Nothing here knows columns or labels.
+
+*Build* (R-BA-4, R-BA-5 with 13.2). All of it works on the binary trie of the sorted keys: inner nodes are places where keys part, leaves are keys. A region is the part of the space
+under a prefix, and its *top* is the highest node inside it; no two regions have the same top, since each has rows that no other has.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+
+
+def prune(
+    depth: int,
+    keys: Any,
+    before: Any,
+    sizes: Any,
+    minimum: int,
+    state: Any,
+    bound: Any,
+    begin: Any,
+    held: Any,
+    leaves: Any,
+    first: Any,
+    rows: Any,
+) -> None:
+    """Put together what can never be split: every largest part of the trie of sorted keys with fewer than ``minimum`` rows becomes one leaf.
+
+    No split goes below such a part. A region that is split has 2 ``minimum`` rows or more; the walk goes to the larger half, and stops where a half has at most half of the rows, as one below ``minimum`` has;
+    and a half below ``minimum`` is not recorded. So the trie of the leaves gives the same regions as that of the keys.
+
+    Keys of ``depth`` bits may come in several portions, the smallest first. ``before`` is how many first bits each shares with the one before (-1: there is none). ``state`` has the number of parts that are open, the number of leaves, and that of the
+    keys before. An open part shares ``bound`` bits with the part before, begins at a leaf (``begin``), and has ``held`` rows. A leaf has the first of its ``keys``, that key's number and its rows.
+    :func:`close` ends the last parts.
+    """
+    for key in range(len(sizes)):
+        if before[key] >= depth:
+            # The same cell once more.
+            held[state[0] - 1] += sizes[key]
+            rows[state[1] - 1] += sizes[key]
+            continue
+        close(before[key], minimum, state, bound, begin, held, rows)
+        count, top = state[1], state[0]
+        bound[top], begin[top], held[top] = before[key], count, sizes[key]
+        leaves[count] = keys[:, key]
+        first[count], rows[count] = state[2] + key, sizes[key]
+        state[0], state[1] = top + 1, count + 1
+    state[2] += len(sizes)
+
+
+def close(depth: int, minimum: int, state: Any, bound: Any, begin: Any, held: Any, rows: Any) -> None:
+    """Join the open parts that share more than ``depth`` bits with the one before."""
+    top = state[0]
+    while top > 1 and bound[top - 1] > depth:
+        top -= 1
+        held[top - 1] += held[top]
+        if held[top - 1] < minimum:
+            rows[begin[top - 1]] = held[top - 1]
+            state[1] = begin[top - 1] + 1
+    state[0] = top
+
+
+def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
+    """Fill the trie of ``n`` sorted keys, of which neighbours share ``shared`` first bits; return its root.
+
+    Inner node ``i`` parts keys ``i`` and ``i + 1``; the leaf of key ``i`` is node ``n - 1 + i``. ``order`` becomes the nodes, parents before children.
+    """
+    inner = len(shared)
+    stack = np.empty(inner + 1, dtype=left.dtype)
+    top = 0
+    for node in range(inner):
+        last = -1
+        while top > 0 and shared[stack[top - 1]] > shared[node]:
+            top -= 1
+            last = stack[top]
+        left[node] = last if last >= 0 else inner + node
+        right[node] = inner + node + 1
+        if top > 0:
+            right[stack[top - 1]] = node
+        stack[top] = node
+        top += 1
+    root = stack[0] if inner > 0 else 0
+    parent[root] = -1
+    walk = np.empty(2 * inner + 1, dtype=left.dtype)
+    walk[0] = root
+    waiting, done = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        node = walk[waiting]
+        order[done] = node
+        done += 1
+        if node < inner:
+            parent[left[node]] = node
+            parent[right[node]] = node
+            walk[waiting] = right[node]
+            walk[waiting + 1] = left[node]
+            waiting += 2
+    return int(root)
+
+
+def weigh(left: Any, right: Any, order: Any, sizes: Any, held: Any) -> None:
+    """Fill ``held`` with the rows under every node."""
+    inner = len(left)
+    for place in range(len(order) - 1, -1, -1):
+        node = order[place]
+        held[node] = sizes[node - inner] if node >= inner else held[left[node]] + held[right[node]]
+
+
+def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any) -> None:
+    """Split regions until none can be: ``level[node]`` becomes the level of the region whose top is the node, -1 where there is none.
+
+    ``held`` starts as the rows under every node; in the end it has the rows of each region at its top, those inside it that are in no region further inside.
+    """
+    level[:] = -1
+    level[root] = 0
+    waiting = np.empty(len(level), dtype=left.dtype)
+    waiting[0] = root
+    divide_further(waiting, 1, minimum, shared, left, right, parent, held, level)
+
+
+def divide_further(
+    waiting: Any, count: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any
+) -> None:
+    """The same from some regions on, of which the first ``count`` of ``waiting`` are the tops, the next one last: ``held`` has at every node the rows of its innermost region."""
+    inner = len(shared)
+    while count > 0:
+        count -= 1
+        top = waiting[count]
+        rows = held[top]
+        if rows < 2 * minimum:
+            continue
+        best, half = _best_half(top, rows, inner, left, right, held, level)
+        if best < 0 or half < minimum or rows - half < minimum:
+            continue
+        above = parent[best]
+        level[best] = shared[above] + 1
+        node = above
+        while True:
+            held[node] -= half
+            if node == top:
+                break
+            node = parent[node]
+        top = _tightened(top, inner, shared, left, right, held, level)
+        best = _tightened(best, inner, shared, left, right, held, level)
+        waiting[count] = top
+        waiting[count + 1] = best
+        count += 2
+
+
+def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held: Any) -> None:
+    """Fill ``held`` with the rows under every node that are in no region whose top lies below it."""
+    inner = len(left)
+    for place in range(len(order) - 1, -1, -1):
+        node = order[place]
+        if node >= inner:
+            held[node] = sizes[node - inner]
+            continue
+        one, other = left[node], right[node]
+        held[node] = (held[one] if level[one] < 0 else 0) + (held[other] if level[other] < 0 else 0)
+
+
+def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any, level: Any) -> tuple[int, int]:
+    """The node of the half that parts the rows of a region best, of those that hold more than the other half each time, and its rows; -1 where there is none."""
+    node, best, best_half, nearest = top, -1, 0, rows
+    while node < inner:
+        one, other = left[node], right[node]
+        ones = held[one] if level[one] < 0 else 0
+        others = held[other] if level[other] < 0 else 0
+        node, half = (other, others) if others > ones else (one, ones)
+        apart = abs(rows - 2 * half)
+        if apart < nearest:
+            best, best_half, nearest = node, half, apart
+        if 2 * half <= rows:
+            break
+    return best, best_half
+
+
+def _tightened(top: int, inner: int, shared: Any, left: Any, right: Any, held: Any, level: Any) -> int:
+    """A region one half of which is a region itself shrinks to the other half; its top then."""
+    while top < inner and shared[top] == level[top]:
+        one, other = left[top], right[top]
+        if level[one] == level[top] + 1:
+            kept = other
+        elif level[other] == level[top] + 1:
+            kept = one
+        else:
+            break
+        level[kept] = level[top] + 1
+        level[top] = -1
+        held[top] = 0
+        top = kept
+    return top
+
+
+def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: Any, encloser: Any) -> None:
+    """Number the regions in the order of the walk (``region[node]``), with the region around each, and fill ``owner`` with the innermost region of each key."""
+    count = 0
+    for place in range(len(order)):
+        node = order[place]
+        above = region[parent[node]] if parent[node] >= 0 else -1
+        if level[node] >= 0:
+            region[node] = count
+            encloser[count] = above
+            count += 1
+        else:
+            region[node] = above
+        if node >= inner:
+            owner[node - inner] = region[node]
+
+
+# Blocks around a block (R-BA-9).
+
+
+def outlined(
+    root: int, left: Any, right: Any, level: Any, region: Any, one: Any, other: Any, held: Any, inside: Any, branch: Any
+) -> int:
+    """The trie with those nodes alone that are the top of a region, or part regions; returns how many there are, the root first.
+
+    Node ``i`` has the parts ``one[i]`` and ``other[i]`` (-1: none), holds region ``held[i]`` (-1: none) and has region ``inside[i]`` in it; where it holds none, it is node ``branch[i]`` of the whole trie.
+    """
+    inner, count, waiting = len(left), 0, 1
+    walk, made = np.empty(len(level), dtype=np.int32), np.full(len(level), -1, dtype=np.int32)
+    walk[0] = root
+    stack = np.empty(len(level) + 1, dtype=np.int32)
+    stack[0] = root
+    done = 0
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        walk[done] = node
+        done += 1
+        if node < inner:
+            stack[waiting], stack[waiting + 1] = right[node], left[node]
+            waiting += 2
+    for place in range(done - 1, -1, -1):
+        node = walk[place]
+        first, second = (made[left[node]], made[right[node]]) if node < inner else (-1, -1)
+        if level[node] < 0 and (first < 0 or second < 0):
+            made[node] = max(first, second)
+            continue
+        one[count], other[count], branch[count] = first, second, node
+        held[count] = region[node] if level[node] >= 0 else -1
+        inside[count] = region[node] if level[node] >= 0 else inside[first]
+        made[node] = count
+        count += 1
+    return count
+
+
+def touching(one: Any, other: Any, held: Any, lows: Any, highs: Any, height: int, first: Any, second: Any) -> int:
+    """Fill ``first`` and ``second`` with all pairs of regions that share a face, each once; returns how many there are, of which only so many are written as there is room.
+
+    Whatever the number of columns, none is left out. Two parts of a node have no cell in common. Regions in them can share a face only if the boxes around the parts do, so that whatever does not is passed over with all that is in it.
+    Nodes come parts before wholes; ``lows[i]`` and ``highs[i]`` are the box of node ``i``. No way down has more than ``height`` nodes.
+    """
+    count = 0
+    pairs, below = np.empty((2 * height + 4, 2), dtype=np.int64), np.empty(2 * height + 4, dtype=np.int64)
+    for node in range(len(one)):
+        if one[node] < 0 or other[node] < 0:
+            continue
+        pairs[0, 0], pairs[0, 1] = one[node], other[node]
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            mine, theirs = pairs[waiting, 0], pairs[waiting, 1]
+            if not _faces(lows, highs, mine, theirs):
+                continue
+            if held[mine] >= 0:
+                # This region beside everything in the other part.
+                below[0] = theirs
+                deep = 1
+                while deep > 0:
+                    deep -= 1
+                    at = below[deep]
+                    if at != theirs and not _faces(lows, highs, mine, at):
+                        continue
+                    if held[at] >= 0:
+                        if count < len(first):
+                            first[count], second[count] = held[mine], held[at]
+                        count += 1
+                    for part in (one[at], other[at]):
+                        if part >= 0:
+                            below[deep] = part
+                            deep += 1
+            for part in (one[mine], other[mine]):
+                if part >= 0:
+                    pairs[waiting, 0], pairs[waiting, 1] = part, theirs
+                    waiting += 1
+    return count
+
+
+def _faces(lows: Any, highs: Any, one: int, other: int) -> bool:
+    """Whether two boxes without a common cell share a face: they meet along one axis, and overlap along all others."""
+    met = 0
+    for axis in range(lows.shape[1]):
+        apart = max(lows[one, axis], lows[other, axis]) - min(highs[one, axis], highs[other, axis])
+        if apart > 0:
+            return False
+        if apart == 0:
+            met += 1
+            if met > 1:
+                return False
+    return met == 1
+
+
+def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
+    """Fill ``beside`` with the neighbours of each block, given pairs: those of block ``i`` from ``starts[i]`` up to ``starts[i + 1]``."""
+    blocks = len(starts) - 1
+    for place in range(len(one)):
+        starts[one[place] + 1] += 1
+        starts[other[place] + 1] += 1
+    for block in range(blocks):
+        starts[block + 1] += starts[block]
+    free = starts[:-1].copy()
+    for place in range(len(one)):
+        mine, theirs = one[place], other[place]
+        beside[free[mine]] = theirs
+        free[mine] += 1
+        beside[free[theirs]] = mine
+        free[theirs] += 1
+
+
+# Merging (R-BA-9): clusters 0 .. b - 1 are the blocks, and cluster b + i is what the i-th merging made of two.
+
+
+def balanced(
+    rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, head: Any, link: Any, beside: Any, pairs: Any
+) -> int:
+    """The smallest cluster is merged with the neighbour of which it is least to the eye: the sum of the sides of their common box, times 1 + 0.2 |difference of log densities|.
+
+    ``rows``, ``volume``, ``lows`` and ``highs`` have room for all clusters. ``head`` is the first of each block's neighbours, ``link`` the next of each, ``beside`` the neighbour.
+    ``pairs`` becomes the two parts of each merging; returned is their number, less than all where blocks are not connected.
+    """
+    blocks = len(head)
+    now, stamp = np.arange(2 * blocks), np.full(2 * blocks, -1, dtype=np.int64)
+    first, last = np.full(2 * blocks, -1, dtype=np.int64), np.full(2 * blocks, -1, dtype=np.int64)
+    first[:blocks] = head
+    for block in range(blocks):
+        entry = head[block]
+        while entry >= 0:
+            last[block] = entry
+            entry = link[entry]
+    waiting = [(rows[0], 0)]
+    for block in range(1, blocks):
+        waiting.append((rows[block], block))
+    heapq.heapify(waiting)
+    made = 0
+    while len(waiting) > 0:
+        _, mine = heapq.heappop(waiting)
+        if now[mine] != mine:
+            continue
+        best, least, density = -1, np.inf, np.log(rows[mine] + 1e-300) - np.log(volume[mine])
+        entry, before = first[mine], -1
+        while entry >= 0:
+            after, root = link[entry], current(now, beside[entry])
+            if root == mine or stamp[root] == mine:
+                # One of its own, or one seen already: it is dropped.
+                if before < 0:
+                    first[mine] = after
+                else:
+                    link[before] = after
+                if after < 0:
+                    last[mine] = before
+            else:
+                stamp[root] = mine
+                before = entry
+                gap = abs(density - np.log(rows[root] + 1e-300) + np.log(volume[root]))
+                cost = spread_of(lows, highs, sides, mine, root) * (1 + 0.2 * gap)
+                if cost < least or (cost == least and root < best):
+                    best, least = root, cost
+            entry = after
+        if best >= 0:
+            fresh = blocks + made
+            join(mine, best, fresh, rows, volume, lows, highs, now)
+            first[fresh], last[fresh] = first[mine], last[best]
+            link[last[mine]] = first[best]
+            if first[best] < 0:
+                last[fresh] = last[mine]
+            pairs[made, 0], pairs[made, 1] = mine, best
+            made += 1
+            heapq.heappush(waiting, (rows[fresh], fresh))
+    return made
+
+
+def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, order: Any, pairs: Any) -> int:
+    """Blocks become active in ``order``, that of falling density, and join every active cluster beside them, the densest neighbour first (gridclus)."""
+    blocks = len(order)
+    now, active = np.arange(2 * blocks), np.zeros(blocks, dtype=np.bool_)
+    made = 0
+    for block in order:
+        active[block] = True
+        for entry in range(starts[block], starts[block + 1]):
+            if active[beside[entry]]:
+                mine, root = current(now, block), current(now, beside[entry])
+                if mine != root:
+                    join(root, mine, blocks + made, rows, volume, lows, highs, now)
+                    pairs[made, 0], pairs[made, 1] = root, mine
+                    made += 1
+    return made
+
+
+def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, pairs: Any) -> int:
+    """The two neighbours with the smallest difference of densities are merged, and have a density of their own then (closest)."""
+    blocks = len(starts) - 1
+    now = np.arange(2 * blocks)
+    around_it = [np.unique(beside[starts[block] : starts[block + 1]]) for block in range(blocks)]
+    waiting = [(np.inf, -1, -1)]
+    for block in range(blocks):
+        for near in around_it[block]:
+            if block < near:
+                waiting.append((gap_between(rows, volume, block, near), block, near))
+    heapq.heapify(waiting)
+    made = 0
+    while len(waiting) > 0:
+        _, one, other = heapq.heappop(waiting)
+        if one < 0 or now[one] != one or now[other] != other:
+            continue
+        fresh = blocks + made
+        join(one, other, fresh, rows, volume, lows, highs, now)
+        pairs[made, 0], pairs[made, 1] = one, other
+        made += 1
+        roots = np.concatenate((around_it[one], around_it[other]))
+        for place in range(len(roots)):
+            roots[place] = current(now, roots[place])
+        roots = np.unique(roots)
+        around_it.append(roots)
+        for near in roots:
+            if near != fresh:
+                heapq.heappush(waiting, (gap_between(rows, volume, near, fresh), near, fresh))
+    return made
+
+
+def connected(made: int, rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, pairs: Any) -> None:
+    """Clusters that have no neighbours left are merged too: the smallest with the one that gives the smallest common box, until all are one."""
+    blocks = len(pairs) + 1
+    now = np.arange(2 * blocks)
+    for merging in range(made):
+        now[pairs[merging, 0]] = now[pairs[merging, 1]] = blocks + merging
+    roots = np.empty(2 * blocks, dtype=np.int64)
+    count = 0
+    for cluster in range(blocks + made):
+        if now[cluster] == cluster:
+            roots[count] = cluster
+            count += 1
+    while count > 1:
+        mine = 0
+        for place in range(1, count):
+            if rows[roots[place]] < rows[roots[mine]]:
+                mine = place
+        best, least = -1, np.inf
+        for place in range(count):
+            cost = spread_of(lows, highs, sides, roots[mine], roots[place])
+            if place != mine and cost < least:
+                best, least = place, cost
+        join(roots[mine], roots[best], blocks + made, rows, volume, lows, highs, now)
+        pairs[made, 0], pairs[made, 1] = roots[mine], roots[best]
+        roots[min(mine, best)] = blocks + made
+        roots[max(mine, best)] = roots[count - 1]
+        made, count = made + 1, count - 1
+
+
+def current(now: Any, cluster: int) -> int:
+    """What something has become a part of, in the end (it is itself where it has not); the way there is shortened."""
+    root = cluster
+    while now[root] != root:
+        root = now[root]
+    while now[cluster] != root:
+        after = now[cluster]
+        now[cluster] = root
+        cluster = after
+    return int(root)
+
+
+def join(one: int, other: int, fresh: int, rows: Any, volume: Any, lows: Any, highs: Any, now: Any) -> None:
+    """Two clusters become a fresh one."""
+    now[one] = now[other] = fresh
+    rows[fresh], volume[fresh] = rows[one] + rows[other], volume[one] + volume[other]
+    lows[:, fresh] = np.minimum(lows[:, one], lows[:, other])
+    highs[:, fresh] = np.maximum(highs[:, one], highs[:, other])
+
+
+def spread_of(lows: Any, highs: Any, sides: Any, one: int, other: int) -> float:
+    """The sum of the sides of the common box of two clusters, each side as a share of its axis."""
+    total = 0.0
+    for axis in range(len(sides)):
+        high, low = max(highs[axis, one], highs[axis, other]), min(lows[axis, one], lows[axis, other])
+        total += (high - low) / sides[axis]
+    return total
+
+
+def gap_between(rows: Any, volume: Any, one: int, other: int) -> float:
+    """How far the densities of two clusters are apart."""
+    return float(abs(rows[one] / volume[one] - rows[other] / volume[other]))
+
+
+def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
+    """Fill ``order`` with the blocks such that every cluster is a stretch of it, from ``starts`` to ``stops``."""
+    blocks = len(order)
+    for cluster in range(2 * blocks - 1):
+        stops[cluster] = (
+            1 if cluster < blocks else stops[pairs[cluster - blocks, 0]] + stops[pairs[cluster - blocks, 1]]
+        )
+    for cluster in range(2 * blocks - 2, blocks - 1, -1):
+        one, other = pairs[cluster - blocks, 0], pairs[cluster - blocks, 1]
+        starts[one] = starts[cluster]
+        starts[other] = starts[cluster] + stops[one]
+    for cluster in range(2 * blocks - 1):
+        stops[cluster] += starts[cluster]
+        if cluster < blocks:
+            order[starts[cluster]] = cluster
+
+
+# What is published of merged blocks (R-BA-11 with 13.2).
+
+
+def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any, became: Any) -> None:
+    """Drop regions that lie in a region of their own group, and join halves of one group: ``became[r]`` is the region that region ``r`` is published as.
+
+    ``level`` becomes that of what is published. Regions come in the order of their prefixes, those around before those inside.
+    """
+    before, inside = np.full(len(group), -1, dtype=np.int64), np.full(len(group) + 1, -1, dtype=np.int64)
+    for region in range(len(group)):
+        around_it = encloser[region] if encloser[region] < 0 else current(became, encloser[region])
+        if around_it >= 0 and group[around_it] == group[region]:
+            became[region] = around_it
+            continue
+        became[region] = mine = region
+        before[mine] = inside[around_it]
+        while before[mine] >= 0 and _halves(before[mine], mine, group, level, lows, axis_of, shift_of):
+            buddy = before[mine]
+            became[mine] = buddy
+            level[buddy] -= 1
+            mine = buddy
+        inside[around_it] = mine
+    for region in range(len(group)):
+        current(became, region)
+
+
+def _halves(one: int, other: int, group: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any) -> bool:
+    """Whether two regions are the halves of one, and of one group."""
+    if group[one] != group[other] or level[one] != level[other] or level[one] == 0:
+        return False
+    halving = level[one] - 1
+    for axis in range(len(lows)):
+        shift = shift_of[halving] + 1 if axis == axis_of[halving] else 0
+        if lows[axis, one] >> shift != lows[axis, other] >> shift:
+            return False
+    return True

@@ -1,0 +1,178 @@
+"""The method ``Bang``: classes cut from a spatial index of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.base.exact import one_of, whole
+from reticent.core import Draft, Kind
+from reticent.definitions import Definition, of_groups
+from reticent.engine import count_chunks, count_table
+from reticent.errors import PolicyError
+from reticent.methods.bang.dendrogram import ORDERS, MergeOrder
+from reticent.methods.bang.growing_table import grown_draft, refused_growth
+from reticent.methods.bang.index import BangIndex
+from reticent.methods.bang.large_index import index_of_stream
+from reticent.methods.bang.newcomers import FEW, Few
+from reticent.methods.bang.storage import open_index
+from reticent.methods.grouping import GROUPS, kept_definition
+from reticent.table import Table
+
+_SMALLEST = 5
+Guard = Literal["quasi", "sensitive"]
+GUARDS: tuple[Guard, ...] = ("quasi", "sensitive")
+_USUAL: Mapping[str, Any] = {
+    "minimum": None,
+    "order": "balanced",
+    "guard": "quasi",
+    "scales": {},
+    "few": "wait",
+    "compact": False,
+}
+
+
+@dataclass(frozen=True)
+class Bang:
+    """Local recoding by a spatial index: the space of the quasi columns is halved again and again, and dense parts become regions inside larger ones (R-BA).
+
+    Blocks have at least ``minimum`` people (5, or fewer where a smaller k is asked for) and are merged, in an ``order``, into classes that satisfy the definition: one index gives a
+    release for any larger k (:meth:`build`). ``balanced`` merges the smallest class first; ``gridclus`` (densest blocks first) and ``closest`` (least difference of density) are there for comparison.
+    ``scales`` says where the cells of a column of numbers or dates begin: ``"equal"`` widths, ``"quantile"``, or a list of values.
+    ``index`` is the folder of a saved index (:meth:`BangIndex.save`) of the same table, which has a minimum, an order and scales of its own: nothing is built again.
+
+    ``grow`` is the private folder of a table to which people are only added: the first release fixes regions, and in later ones new people enter classes in which those who are new satisfy the definition
+    on their own. ``few`` others ``wait`` for a later release, or classes ``merge`` until nobody has to.
+    ``compact`` also shows, for every region, between which values its people truly lie.
+
+    Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
+    Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
+    cut for a larger k, and the certificate claims nothing against somebody who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
+    Cost: n log n for the index; a further cut looks at blocks only.
+    Source: BangA, spec 004, section 4 with 13.2.
+    """
+
+    minimum: int | None = None
+    order: MergeOrder = "balanced"
+    guard: Guard = "quasi"
+    scales: Mapping[str, Any] = field(default_factory=dict)
+    index: str | Path | None = None
+    grow: str | Path | None = None
+    few: Few = "wait"
+    compact: bool = False
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.minimum is not None:
+            whole(self.minimum, "Bang: minimum", low=1)
+        for name, known in (("order", ORDERS), ("guard", GUARDS), ("few", FEW)):
+            one_of(getattr(self, name), f"Bang: {name}", known)
+        built = [name for name in ("minimum", "order", "scales") if getattr(self, name) != _USUAL[name]]
+        if self.index is not None and built:
+            raise PolicyError(
+                f"Bang: a saved index has its own {built[0]}. Leave {built[0]} out, or build another index with it.",
+                setting=(built[0],),
+                value=getattr(self, built[0]),
+            )
+        if self.index is not None and self.grow is not None:
+            raise PolicyError(
+                "Bang: a table that grows keeps an index of its own. Leave out index or grow.", setting=("grow",)
+            )
+        for column, scale in self.scales.items():
+            if isinstance(scale, str) and scale not in ("equal", "quantile"):
+                raise PolicyError(
+                    f"Bang: the scale of column {column!r} must be 'equal', 'quantile' or a list of values at which cells begin, but it is {scale!r}.",
+                    setting=("scales", column),
+                    value=scale,
+                )
+
+    def build(self, table: Table, context: Context | None = None) -> BangIndex:
+        """The index of a table: one scan, and then a release for any k of at least ``minimum``. A saved one (``index``) is opened, and compared with the table."""
+        context = context or Context()
+        reason = self._refused(table)
+        if reason is not None:
+            raise PolicyError(reason)
+        if self.index is not None:
+            return self._opened(table, context)
+        if table.held.engine == "streaming":
+            return index_of_stream(self, self.minimum or _SMALLEST, table, context)
+        return BangIndex.of(self, self.minimum or _SMALLEST, count_table(table, context), context)
+
+    @staticmethod
+    def open(path: str | Path) -> BangIndex:
+        """A saved index, for drafts of any k; the table is not needed. To publish from it, pass its folder as ``index``."""
+        return open_index(path)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        for part in definition.parts():
+            if not getattr(part, "monotone", True):
+                return (
+                    f"Bang merges classes until all pass, and {part} may hold for two classes and not for both together. Use Mondrian or Lattice, or ask for a definition "
+                    "that merging cannot break."
+                )
+        if self.compact:
+            present = next((part for part in definition.parts() if part.needs_population), None)
+            if present is not None:
+                return f"Bang: compact shows where nobody of the table is, and so who of a population is not in it, which {present} is about. Leave out compact."
+        if self.grow is not None:
+            reason = refused_growth(self, table, of_groups(definition, "Bang"))
+            if reason is not None:
+                return reason
+        return self._refused(table)
+
+    def _refused(self, table: Table) -> str | None:
+        if not table.quasi:
+            return "Bang: the table has no quasi columns, so there is nothing to index. Declare some with quasi=."
+        for column, each in table.quasi.items():
+            if table.schema[column] == pl.UInt64:
+                return f"Bang: column {column!r} has unsigned numbers of 64 bits, of which ranges are not published. Cast it to Int64, to Float64 or to text."
+            if each.unlimited is not each:
+                return (
+                    f"Bang: the hierarchy of column {column!r} limits the levels that may be published, and regions would pass over them. Use Mondrian or Lattice, or drop min_level and "
+                    "max_level."
+                )
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The finest cut that satisfies the definition, as a release."""
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
+        if self.grow is not None:
+            return grown_draft(self, minimum, table, wanted, context)
+        if self.index is None:
+            index = BangIndex.of(self, minimum, count_table(table, context), context)
+        else:
+            index = self._opened(table, context)
+        return index.passing(wanted, context).release(table, wanted, index.method.describe(), context)
+
+    def _opened(self, table: Table, context: Context) -> BangIndex:
+        """The saved index, if it is that of the table; classes are guarded as this method says."""
+        assert self.index is not None
+        context.step("opening the index")
+        index = open_index(self.index)
+        context.step("comparing the index with the table")
+        index.check_table(count_chunks(table, context, "comparing the index with the table"))
+        return replace(index, method=replace(index.method, guard=self.guard, compact=self.compact))
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters, those that differ from the usual ones. Where a saved index lies is nobody's business."""
+        said = {name: _plain(getattr(self, name)) for name, usual in _USUAL.items() if getattr(self, name) != usual}
+        return {"name": "Bang", **said}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, str | int):
+        return value
+    return [each if isinstance(each, int | float) else str(each) for each in value]

@@ -1,0 +1,124 @@
+"""Two releases of a table that grows, subtracted from each other as anybody can: who is new in every class (R-BA-17).
+
+Both have regions of the same halvings, so that their regions together lie one inside the other. What a region leaves to those inside it belongs to one class of each release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from reticent.core import Evidence, Groups
+from reticent.definitions import Definition, judge, verdict
+from reticent.errors import DataError
+from reticent.methods.bang.format import bound_columns
+from reticent.release import Ids, NestedRegions, PublicSide, SteppedColumn
+
+_CLASS, _LEVEL, _ROWS = "the class", "the level", "the rows"
+
+
+def check_growth(earlier: Sequence[PublicSide], public: PublicSide, number: int, definition: Definition) -> None:
+    """Refuse a release whose classes are not made of whole ones of the release before, or whose new people do not satisfy the definition on their own."""
+    series = [each.form.place_in_series(each) for each in earlier]
+    if series != list(range(1, number)):
+        raise DataError(
+            f"This is release {number} of a table that grows, and the folders before it are not the {number - 1} releases before it."
+        )
+    new = newcomers(earlier[-1], public)
+    found = verdict(definition, judge(definition, Evidence({public.manifest.named("quasi"): new})))
+    if not found.holds:
+        told = "" if found.witness is None else f" {found.witness.text}"
+        raise DataError(
+            f"People who are new since release {number - 1} do not satisfy {definition} on their own.{told}"
+        )
+
+
+def newcomers(before: PublicSide, after: PublicSide) -> Groups:
+    """The people who are new since the release before, in the classes of a release; classes without any are left out."""
+    sensitive = list(after.manifest.named("sensitive"))
+    if any(before.manifest.named(role) != after.manifest.named(role) for role in ("quasi", "sensitive")):
+        raise DataError("The release before has other quasi or sensitive columns.")
+    inside = class_map(before, after)
+    then, now = (_rows_by_class(each) for each in (before, after))
+    then = then.with_columns(pl.col(_CLASS).replace_strict(inside), -pl.col(_ROWS))
+    left = pl.concat([now, then]).group_by(_CLASS, *sensitive).agg(pl.col(_ROWS).sum()).filter(pl.col(_ROWS) != 0)
+    if (left[_ROWS] < 0).any():
+        raise DataError("Rows of the release before are missing: the table did not only grow.")
+    classes = left[_CLASS].unique().sort()
+    ids = left[_CLASS].replace_strict(classes, pl.Series(range(len(classes)), dtype=pl.Int64)).to_numpy()
+    columns = after.seen.true_groups.domain.columns
+    codes = [column.codes(left[column.name]) for column in columns]
+    return Groups.of_rows(ids, len(classes), columns, codes, left[_ROWS].to_numpy())
+
+
+def _rows_by_class(side: PublicSide) -> pl.DataFrame:
+    """How many rows of each class have which sensitive values."""
+    (number,), sensitive = side.manifest.named("group"), list(side.manifest.named("sensitive"))
+    counted, times = side.rows["data"].counted([number, *sensitive])
+    return counted.select(
+        pl.col(number).cast(pl.Int64).alias(_CLASS), *sensitive, pl.Series(times, dtype=pl.Int64).alias(_ROWS)
+    )
+
+
+def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
+    """The class of a release in which each class of the release before lies whole; a :class:`DataError` where there is none."""
+    quasi, count = after.manifest.named("quasi"), before.rows["regions"].height
+    told = [_regions_of(each) for each in (before, after)]
+    if not before.rows["places"].frame().equals(after.rows["places"].frame()) or told[0].schema != told[1].schema:
+        raise DataError("The release before has other places of values, or other bounds.")
+    regions, (column, value, place) = pl.concat(told), after.manifest.named("place")
+    listed, own = after.rows["places"].frame().sort(place), bound_columns(after.manifest)
+    columns = [
+        SteppedColumn.of(
+            name,
+            after.manifest.column(name).kind,
+            regions.select(own[name]),
+            listed.filter(pl.col(column) == name)[value].to_list(),
+        )
+        for name in quasi
+    ]
+    boxes = np.stack([each for column in columns for each in (column.lows, column.highs)])
+    distinct, which = np.unique(boxes, axis=1, return_inverse=True)
+    level = np.zeros(distinct.shape[1], dtype=np.int64)
+    np.maximum.at(level, which.ravel(), regions[_LEVEL].to_numpy())
+    stepped = tuple(
+        replace(column, lows=distinct[2 * at], highs=distinct[2 * at + 1]) for at, column in enumerate(columns)
+    )
+    together = NestedRegions(stepped, level, pl.Series(level), {})
+    filled = np.flatnonzero(together.blocks([np.ones(len(each.steps), dtype=bool) for each in stepped]) > 0)
+    groups = regions[_CLASS].to_numpy()
+    then, now = (
+        _innermost(together, which.ravel()[mine], groups[mine], filled) for mine in (slice(count), slice(count, None))
+    )
+    pairs = np.unique(np.stack([then, now]), axis=1)
+    several = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
+    if len(several):
+        raise DataError(
+            f"Class {pairs[0, several[0]]} of the release before does not lie in one class of this release."
+        )
+    return dict(zip(*pairs.tolist(), strict=True))
+
+
+def _regions_of(side: PublicSide) -> pl.DataFrame:
+    """The class, the level and the plain bounds of every region."""
+    (number,), (level,) = side.manifest.named("group"), side.manifest.named("level")
+    bounds = [name for each in bound_columns(side.manifest).values() for name in each]
+    frame = side.rows["regions"].frame()
+    return frame.select(
+        pl.col(number).cast(pl.Int64).alias(_CLASS), pl.col(level).cast(pl.Int64).alias(_LEVEL), *bounds
+    )
+
+
+def _innermost(together: NestedRegions, place: Ids, groups: Ids, asked: Ids) -> Ids:
+    """The class that some blocks have in one of two releases, whose regions stand at some places among those of both."""
+    known = np.full(len(together.level), -1, dtype=np.int64)
+    known[place] = groups
+    at = asked.copy()
+    while (known[at] < 0).any():
+        at = np.where(known[at] < 0, together.encloser[at], at)
+        if (at < 0).any():
+            raise DataError("The regions of a release do not cover everything.")
+    return known[at]

@@ -1,0 +1,347 @@
+"""Clusters of the least total cost: for every cluster a set-up cost, and for every member the radius of its cluster (R-CL-7 to R-CL-10).
+
+A *candidate* is a centre v with a reach d, one of the distances from v; its potential members are the points within d. The dual of the linear program over candidates gives every
+point a price; a candidate opens when the prices of its members above its reach pay for its set-up. The sum of prices is a lower bound of what any clusters cost.
+
+As in :mod:`reticent.methods.clusters.radii` everything works on one square table of distances, with points in the order of their content.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.errors import Infeasible
+from reticent.methods.clusters.radii import OUT, Floats, Ids
+
+
+@dataclass(frozen=True)
+class CellularClusters:
+    """Clusters with a price: the ``labels`` of the points (-1: left out) and the point at the ``heart`` of every cluster.
+
+    ``cost`` is the sum of set-up costs and of size times radius around the hearts. No clusters cost less than ``lower_bound``; ``factor`` is what was proved of cost by optimum, None where
+    nothing was. ``shared`` is the cost before clusters that borrowed members gave them back.
+    """
+
+    labels: Ids
+    hearts: Ids
+    cost: float
+    lower_bound: float
+    factor: int | None
+    shared: float
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """All candidates: ``reach[v, j]`` is the distance from v to its j-th nearest point, ``members[v, j]`` how many points lie within it.
+
+    ``setup[v, j]`` is what opening costs; infinite for candidates that are not allowed: repeated ones, those of fewer than r members, and those that reach farther than ``limit``.
+    """
+
+    order: Ids
+    reach: Floats
+    members: Ids
+    setup: Floats
+
+    @classmethod
+    def of(cls, distances: Floats, setup: float, r: int, charged: int, limit: float | None) -> Candidates:
+        """The candidates of a table of distances; ``charged`` times its reach is added to the set-up of each."""
+        n = len(distances)
+        order = np.argsort(distances, axis=1, kind="stable")
+        reach = np.take_along_axis(distances, order, axis=1)
+        last = np.concatenate([reach[:, 1:] != reach[:, :-1], np.ones((n, 1), dtype=bool)], axis=1)
+        # The number of points within each reach is the place of the last point at the same distance.
+        places = np.where(last, np.arange(1, n + 1), n + 1)
+        members = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
+        allowed = last & (members >= r) & (np.ones_like(last) if limit is None else reach <= limit)
+        return cls(order, reach, members.astype(np.int64), np.where(allowed, setup + charged * reach, np.inf))
+
+    def ball(self, candidate: int) -> Ids:
+        """The potential members of candidate ``v * n + j``."""
+        v, j = divmod(candidate, len(self.order))
+        return self.order[v, : self.members[v, j]]
+
+    def reach_of(self, candidate: int) -> float:
+        """How far a candidate reaches."""
+        return float(self.reach.flat[candidate])
+
+
+@dataclass(frozen=True)
+class PriceGrowth:
+    """What the growth of prices left: everybody's price and the opened candidate that froze it (-1: none), the opened candidates, and the time of the end."""
+
+    prices: Floats
+    witness: Ids
+    opened: list[int]
+    now: float
+
+
+class _Payments:
+    """What frozen points pay for each candidate while prices grow, and how many of its members still wait. It has state because prices grow.
+
+    ``shut`` are the candidates that do not open.
+    """
+
+    def __init__(self, candidates: Candidates) -> None:
+        n = len(candidates.order)
+        self.shut = ~np.isfinite(candidates.setup)
+        self._candidates = candidates
+        self._paid, self._waiting = np.zeros((n, n)), candidates.members.astype(np.float64)
+        self._rank = np.empty_like(candidates.order)
+        np.put_along_axis(self._rank, candidates.order, np.arange(n)[None, :], axis=1)
+
+    def reaching(self, point: int) -> NDArray[np.bool_]:
+        """The candidates that have a point among their potential members."""
+        found: NDArray[np.bool_] = self._candidates.members > self._rank[:, point][:, None]
+        return found
+
+    def next(self) -> tuple[int, float]:
+        """The candidate that is paid for next, and when; of several the one with the least reach, then the first."""
+        reach = self._candidates.reach
+        with np.errstate(divide="ignore", invalid="ignore"):
+            due = reach + np.maximum(self._candidates.setup - self._paid, 0.0) / self._waiting
+        due[self.shut | (self._waiting <= 0)] = np.inf
+        ties = np.flatnonzero(due.ravel() == due.min())
+        best = int(ties[np.argmin(reach.flat[ties])])
+        return best, float(due.flat[best])
+
+    def freeze(self, point: int, now: float) -> None:
+        """A point waits no longer, and pays its price at this time."""
+        reached = self.reaching(point)
+        self._waiting -= reached
+        self._paid += np.where(reached, np.maximum(now - self._candidates.reach, 0.0), 0.0)
+
+
+def grow(candidates: Candidates, leave: int = 0, context: Context | None = None) -> PriceGrowth:
+    """Raise the prices of all points together until all but ``leave`` of them are frozen (R-CL-9, step 2).
+
+    The next candidate to open is the one with the least reach + (set-up - what frozen members pay) / unfrozen members; its unfrozen members freeze. Whoever is not frozen in the end
+    has the last price.
+    """
+    n = len(candidates.order)
+    prices, witness, opened, now = np.full(n, np.nan), np.full(n, OUT), [], 0.0
+    payments = _Payments(candidates)
+    while int(np.isnan(prices).sum()) > leave:
+        if context is not None:
+            context.check("growing prices")
+        best, due = payments.next()
+        if not math.isfinite(due):
+            break
+        now = max(now, due)
+        opened.append(best)
+        for point in candidates.ball(best)[np.isnan(prices[candidates.ball(best)])].tolist():
+            prices[point], witness[point] = now, best
+            payments.freeze(point, now)
+    return PriceGrowth(np.where(np.isnan(prices), now, prices), witness, opened, now)
+
+
+def primal_dual(distances: Floats, setup: float, context: Context | None = None) -> CellularClusters:
+    """Clusters of any size that cost at most four times the optimum (R-CL-8).
+
+    When a candidate opens, its unassigned tight members are assigned to it; it also takes whoever is unassigned and tight to another candidate that shares a tight point with it, and such candidates are shut.
+    A point is tight to a candidate within whose reach it lies once its price has come up to that reach.
+    """
+    candidates = Candidates.of(distances, setup, 1, 0, None)
+    n = len(distances)
+    price, labels, hearts = np.zeros(n), np.full(n, OUT), list[int]()
+    idle, now = np.zeros(n, dtype=bool), 0.0
+    payments = _Payments(candidates)
+    while (labels < 0).any():
+        if context is not None:
+            context.check("growing prices")
+        best, due = payments.next()
+        now = max(now, due)
+        v, j = divmod(best, n)
+        unassigned = labels < 0
+        current = np.where(unassigned, now, price)
+
+        def tight(point: int, current: Floats = current) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
+            return found
+
+        members = candidates.ball(best)
+        mine = members[current[members] >= candidates.reach[v, j]]
+        own, resting = mine[unassigned[mine]], mine[idle[mine]]
+        touched = np.zeros((n, n), dtype=bool)
+        for point in (*own.tolist(), *resting.tolist()):
+            touched |= tight(point)
+        touched &= ~payments.shut
+        payments.shut |= touched
+        payments.shut[v, j] = True
+        labels[own] = len(hearts)
+        joining = [point for point in np.flatnonzero(labels < 0).tolist() if (tight(point) & touched).any()]
+        labels[joining] = len(hearts)
+        for point in (*own.tolist(), *joining):
+            price[point] = now
+            payments.freeze(point, now)
+        idle[resting], idle[joining] = False, True
+        hearts.append(v)
+    labels, kept = _renumbered(labels, hearts)
+    cost = _cost(distances, labels, kept, setup)
+    return CellularClusters(labels, kept, cost, float(price.sum()), 4, cost)
+
+
+def cellular(
+    distances: Floats,
+    r: int,
+    setup: float = 0.0,
+    spare: int = 0,
+    limit: float | None = None,
+    context: Context | None = None,
+) -> CellularClusters:
+    """Clusters of at least ``r`` points that cost at most 60 times the optimum (R-CL-9); for all but at most ``spare`` points without a proved factor (R-CL-10).
+
+    Every candidate pays for r times its reach when it opens, so that borrowing members later is paid for. Opened candidates are kept by falling reach unless one that is kept shares a
+    contributor. Clusters that are too small borrow the nearest points, and then borrowed points are given to one cluster each (:func:`_given_back`).
+    ``limit`` forbids candidates that reach farther. With r = 1 the cost is at most three times the optimum.
+    """
+    n = len(distances)
+    candidates = Candidates.of(distances, setup, r, r if r > 1 else 0, limit)
+    growth = grow(candidates, spare, context)
+    frozen = growth.witness >= 0
+    if int((~frozen).sum()) > spare or int(frozen.sum()) < r:
+        raise Infeasible(
+            f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, and at most {spare} may be left out. Allow a larger diameter."
+        )
+    kept, place = _kept(candidates, growth)
+    shared = _shared(distances, candidates, growth, kept, place, r, frozen)
+    labels, hearts = _given_back(distances, shared, r, n)
+    cost_shared = sum(setup + len(each.members) * each.radius for each in shared)
+    bound = float(growth.prices.sum()) - spare * growth.now
+    plain = grow(Candidates.of(distances, setup, r, 0, limit), spare, context) if r > 1 else growth
+    below = max(bound / 2 if r > 1 else bound, float(plain.prices.sum()) - spare * plain.now, 0.0)
+    factor = None if spare or limit is not None else 60 if r > 1 else 3
+    return CellularClusters(labels, hearts, _cost(distances, labels, hearts, setup), below, factor, cost_shared)
+
+
+@dataclass(frozen=True)
+class _Sharing:
+    """A kept candidate with its members, some of which it may have borrowed: its centre, and the distance to the farthest of them."""
+
+    heart: int
+    members: Ids
+    radius: float
+
+
+def _kept(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[int, int]]:
+    """The opened candidates that are kept, and for every opened one its place among them or that of one that blocked it (step 3)."""
+    by_reach = sorted(range(len(growth.opened)), key=lambda at: (-candidates.reach_of(growth.opened[at]), at))
+    pays, kept, place = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
+    for at in by_reach:
+        opened = growth.opened[at]
+        members = candidates.ball(opened)
+        contributors = members[growth.prices[members] > candidates.reach_of(opened)]
+        blocking = pays[contributors]
+        if (blocking >= 0).any():
+            place[opened] = int(blocking[blocking >= 0].min())
+        else:
+            place[opened] = len(kept)
+            pays[contributors] = len(kept)
+            kept.append(opened)
+    return kept, place
+
+
+def _shared(
+    distances: Floats,
+    candidates: Candidates,
+    growth: PriceGrowth,
+    kept: list[int],
+    place: dict[int, int],
+    r: int,
+    frozen: NDArray[np.bool_],
+) -> list[_Sharing]:
+    """Every frozen point in a kept cluster, and clusters of fewer than ``r`` with the nearest points of their centres besides (steps 4 and 5)."""
+    n = len(distances)
+    of_point = np.array([place[each] if each >= 0 else OUT for each in growth.witness.tolist()])
+    for number, candidate in enumerate(kept):
+        members = candidates.ball(candidate)
+        paying = members[(growth.prices[members] > candidates.reach_of(candidate)) & frozen[members]]
+        of_point[paying] = number
+    found = []
+    for number, candidate in enumerate(kept):
+        heart, mine = candidate // n, np.flatnonzero(of_point == number)
+        if len(mine) < r:
+            nearest = candidates.order[heart]
+            nearest = nearest[frozen[nearest]]
+            more = nearest[~np.isin(nearest, mine)]
+            mine = np.concatenate([mine, more[: r - len(mine)]])
+        found.append(_Sharing(heart, mine, float(distances[heart, mine].max())))
+    return found
+
+
+@dataclass
+class _Opened:
+    """An opened cluster with the points that it took, and the leftovers attached to it; grows while points are given back."""
+
+    heart: int
+    points: list[int]
+    leftovers: list[tuple[_Sharing, list[int]]] = field(default_factory=list)
+
+
+def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tuple[Ids, Ids]:
+    """Shared clusters as clusters that share nothing, of at least ``r`` points each (step 6).
+
+    By rising radius, a cluster with r unassigned members takes them. Any other is attached to one that took a member of it before, and its remaining points form groups of at least r there;
+    a last small group takes points of the cluster itself, or joins it.
+    """
+    taken, opened, leftovers = np.full(n, OUT), list[_Opened](), list[tuple[_Sharing, int]]()
+    for each in sorted(shared, key=lambda sharing: (sharing.radius, sharing.heart)):
+        free = each.members[taken[each.members] < 0]
+        if len(free) >= r:
+            taken[free] = len(opened)
+            opened.append(_Opened(each.heart, free.tolist()))
+        else:
+            leftovers.append((each, int(taken[each.members].max())))
+    for each, attached in leftovers:
+        free = each.members[taken[each.members] < 0]
+        taken[free] = n
+        opened[attached].leftovers.append((each, free.tolist()))
+    clusters: list[tuple[int, list[int]]] = []
+    for cluster in opened:
+        clusters += _regrouped(distances, cluster, r)
+    labels = np.full(n, OUT)
+    for number, (_, points) in enumerate(clusters):
+        labels[points] = number
+    return labels, np.array([heart for heart, _ in clusters], dtype=np.int64)
+
+
+def _regrouped(distances: Floats, cluster: _Opened, r: int) -> list[tuple[int, list[int]]]:
+    """A cluster and the leftovers attached to it as clusters of at least ``r`` points: the heart and the points of each."""
+    found: list[tuple[int, list[int]]] = []
+    group, widest = list[int](), None
+    for sharing, points in cluster.leftovers:
+        if not points:
+            continue
+        group = group + points
+        widest = sharing if widest is None or sharing.radius > widest.radius else widest
+        if len(group) >= r:
+            found.append((widest.heart, group))
+            group, widest = [], None
+    own = cluster.points
+    if widest is not None:
+        lacking = r - len(group)
+        if len(group) + len(own) >= 2 * r:
+            nearest = sorted(own, key=lambda point: (distances[widest.heart, point], point))[:lacking]
+            found.append((widest.heart, group + nearest))
+            own = [point for point in own if point not in set(nearest)]
+        else:
+            return [*found, (widest.heart, group + own)]
+    return [*found, (cluster.heart, own)]
+
+
+def _renumbered(labels: Ids, hearts: list[int]) -> tuple[Ids, Ids]:
+    """Labels without gaps, and the hearts of the clusters that have points."""
+    there = np.unique(labels)
+    return np.searchsorted(there, labels), np.array(hearts, dtype=np.int64)[there]
+
+
+def _cost(distances: Floats, labels: Ids, hearts: Ids, setup: float) -> float:
+    total = 0.0
+    for number, heart in enumerate(hearts.tolist()):
+        mine = np.flatnonzero(labels == number)
+        total += setup + len(mine) * float(distances[heart, mine].max())
+    return total

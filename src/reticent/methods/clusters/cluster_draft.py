@@ -1,0 +1,508 @@
+"""From clusters to a draft: groups that pass the definition, what is shown of each, centres and radii, and who is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact
+from reticent.base.packing import Codes, number, pack, sum_by
+from reticent.core import (
+    POPULATION,
+    AdversaryView,
+    Allocation,
+    Comparison,
+    Draft,
+    Evidence,
+    FrequencySet,
+    Groups,
+    HierarchyDistance,
+    MetricRecords,
+    NumberDistance,
+    PlaceDistance,
+    RegionColumn,
+    Regions,
+    Shape,
+    balls_around,
+    declared_domains,
+)
+from reticent.definitions import GroupDefinition, require_feasible
+from reticent.engine import engine_of
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.clusters.column_ranges import (
+    NumberGrid,
+    ShownCategories,
+    Statistic,
+    category_column,
+    is_line,
+    range_column,
+    statistic_column,
+    statistics,
+)
+from reticent.methods.clusters.radii import OUT, Floats, Ids
+from reticent.methods.clusters.units import ClusterUnits
+from reticent.methods.grouping import PublishedGroups, SuppressedGroups, judged_sets, seen_as
+from reticent.table import BoundHierarchy, FrameRows, Meaning, Rows, Table, null_label
+from reticent.utility import RegionsSummary, UtilityMeasures
+
+CENTRE, RADIUS, MEMBERS = "{} (centre)", "radius", "rows"
+_PAIRS_AT_ONCE = 1 << 24
+_MOST_PAIRS, _WINDOW = 1 << 28, 128
+
+
+@dataclass(frozen=True)
+class ClusterLayout:
+    """What is published of a cluster: steps of the grid by column, how numbers and other values are shown, and whether centres are members of the clusters."""
+
+    grid: Mapping[str, Number]
+    numbers: Literal["ranges", "mean", "median", "mode"]
+    values: ShownCategories
+    aggregate: tuple[str, ...]
+    records: bool
+    categories: tuple[str, ...]
+
+    @property
+    def statistic(self) -> Statistic | None:
+        """The statistic that stands for numbers, if one does."""
+        return None if self.numbers == "ranges" else self.numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterDraft:
+    """Clusters of a table on their way into a draft: the cluster of every unit (-1: left out).
+
+    Clusters that look alike in all columns are one, since nobody could tell them apart.
+    """
+
+    table: Table
+    units: ClusterUnits
+    rows: FrequencySet
+    published: ClusterLayout
+    labels: Ids
+    count: int
+
+    @classmethod
+    def of(
+        cls, table: Table, units: ClusterUnits, published: ClusterLayout, labels: Ids, context: Context
+    ) -> ClusterDraft:
+        """The clusters of the units of a table."""
+        for name in published.grid:
+            if name not in table.quasi and name not in published.aggregate:
+                raise PolicyError(f"grid names {name!r}, which is not a quasi column.", setting=("grid",), value=name)
+        rows = engine_of(table, context).single_rows(table, np.arange(table.rows))
+        if table.unit == "person":
+            first = np.zeros(table.rows, dtype=np.int64)
+            first[np.unique(units.owner, return_index=True)[1]] = 1
+            rows = replace(rows, extras={**rows.extras, "persons": first})
+        return cls(table, units, rows, published, labels, int(labels.max(initial=-1)) + 1)._told_apart()
+
+    @cached_property
+    def group(self) -> Ids:
+        """The cluster of every row."""
+        return self.labels[self.units.owner]
+
+    @cached_property
+    def grids(self) -> dict[str, NumberGrid]:
+        """The grid of every column of which ranges are published."""
+        return {
+            each.column: NumberGrid.of(each, self.published.grid.get(each.column))
+            for each in self.table.hierarchies
+            if is_line(each, self.published.categories)
+        }
+
+    @cached_property
+    def columns(self) -> tuple[RegionColumn, ...]:
+        """What every cluster shows in each column."""
+        found = []
+        for hierarchy, leaves in zip(self.table.hierarchies, self.rows.codes, strict=True):
+            recipe = self.table.quasi[hierarchy.column]
+            if hierarchy.column not in self.grids:
+                found.append(category_column(hierarchy, recipe, leaves, self.group, self.count, self.published.values))
+                continue
+            grid = self.grids[hierarchy.column]
+            column = range_column(hierarchy, recipe, grid, leaves, self.group, self.count)
+            if self.published.statistic is not None:
+                column = statistic_column(column, grid, self._numbers(hierarchy, leaves, self.published.statistic))
+            found.append(column)
+        return tuple(found)
+
+    def _numbers(self, hierarchy: BoundHierarchy, leaves: Codes, statistic: Statistic) -> Floats:
+        grid = self.grids[hierarchy.column]
+        return grid.nearest(statistics(statistic, hierarchy.numbers()[leaves], self.group, self.count))
+
+    def _told_apart(self) -> ClusterDraft:
+        """Clusters that look alike put together, which may change what these look like."""
+        made = self
+        while True:
+            ids, count = number(
+                *pack(
+                    [column.of_group for column in made.columns],
+                    [len(column.shown) for column in made.columns],
+                    made.count,
+                )
+            )
+            if count == made.count:
+                return made
+            made = made.merged(ids.astype(np.int64), count)
+
+    def merged(self, ids: Ids, count: int) -> ClusterDraft:
+        """Cluster ``c`` becomes a part of cluster ``ids[c]``."""
+        labels = np.where(self.labels >= 0, ids[self.labels], OUT)
+        return replace(self, labels=labels, count=count)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The clusters and, behind them, those left out, as groups."""
+        behind = np.where(self.group >= 0, self.group, self.count)
+        every = self.rows.groups().merged(behind, self.count + 1)
+        if self.table.population is None:
+            return every
+        return replace(every, extras={**every.extras, POPULATION: np.append(self._people(), 0)})
+
+    def _people(self) -> Ids:
+        """How many people of the population fit what each cluster shows."""
+        shown = self._labels()
+        sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
+        seen = AdversaryView.in_rows(shown, sizes, self.meanings, []).shaped(
+            dict(zip(self._texts, self.shapes, strict=True))
+        )
+        assert self.table.population is not None
+        counted = seen.with_population(self.table.population).true_groups.extras[POPULATION]
+        return counted[seen.of_rows(shown)]
+
+    @property
+    def left_out(self) -> NDArray[np.bool_]:
+        """Which of the groups is not published: the last, where it has rows."""
+        last: NDArray[np.bool_] = np.arange(self.count + 1) == self.count
+        return last
+
+    # Passing the definition.
+
+    def passing(self, definition: GroupDefinition, failing: str, context: Context) -> ClusterDraft:
+        """Clusters that satisfy the definition: each that fails is merged with the nearest, until none does.
+
+        They do so for somebody who knows all quasi columns, whichever sets the table names: whoever knows fewer cannot tell some of the clusters apart.
+        Those left out pass as a group, or are put into the nearest clusters: what the public may know about them must be as harmless.
+        """
+        made = self
+        while True:
+            context.step("judging clusters", note=f"{made.count:,} clusters")
+            wrong = made._failing(definition)
+            if not wrong.any():
+                return made if made._harmless(definition) else made._readmitted().passing(definition, failing, context)
+            if failing == "refuse":
+                reason = definition.assess(made._judged(definition).select(~made.left_out)).witness
+                raise Infeasible(
+                    f"{int(wrong.sum())} of {made.count} clusters do not satisfy {definition}. {'' if reason is None else reason.text} Ask for larger clusters, or merge those that fail."
+                )
+            if made.count == 1:
+                require_feasible(made.rows.groups(), definition)
+                raise Infeasible(f"Even all rows in one cluster do not satisfy {definition}.")
+            made = made._joined(np.flatnonzero(wrong))._told_apart()
+
+    def _failing(self, definition: GroupDefinition) -> NDArray[np.bool_]:
+        """The clusters that fail for somebody who knows all quasi columns, or for somebody who knows one of the sets that the table or the definition names."""
+        judged = self._judged(definition)
+        wrong = definition.failing(judged)[: self.count]
+        for each in judged_sets(self.table, definition):
+            if len(each.places) < len(self.columns):
+                mine, groups = self._seen(each.places, ~self.left_out)
+                wrong |= each.definition.failing(replace(groups, reference=judged.reference))[mine]
+        return wrong
+
+    def _judged(self, definition: GroupDefinition) -> Groups:
+        """The groups, compared with the rows that are published where the definition compares with all rows."""
+        if not definition.needs_reference or not self.groups.sizes[-1]:
+            return self.groups
+        kept = self.groups.select(~self.left_out)
+        return replace(self.groups, reference=kept.histograms.total(self.groups.domain.size))
+
+    def _harmless(self, definition: GroupDefinition) -> bool:
+        """Whether those left out are none, or satisfy the definition as a group."""
+        if not self.groups.sizes[-1]:
+            return True
+        if any(part.needs_population for part in definition.parts()):
+            return False
+        return not bool(definition.failing(self._judged(definition).select(self.left_out)).any())
+
+    def _readmitted(self) -> ClusterDraft:
+        """The same with those left out in the nearest clusters."""
+        out = np.flatnonzero(self.labels < 0)
+        labels, centres = self.labels.copy(), self.units.synthetic(self.labels, self.count)
+        step = max(_PAIRS_AT_ONCE // self.count, 1)
+        for start in range(0, len(out), step):
+            mine = out[start : start + step]
+            labels[mine] = np.argmin(self.units.metric.between(self.units.records.take(mine), centres), axis=1)
+        return replace(self, labels=labels)._told_apart()
+
+    def _joined(self, failing: Ids) -> ClusterDraft:
+        """Each failing cluster merged with the nearest one, the nearest pairs first."""
+        centres = self.units.synthetic(self.labels, self.count)
+        nearest, away = self._nearest(centres, failing)
+        parent = np.arange(self.count)
+
+        def root(cluster: int) -> int:
+            while parent[cluster] != cluster:
+                parent[cluster] = parent[parent[cluster]]
+                cluster = int(parent[cluster])
+            return cluster
+
+        joined = np.zeros(self.count, dtype=bool)
+        for at in np.lexsort((failing, away)).tolist():
+            one, other = int(failing[at]), int(nearest[at])
+            if not joined[one]:
+                parent[root(one)] = root(other)
+                joined[one] = joined[other] = True
+        roots = np.array([root(cluster) for cluster in range(self.count)])
+        _, ids = np.unique(roots, return_inverse=True)
+        return self.merged(ids.ravel(), int(ids.max()) + 1)
+
+    def _nearest(self, centres: MetricRecords, failing: Ids) -> tuple[Ids, Floats]:
+        """For each failing cluster the nearest other one and how far it is; of very many clusters only those numbered near it are asked, which are neighbours."""
+        nearest, away = np.zeros(len(failing), dtype=np.int64), np.zeros(len(failing))
+        everybody = len(failing) * self.count <= _MOST_PAIRS
+        step = max(_PAIRS_AT_ONCE // self.count, 1) if everybody else 64
+        for start in range(0, len(failing), step):
+            mine = failing[start : start + step]
+            low, high = (
+                (0, self.count) if everybody else (max(mine[0] - _WINDOW, 0), min(mine[-1] + _WINDOW, self.count))
+            )
+            others = np.arange(low, high)
+            between = self.units.metric.between(centres.take(mine), centres.take(others))
+            between[others[None, :] == mine[:, None]] = np.inf
+            nearest[start : start + step] = others[np.argmin(between, axis=1)]
+            away[start : start + step] = between.min(axis=1)
+        return nearest, away
+
+    # What is shown.
+
+    @cached_property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """For every column the meaning of each label, as text."""
+        return {column.name: dict(zip(_label_texts(column), column.meanings, strict=True)) for column in self.columns}
+
+    def _labels(self) -> pl.DataFrame:
+        """The labels of every cluster, one row each."""
+        return Regions(self.columns, (), np.zeros(0, dtype=np.int64)).shown(np.arange(self.count))
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, ...]]:
+        """The labels of every cluster."""
+        texts = [
+            [each[at] for at in column.of_group.tolist()] for column in self.columns for each in (_label_texts(column),)
+        ]
+        return list(zip(*texts, strict=True))
+
+    @cached_property
+    def centres(self) -> tuple[MetricRecords, Floats]:
+        """The published centre of every cluster, and its radius: on the grid, or members of the clusters."""
+        if self.published.records:
+            return self._members()
+        arrays = []
+        statistic = self.published.statistic
+        made = self.units.synthetic(self.labels, self.count)
+        for column, middle, values in zip(
+            self.units.metric.columns, made.arrays, self.units.records.arrays, strict=True
+        ):
+            if middle.dtype.kind != "f":
+                arrays.append(middle)
+                continue
+            flat, mine = middle.reshape(self.count, -1), values.reshape(len(values), -1)
+            rounded = []
+            for at, name in enumerate(column.names):
+                chosen = (
+                    flat[:, at] if statistic is None else statistics(statistic, mine[:, at], self.labels, self.count)
+                )
+                rounded.append(self.grids[name].nearest(chosen))
+            arrays.append(np.stack(rounded, axis=1).reshape(middle.shape))
+        found = MetricRecords(tuple(arrays))
+        return found, self._rounded_up(self.units.radii(found, self.labels))
+
+    def _members(self) -> tuple[MetricRecords, Floats]:
+        """The member of every cluster that is nearest to its synthetic centre, the first of several, and its radius."""
+        made = self.units.synthetic(self.labels, self.count)
+        inside = np.flatnonzero(self.labels >= 0)
+        away = self.units.metric.paired(self.units.records.take(inside), made.take(self.labels[inside]))
+        order = np.lexsort((inside, away, self.labels[inside]))
+        first = inside[order[np.searchsorted(self.labels[inside][order], np.arange(self.count))]]
+        found = self.units.records.take(first)
+        return found, self._rounded_up(self.units.radii(found, self.labels))
+
+    def _rounded_up(self, radii: Floats) -> Floats:
+        """Radii rounded up to multiples of the distance of one grid step."""
+        steps = [
+            column.weight * float(self.grids[column.names[0]].step) / column.scale
+            for column in self.units.metric.columns
+            if isinstance(column, NumberDistance) and column.names[0] in self.grids
+        ]
+        step = exact(f"{min(steps):.3g}", "step") if steps else exact("0.01", "step")
+        up, down = step.numerator, step.denominator
+        # A radius that is a multiple but for the last digits stays: whoever is on the rim is inside.
+        found: Floats = np.ceil(np.round(radii * down / up, 9)) * up / down
+        return found
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Every cluster as a ball: numbers, categories and places; columns with a hierarchy are bounded by their labels alone."""
+        records, radii = self.centres
+        scales, listed, places = dict[str, float](), dict[str, list[Any]](), list[tuple[str, str]]()
+        bound = {each.column: each for each in self.table.hierarchies}
+        for column, values in zip(self.units.metric.columns, records.arrays, strict=True):
+            if isinstance(column, HierarchyDistance):
+                continue
+            scale = getattr(column, "scale", 1.0) / column.weight
+            if isinstance(column, PlaceDistance):
+                places.append((column.names[0], column.names[1]))
+            for at, name in enumerate(column.names):
+                scales[name] = scale
+                listed[name] = _plain_centres(bound[name], values[:, at] if values.ndim > 1 else values)
+        return balls_around(listed, radii.tolist(), scales, self.units.metric.norm, places)
+
+    def clusters(self) -> pl.DataFrame:
+        """The public table of clusters: their labels, centres, radii and how many rows they have."""
+        records, radii = self.centres
+        shown = self._labels()
+        centres = {}
+        bound = {each.column: each for each in self.table.hierarchies}
+        for column, values in zip(self.units.metric.columns, records.arrays, strict=True):
+            for at, name in enumerate(column.names):
+                centres[name] = _typed_centres(bound[name], values[:, at] if values.ndim > 1 else values)
+        sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
+        return shown.with_columns(
+            *(centres[name].alias(CENTRE.format(name)) for name in self.table.quasi),
+            pl.Series(RADIUS, radii),
+            pl.Series(MEMBERS, sizes, dtype=pl.Int64),
+        )
+
+    def details(self) -> dict[str, Any]:
+        """The format's part of the manifest: how distances were measured, and on which grid."""
+        scales = {
+            name: getattr(column, "scale", 1.0) / column.weight
+            for column in self.units.metric.columns
+            if not isinstance(column, HierarchyDistance)
+            for name in column.names
+        }
+        return {
+            "norm": self.units.metric.norm,
+            "scales": scales,
+            "places": [list(each.names) for each in self.units.metric.columns if isinstance(each, PlaceDistance)],
+            "grid": {name: str(grid.step) for name, grid in self.grids.items()},
+            "numbers": self.published.numbers,
+            "centres": "records" if self.published.records else "synthetic",
+            "aggregated": list(self.published.aggregate),
+        }
+
+    def draft(
+        self, definition: GroupDefinition, method: Mapping[str, Any], search: Mapping[str, Any], context: Context
+    ) -> Draft:
+        """The draft, with the evidence of its groups."""
+        table = self.table
+        recoding = Allocation.of(table, self.columns, self.rows.codes, self.group, shapes=self.shapes)
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        data = self._aggregated(recoded.tables["data"])
+        everybody = PublishedGroups.of(table, definition, self.groups, self._seen, table.rows)
+        compared: Comparison = (
+            "published rows" if definition.needs_reference and self.groups.sizes[-1] else "whole table"
+        )
+        evidence = everybody.evidence(SuppressedGroups(self.left_out, compared))
+        if self.published.aggregate:
+            evidence = self._of_aggregated(evidence, data.frame())
+        drawn = Regions(self.columns, self.rows.codes, self.group)
+        return Draft(
+            format="clusters",
+            recoding=None if self.published.aggregate else recoding,
+            evidence=evidence,
+            tables={"data": data, "groups": FrameRows(self.clusters())},
+            meanings=self.meanings,
+            details=self.details(),
+            suppressed=int((self.group < 0).sum()),
+            method=method,
+            utility=UtilityMeasures(RegionsSummary(self.rows, drawn)),
+            search=search,
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+    def _of_aggregated(self, evidence: Evidence, rows: pl.DataFrame) -> Evidence:
+        """The evidence with the sensitive values that rows show in place of those that people have; who they are about is counted as before."""
+        clusters = self._labels()
+
+        def shown(names: Sequence[str]) -> Groups:
+            meanings = {name: self.meanings[name] for name in names}
+            seen = AdversaryView.in_rows(rows, None, meanings, list(self.table.sensitive))
+            cell = seen.of_rows(clusters)
+            extras = {
+                name: sum_by(cell, counts[: self.count], len(seen.sizes)) for name, counts in self.groups.extras.items()
+            }
+            return replace(seen.true_groups, extras=extras)
+
+        return replace(
+            evidence,
+            groups={names: shown(names) for names in evidence.groups},
+            named={names: shown(names) for names in evidence.named},
+            finest=None if evidence.finest is None else shown(tuple(self.table.quasi)),
+        )
+
+    def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+        """The groups under a mask as somebody sees them who knows some columns."""
+        chosen = [self.columns[place] for place in places]
+        codes = [np.append(column.of_group, 0) for column in chosen]
+        ids, count = number(*pack(codes, [len(column.shown) for column in chosen], self.count + 1))
+        mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
+        return mine, groups
+
+    def _aggregated(self, rows: Rows) -> Rows:
+        """Rows whose sensitive numbers are the statistic of their cluster, where that is chosen."""
+        if not self.published.aggregate:
+            return rows
+        frame = rows.frame()
+        changed = []
+        for name in self.published.aggregate:
+            grid = _value_grid(frame[name], self.published.grid.get(name))
+            statistic = {
+                "mean": pl.col(name).mean(),
+                "median": pl.col(name).median(),
+                "mode": pl.col(name).mode().min(),
+            }
+            found = frame.select(statistic[self.published.numbers].over(list(self.table.quasi)).cast(pl.Float64))
+            rounded = grid.nearest(found.to_series().fill_null(np.nan).to_numpy())
+            changed.append(pl.Series(name, rounded).fill_nan(None).cast(frame[name].dtype))
+        return FrameRows(frame.with_columns(changed))
+
+
+def _value_grid(values: pl.Series, step: Number | None) -> NumberGrid:
+    """The grid of a column of numbers beside the quasi columns."""
+    leaves = values.drop_nulls().unique().sort()
+    return NumberGrid.of(BoundHierarchy(values.name, leaves, (), True), step)
+
+
+def _label_texts(column: RegionColumn) -> list[str]:
+    """The labels of a column as text."""
+    texts = column.shown.cast(pl.String)
+    return texts.fill_null(null_label({})).to_list()
+
+
+def _plain_centres(hierarchy: BoundHierarchy, values: NDArray[Any]) -> list[Any]:
+    """Centres of one column as a ball has them: numbers (days for dates), texts, truth values; None where they are missing."""
+    if values.dtype.kind == "f":
+        return [None if value != value else value for value in values.tolist()]
+    leaves = hierarchy.leaves.gather(values)
+    return (leaves if leaves.dtype in (pl.String, pl.Boolean) else leaves.cast(pl.String)).to_list()
+
+
+def _typed_centres(hierarchy: BoundHierarchy, values: NDArray[Any]) -> pl.Series:
+    """Centres of one column as values of its type."""
+    if values.dtype.kind != "f":
+        return hierarchy.leaves.gather(values)
+    found = pl.Series(values).fill_nan(None)
+    if hierarchy.leaves.dtype == pl.Date:
+        return found.cast(pl.Int32).cast(pl.Date)
+    return found.cast(pl.Int64) if hierarchy.leaves.dtype.is_integer() else found

@@ -1,0 +1,208 @@
+"""The format ``clusters``: rows with the ranges of their cluster, and a table of clusters with centres, radii and counts; a cluster is a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, Shape, balls_around
+from reticent.errors import DataError
+from reticent.release import Manifest, ManifestColumn
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
+from reticent.table import NULL_LABEL, FrameRows, Interval, LeafIndex, Rows, Table
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_DETAILS = {
+    "norm": str,
+    "scales": dict,
+    "places": list,
+    "grid": dict,
+    "numbers": str,
+    "centres": str,
+    "aggregated": list,
+}
+_STATISTICS = ("mean", "median", "mode")
+
+
+class Clusters(GroupFormat):
+    """Two tables. ``data`` has a row for everybody, with what is shown of the cluster and the sensitive values; ``groups`` a row for every cluster.
+
+    A cell is the box of its labels and, inside it, the ball of the radius around the centre. Definitions are judged on the clusters, not on the balls, which may overlap. Where
+    details say that ``numbers`` are means, medians or modes, columns of numbers show these; a number then stands for the ranges of all clusters that show it.
+    """
+
+    name: ClassVar[str] = "clusters"
+    tables: ClassVar[tuple[str, ...]] = ("data", "groups")
+    roles: ClassVar[tuple[str, ...]] = ("centre", "radius", "members")
+
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        own = [name for name in draft.tables["groups"].schema if name not in draft.meanings]
+        return {**dict.fromkeys(own[:-2], "centre"), own[-2]: "radius", own[-1]: "members"}
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        return tuple(_as_numbers(each, draft.details) for each in super().columns(draft, table, rows))
+
+    def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
+        return tuple(_as_numbers(each, draft.details) for each in super().drafted(draft))
+
+    def check(self, public: PublicSide) -> None:
+        manifest = public.manifest
+        _check_details(manifest)
+        for column in manifest.columns:
+            if column.role == "quasi" and _is_number(column) != _shows_numbers(column, manifest.details):
+                raise DataError(f"manifest.json: column {column.name!r} is not published as the details say.")
+        self._check_labels(public)
+        _check_clusters(public)
+
+    def check_spelling(self, column: ManifestColumn) -> None:
+        """A number is looked up in its range; it may stand for the same range as another."""
+        if not _is_number(column):
+            super().check_spelling(column)
+            return
+        for label, meaning in column.labels.items():
+            if isinstance(meaning, Interval) and not _lies_in(label, meaning, column):
+                raise DataError(
+                    f"The number {label} of column {column.name!r} lies outside of the range that it stands for."
+                )
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        seen = AdversaryView.in_rows(*rows["data"].counted([*quasi, *sensitive]), quasi, sensitive)
+        return seen.shaped(_balls(rows["groups"].frame(), columns, details))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release import count_labels
+
+        rows = public.rows["data"]
+        numbers = [column.name for column in public.manifest.columns if column.role == "quasi" and _is_number(column)]
+        if numbers:
+            rows = FrameRows(rows.frame().with_columns(pl.col(numbers).cast(pl.String)))
+        return count_labels(rows, public.meanings, condition, estimator, **self.known(public))
+
+    def words(self, public: PublicSide) -> Words:
+        details, clusters = public.manifest.details, public.rows["groups"].height
+        grid = ", ".join(f"{name} {step}" for name, step in sorted(details["grid"].items()))
+        shown = "ranges" if details["numbers"] == "ranges" else f"the {details['numbers']} of their cluster"
+        told = (
+            "People who are near each other were put into clusters. Of everybody the release shows the cluster: "
+            f"numbers as {shown}, the centre of the cluster, its radius and its size. "
+            + (f"Numbers are rounded to a grid ({grid})." if grid else "")
+        )
+        aggregated = details["aggregated"]
+        if aggregated:
+            told += f" The numbers of {', '.join(aggregated)} are the {details['numbers']} of the cluster, not a person's own."
+        return Words(
+            told.rstrip() + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                *([_MEMBERS] if details["centres"] == "records" else []),
+                *([_ONE] if clusters == 1 else []),
+                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's cluster, or few that overlap.",
+                "A centre and a range follow the members: who knows all members of a cluster but one learns about that one what the grid leaves open.",
+                CHOSEN,
+            ),
+            group="Whoever looks for somebody finds this many people, who cannot be told apart.",
+        )
+
+
+_MEMBERS = "Every centre is the record of a person in the table, as it is: whoever recognises it knows that the person is in the table."
+_ONE = "All rows are one cluster: nothing but its ranges is told about anybody's quasi values."
+
+
+def _as_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> ManifestColumn:
+    return replace(column, published="values") if column.role == "quasi" and _shows_numbers(column, details) else column
+
+
+def _is_number(column: ManifestColumn) -> bool:
+    return column.published == "values"
+
+
+def _shows_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> bool:
+    """Whether a column shows the mean, median or mode of its clusters."""
+    return details["numbers"] in _STATISTICS and column.name in details["grid"]
+
+
+def _lies_in(label: str, meaning: Interval, column: ManifestColumn) -> bool:
+    try:
+        value = (
+            int(label) if column.kind.is_whole else float(label) if column.kind.is_numeric else column.kind.read(label)
+        )
+        return len(meaning.covers(LeafIndex.of(column.kind.series([value]), column.name))) == 1
+    except (ValueError, OverflowError, DataError):
+        return False
+
+
+def _check_details(manifest: Manifest) -> None:
+    details = manifest.details
+    if set(details) != set(_DETAILS) or not all(isinstance(details[key], kind) for key, kind in _DETAILS.items()):
+        raise DataError(
+            "manifest.json: the details of clusters must say how distances were measured and what is shown."
+        )
+    if details["norm"] not in ("L1", "L2") or details["numbers"] not in ("ranges", *_STATISTICS):
+        raise DataError("manifest.json: the details of clusters have a norm or a choice of numbers that is not known.")
+    if details["centres"] not in ("synthetic", "records"):
+        raise DataError("manifest.json: the centres of clusters are synthetic or records.")
+    quasi = manifest.named("quasi")
+    named = [*details["scales"], *details["grid"], *(name for pair in details["places"] for name in pair)]
+    if not set(named) <= set(quasi) or not set(details["aggregated"]) <= set(manifest.named("sensitive")):
+        raise DataError("manifest.json: the details of clusters name columns that are not published so.")
+    if not all(type(scale) in (int, float) and isfinite(scale) and scale > 0 for scale in details["scales"].values()):
+        raise DataError("manifest.json: every scale of a distance must be a number above 0.")
+    expected = [*quasi, *manifest.named("centre"), *manifest.named("radius"), *manifest.named("members")]
+    if len(manifest.named("centre")) != len(quasi) or list(manifest.tables["groups"].columns) != expected:
+        raise DataError(
+            "manifest.json: the table of clusters has the quasi columns, a centre for each, a radius and the number of rows."
+        )
+
+
+def _check_clusters(public: PublicSide) -> None:
+    """The clusters are those of the rows, as large as they say, and every radius is a number."""
+    quasi, clusters = list(public.manifest.named("quasi")), public.rows["groups"].frame()
+    (radius,), (members,) = public.manifest.named("radius"), public.manifest.named("members")
+    shown, times = public.rows["data"].counted(quasi)
+    counted = shown.with_columns(pl.Series("counted rows", times))
+    both = counted.join(clusters.select(*quasi, members), on=quasi, how="full", coalesce=True, nulls_equal=True)
+    if clusters.height != shown.height or both.filter(pl.col("counted rows").ne_missing(pl.col(members))).height:
+        raise DataError(
+            "The table of clusters does not list the clusters of the rows, each once, with the number of their rows."
+        )
+    if clusters[radius].null_count() or not (clusters[radius].is_finite() & (clusters[radius] >= 0)).all():
+        raise DataError("The table of clusters has a radius that is not a number of at least 0.")
+
+
+def _balls(
+    clusters: pl.DataFrame, columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+) -> dict[tuple[str, ...], Shape]:
+    """The ball of every cluster by the labels that it shows."""
+    quasi = [column.name for column in columns if column.role == "quasi"]
+    centres = [column.name for column in columns if column.role == "centre"]
+    (radius,) = (column.name for column in columns if column.role == "radius")
+    places = [(str(one), str(other)) for one, other in details["places"]]
+    listed = {
+        name: _plain_values(clusters[centre], name in details["grid"])
+        for name, centre in zip(quasi, centres, strict=True)
+        if name in details["scales"]
+    }
+    texts = [clusters[name].cast(pl.String).fill_null(NULL_LABEL).to_list() for name in quasi]
+    made = balls_around(listed, clusters[radius].to_list(), details["scales"], details["norm"], places)
+    return dict(zip(zip(*texts, strict=True), made, strict=True))
+
+
+def _plain_values(centres: pl.Series, numbers: bool) -> list[Any]:
+    """Centres of a column as a ball has them: numbers (days for dates), texts or truth values."""
+    if numbers:
+        return (centres.to_physical() if centres.dtype == pl.Date else centres).cast(pl.Float64).to_list()
+    return (centres if centres.dtype in (pl.String, pl.Boolean) else centres.cast(pl.String)).to_list()
+
+
+CLUSTERS = Clusters()

@@ -1,0 +1,459 @@
+"""The methods ``Gather`` and ``Cellular``: clusters of people, published as centres, radii, counts and sensitive values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact, one_of, whole
+from reticent.core import Draft, Kind, MetricChoices, PairwiseDistances
+from reticent.definitions import Definition
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.clusters.cellular import cellular, primal_dual
+from reticent.methods.clusters.cluster_draft import ClusterDraft, ClusterLayout
+from reticent.methods.clusters.column_ranges import ShownCategories
+from reticent.methods.clusters.radii import (
+    Floats,
+    Ids,
+    centre_most,
+    gather,
+    gather_around_records,
+    gather_most,
+    lowest_possible_radius,
+    neighbours,
+)
+from reticent.methods.clusters.solver import Algorithm, ClusterPlan, PartSolution, Solution
+from reticent.methods.clusters.units import ClusterUnits
+from reticent.methods.grouping import GROUPS, kept_definition
+from reticent.table import Table
+
+CentreKind = Literal["synthetic", "records"]
+ShownNumbers = Literal["ranges", "mean", "median", "mode"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedClusters:
+    """Clusters of points or of the rows of a table, for the steward's eyes: nothing here is rounded or judged.
+
+    ``labels`` has the cluster of every row (-1: left out), ``centres`` one row a cluster: an array for points, a frame for a table. ``radii`` are the distances from the centres to
+    the farthest members, ``radius`` the largest of them, and ``cost`` adds up size times radius and the set-up costs. What was minimized (the radius, or for Cellular the cost) is
+    at least ``lower_bound``, and was shown to be at most ``factor`` times the optimum (None: no factor is claimed) in each of the ``parts`` that were solved apart.
+    """
+
+    labels: Ids
+    centres: Any
+    radii: Floats
+    cost: float
+    lower_bound: float
+    factor: int | None
+    parts: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def radius(self) -> float:
+        """The largest radius."""
+        return float(self.radii.max(initial=0.0))
+
+    @property
+    def sizes(self) -> Ids:
+        """How many rows every cluster has."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=len(self.radii))
+
+
+@dataclass(frozen=True)
+class ClusterMethod(ABC):
+    """What ``Gather`` and ``Cellular`` share: how big clusters are, how distances are measured, and what is published of a cluster.
+
+    Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are left out. Distances add up over the quasi columns (``norm`` L1 or L2), each divided by its scale and times its
+    weight; ``places`` are pairs of a latitude and a longitude column, ``categories`` are columns that are equal or not, ``distances`` are custom functions (for :meth:`fit` only).
+
+    A cluster is published as a range of numbers, a set of other ``values`` (or, with ``"hierarchy"``, the node of the hierarchy that holds them), a centre and a radius; numbers are rounded outward to a
+    ``grid`` (a step for each column). ``centres="records"`` publishes members as centres, and so tells that they are in the table. ``numbers`` shows the rounded mean, median or mode of a cluster in place of ranges, and ``aggregate`` lists sensitive columns whose numbers
+    are replaced by it as well. A cluster that fails the definition is merged with the nearest, or refused (``failing="refuse"``).
+    """
+
+    r: int = 5
+    epsilon: Number = 0
+    centres: CentreKind = "synthetic"
+    norm: Literal["L1", "L2"] = "L2"
+    weights: Mapping[str, Number] = field(default_factory=dict)
+    scales: Mapping[str, Number] = field(default_factory=dict)
+    places: Sequence[Sequence[str]] = ()
+    categories: Sequence[str] = ()
+    distances: Mapping[str, PairwiseDistances] = field(default_factory=dict)
+    grid: Mapping[str, Number] = field(default_factory=dict)
+    numbers: ShownNumbers = "ranges"
+    values: ShownCategories = "sets"
+    aggregate: Sequence[str] = ()
+    failing: Literal["merge", "refuse"] = "merge"
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = False
+    format: ClassVar[str] = "clusters"
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        whole(self.r, f"{name}: r", low=1)
+        exact(self.epsilon, f"{name}: epsilon", low=0, below=1)
+        for key, known in (
+            ("centres", ("synthetic", "records")),
+            ("norm", ("L1", "L2")),
+            ("numbers", ("ranges", "mean", "median", "mode")),
+            ("values", ("sets", "hierarchy")),
+            ("failing", ("merge", "refuse")),
+        ):
+            one_of(getattr(self, key), f"{name}: {key}", known)
+        if isinstance(self.places, str) or any(isinstance(pair, str) or len(pair) != 2 for pair in self.places):
+            raise PolicyError(
+                f"{name}: places must be a list of pairs, a latitude and a longitude column each, but it is {self.places!r}.",
+                setting=("places",),
+                value=self.places,
+            )
+        for key in ("categories", "aggregate"):
+            given = getattr(self, key)
+            object.__setattr__(self, key, (given,) if isinstance(given, str) else tuple(given))
+        object.__setattr__(self, "places", tuple((one, other) for one, other in self.places))
+        for key in ("weights", "scales", "grid"):
+            for value in getattr(self, key).values():
+                exact(value, f"{name}: {key}", above=0)
+        if self.aggregate and self.numbers == "ranges":
+            raise PolicyError(
+                f"{name}: aggregate needs numbers = mean, median or mode, but it is ranges.", setting=("aggregate",)
+            )
+
+    def fit(self, points_or_table: Any, context: Context | None = None) -> FittedClusters:
+        """Cluster the rows of a table, or points: an array of shape (n, d), compared by the Euclidean distance. Nothing is published or recorded."""
+        context = context or Context()
+        units, table = self._units(points_or_table, context)
+        solution = self.solve(units, self.r, context)
+        return FittedClusters(
+            solution.labels[units.owner],
+            _centres_of(units, solution, table),
+            solution.radii,
+            float(solution.sizes @ solution.radii) + self._setup * len(solution),
+            solution.lower_bound,
+            solution.factor,
+            solution.parts,
+            self.notes(units, solution),
+        )
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        name = type(self).__name__
+        if not table.quasi:
+            return f"{name}: the table has no quasi columns, so there is nothing to cluster. Declare some with quasi=."
+        limited = [column for column, each in table.quasi.items() if each.unlimited is not each]
+        if limited:
+            return (
+                f"{name}: the hierarchy of column {limited[0]!r} limits the levels that may be published, and ranges and centres would pass over them. Use Mondrian or Lattice, or drop "
+                "min_level and max_level."
+            )
+        if self.distances:
+            return f"{name}: a release says how distances are measured, and a custom function cannot be written down. Use it with fit()."
+        for column in self.aggregate:
+            if column not in table.sensitive or not table.schema[column].is_numeric():
+                return f"{name}: aggregate names {column!r}, which is not a sensitive column of numbers."
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Clusters that satisfy the definition, with what is published of each."""
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        context.step("measuring distances")
+        units = ClusterUnits.of_table(table, self.choices, context)
+        solution = self.solve(units, max(self.r, wanted.least_rows()), context)
+        shown = ClusterLayout(
+            self.grid,
+            self.numbers,
+            self.values,
+            tuple(self.aggregate),
+            self.centres == "records",
+            tuple(self.categories),
+        )
+        made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)
+        self.check_diameter(units, made.labels, made.count)
+        return made.draft(wanted, self.describe(), self._figures(units, solution, made), context)
+
+    def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
+        """What the steward is told about the clusters: radii and costs before and after, bounds, and what was proved."""
+        radii, sizes = solution.radii, solution.sizes
+        cost = float(sizes @ radii) + self._setup * len(solution)
+        reached = cost if self._objective == "cost" else float(radii.max(initial=0.0))
+        published = made.centres[1]
+        return {
+            "clusters": len(solution),
+            "groups": made.count,
+            "minimizes": self._objective,
+            "radius": float(radii.max(initial=0.0)),
+            "cost": cost,
+            "lower_bound": solution.lower_bound,
+            "ratio": reached / solution.lower_bound if solution.lower_bound > 0 else None,
+            "factor": solution.factor,
+            "parts": solution.parts,
+            "published_radius": float(published.max(initial=0.0)),
+            "columns": list(made.table.quasi),
+            "notes": list(self.notes(units, solution)),
+            "figures": [self._beside_bound(solution, reached)],
+        }
+
+    def _beside_bound(self, solution: Solution, reached: float) -> dict[str, Any]:
+        """What was reached beside the least possible, for the report to draw."""
+        what = "largest radius" if self._objective == "radius" else "total cost"
+        bound = solution.lower_bound
+        beside = f"at most {reached / bound:.3g} times the least possible" if bound > 0 else "with no bound from below"
+        proved = f" {solution.factor} times was proved beforehand." if solution.factor is not None else ""
+        parts = f" Each of {solution.parts:,} parts was clustered by itself." if solution.parts > 1 else ""
+        return {
+            "title": f"The {what} beside the least possible",
+            "words": f"The {what} of the clusters, before clusters were merged and rounded, is {reached:.4g}: {beside}.{proved}{parts}",
+            "numbers": {what: reached, "lower bound": bound},
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters, those that differ from the usual ones."""
+        usual = type(self)()
+        said = {
+            each.name: _plain(getattr(self, each.name))
+            for each in fields(self)
+            if each.name != "r" and getattr(self, each.name) != getattr(usual, each.name)
+        }
+        return {"name": type(self).__name__, "r": self.r, **said}
+
+    def fit_predict(self, points_or_table: Any) -> Ids:
+        """The cluster of every point or row, -1 where it is left out."""
+        return self.fit(points_or_table).labels
+
+    def solve(self, units: ClusterUnits, r: int, context: Context) -> Solution:
+        """Clusters of at least ``r`` units each."""
+        name = type(self).__name__
+        if len(units) < r:
+            raise Infeasible(
+                f"{name}: the table has {len(units)} {'person' if len(units) == 1 else 'people'}, fewer than the {r} of one cluster. Ask for smaller clusters, or publish a larger table."
+            )
+        solution = self.plan(len(units), r, context).solve(units, context)
+        self.check_diameter(units, solution.labels, len(solution))
+        return solution
+
+    def check_diameter(self, units: ClusterUnits, labels: Ids, count: int) -> None:
+        """Refuse clusters with a larger diameter than allowed: none were found that keep it, which is no proof that there are none."""
+        most = self._largest_diameter
+        widest = 0.0 if most is None else units.widest(labels, count)
+        if most is not None and widest > most:
+            raise Infeasible(
+                f"{type(self).__name__}: a cluster has the diameter {widest:.4g}, and at most {float(most):.4g} is allowed. Allow more, smaller clusters or a larger epsilon."
+            )
+
+    @abstractmethod
+    def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
+        """How so many units are clustered."""
+
+    def notes(self, units: ClusterUnits, solution: Solution) -> tuple[str, ...]:
+        """What a steward should know about the clusters."""
+        found = []
+        if len(solution) == 1:
+            found.append("There is one cluster only: nothing but its centre and radius is told about anybody.")
+        if solution.parts > 1:
+            found.append(
+                f"The {len(units):,} records were cut into {solution.parts:,} parts, and each was clustered by itself: sizes hold everywhere, the factor in every part, and the lower bound is "
+                + ("half of the farthest neighbour." if self._objective == "radius" and not self._share else "0.")
+            )
+        return tuple(found)
+
+    @property
+    def _largest_diameter(self) -> Fraction | None:
+        return None
+
+    @property
+    def _setup(self) -> float:
+        return 0.0
+
+    @property
+    def _objective(self) -> str:
+        return "radius"
+
+    @property
+    def _share(self) -> Fraction:
+        return exact(self.epsilon, "epsilon")
+
+    @property
+    def choices(self) -> MetricChoices:
+        """What is said about distances."""
+        return MetricChoices(
+            self.weights,
+            self.scales,
+            self.norm,
+            tuple((one, other) for one, other in self.places),
+            tuple(self.categories),
+            self.distances or None,
+        )
+
+    def _units(self, given: Any, context: Context) -> tuple[ClusterUnits, Table | None]:
+        if isinstance(given, Table):
+            if given.streamed:
+                raise PolicyError(
+                    f"{type(self).__name__} needs all rows in memory, and this table is {given.read_how}. Pass engine='local' if the table fits in memory."
+                )
+            return ClusterUnits.of_table(given, self.choices, context), given
+        return ClusterUnits.of_points(given), None
+
+
+@dataclass(frozen=True)
+class Gather(ClusterMethod):
+    """Clusters of at least ``r`` people whose largest radius is within a proven factor of the least possible (R-CL-2 to R-CL-6).
+
+    Guarantee: every published cluster has at least r people and satisfies the definition; the radius is at most 2 times the optimal one, 4 times with ``epsilon`` (of the best centres anywhere), 3 times
+    with ``epsilon`` and ``centres="records"`` (of the best centres that are records). With ``k`` there are at most k clusters (2 times; 4 times with ``epsilon``).
+    Adversary: who knows a person's quasi values and that she is in the table finds a cluster of at least r.
+    Cost: all distances, up to 4,000 people; more are cut into parts, and the factor holds in each part. ``grouping="neighbours"`` groups exactly r neighbours at a time (MDAV; no factor is proved).
+    Source: clustering for anonymity, spec 002, section 5 with 7.3.
+    """
+
+    k: int | None = None
+    grouping: Literal["gather", "neighbours"] = "gather"
+
+    _WHOLE: ClassVar[int] = 4_000
+    _PART: ClassVar[int] = 500
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k is not None:
+            whole(self.k, "Gather: k", low=1)
+        one_of(self.grouping, "Gather: grouping", ("gather", "neighbours"))
+        if self.grouping == "neighbours" and (self.k is not None or self._share):
+            wrong = "k" if self.k is not None else "epsilon"
+            raise PolicyError(f"Gather: {wrong} does not go with grouping = neighbours.", setting=(wrong,))
+
+    def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
+        """How so many units are clustered."""
+        if self.k is not None and n > self._WHOLE:
+            raise PolicyError(
+                f"Gather: k needs the distances between all people, which is done for at most {self._WHOLE:,}, but there are {n:,}. Publish without k.",
+                setting=("k",),
+            )
+        finer = self.k is None and self.grouping == "gather"
+        return ClusterPlan(
+            r,
+            self._share,
+            self._algorithm(r, context),
+            self._WHOLE,
+            max(self._PART, 4 * r),
+            finer=finer,
+            records=self.centres == "records",
+        )
+
+    def _algorithm(self, r: int, context: Context) -> Algorithm:
+        def solved(distances: Floats, spare: int) -> PartSolution:
+            if self.grouping == "neighbours":
+                labels = neighbours(distances, r)
+                hearts = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+                return PartSolution(labels, hearts, lowest_possible_radius(distances, r), None)
+            if self.k is not None:
+                found = (
+                    centre_most(distances, self.k, r, spare, context)
+                    if spare
+                    else gather(distances, r, self.k, context)
+                )
+            elif spare and self.centres == "records":
+                found = gather_around_records(distances, r, spare, context)
+            else:
+                found = gather_most(distances, r, spare, context) if spare else gather(distances, r, None, context)
+            return PartSolution(found.labels, found.hearts, found.lower_bound, found.factor)
+
+        return solved
+
+
+@dataclass(frozen=True)
+class Cellular(ClusterMethod):
+    """Clusters of at least ``r`` people at the least total cost: ``setup`` for each cluster, and its radius for each member (R-CL-7 to R-CL-10).
+
+    Guarantee: as for ``Gather``, and the cost is at most 60 times that of the best centres that are records (3 times with r = 1; 4 times by ``algorithm="primal-dual"``, which needs r = 1). With ``epsilon`` or a largest
+    ``diameter`` no factor is claimed. Clusters that dense regions allow to be small stay small: one remote person widens one cluster only.
+    Cost: the cube of the number of people, up to 250 of them; more are cut into parts, and the factor holds in each part.
+    Source: cellular clustering, spec 002, section 5 with 7.3; the algorithm for r > 1 replaces the published one, whose factor does not hold.
+    """
+
+    setup: Number = 0
+    algorithm: Literal["grow", "primal-dual"] = "grow"
+    diameter: Number | None = None
+
+    _WHOLE: ClassVar[int] = 250
+    _PART: ClassVar[int] = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        exact(self.setup, "Cellular: setup", low=0)
+        one_of(self.algorithm, "Cellular: algorithm", ("grow", "primal-dual"))
+        if self.diameter is not None:
+            exact(self.diameter, "Cellular: diameter", above=0)
+        if self.algorithm == "primal-dual" and (self.r > 1 or self._share or self.diameter is not None):
+            raise PolicyError(
+                "Cellular: algorithm = primal-dual has no least size, no outliers and no largest diameter; pass r=1, or use grow.",
+                setting=("algorithm",),
+                value=self.algorithm,
+            )
+
+    def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
+        """How so many units are clustered."""
+        limit = None if self._largest_diameter is None else float(self._largest_diameter)
+        found = self.algorithm
+
+        def solved(distances: Floats, spare: int) -> PartSolution:
+            if found == "primal-dual":
+                made = primal_dual(distances, self._setup, context)
+            else:
+                made = cellular(distances, r, self._setup, spare, limit, context)
+            # Candidates are records; a centre elsewhere may halve the radius.
+            bound = made.lower_bound if self.centres == "records" else made.lower_bound / 2
+            return PartSolution(made.labels, made.hearts, bound, made.factor)
+
+        if found == "primal-dual" and r > 1:
+            raise PolicyError("Cellular: the definition asks for clusters of a least size; use algorithm = grow.")
+        records = self.centres == "records"
+        return ClusterPlan(r, self._share, solved, self._WHOLE, max(self._PART, 4 * r), self._setup, r > 1, records)
+
+    @property
+    def _largest_diameter(self) -> Fraction | None:
+        return None if self.diameter is None else exact(self.diameter, "diameter")
+
+    @property
+    def _setup(self) -> float:
+        return float(exact(self.setup, "setup"))
+
+    @property
+    def _objective(self) -> str:
+        return "cost"
+
+
+def _plain(given: Any) -> Any:
+    """A parameter as plain data."""
+    if isinstance(given, Mapping):
+        return {name: _plain(each) for name, each in given.items()}
+    if isinstance(given, tuple | list):
+        return [_plain(each) for each in given]
+    return given if isinstance(given, str | int) and not isinstance(given, bool) else str(exact(given, "parameter"))
+
+
+def _centres_of(units: ClusterUnits, solution: Solution, table: Table | None) -> Any:
+    """The centres as points, or as a frame with the columns of a table."""
+    arrays = solution.centres.arrays
+    if table is None:
+        return np.stack(arrays, axis=1) if len(solution) else np.zeros((0, len(arrays)))
+    bound, found = {each.column: each for each in table.hierarchies}, {}
+    for column, values in zip(units.metric.columns, arrays, strict=True):
+        for at, name in enumerate(column.names):
+            if values.dtype.kind != "f":
+                found[name] = bound[name].leaves.gather(values)
+                continue
+            numbers = pl.Series(name, values[:, at] if values.ndim > 1 else values).fill_nan(None)
+            found[name] = (
+                numbers.round().cast(pl.Int32).cast(pl.Date) if bound[name].leaves.dtype == pl.Date else numbers
+            )
+    return pl.DataFrame({name: found[name] for name in table.quasi})

@@ -1,0 +1,263 @@
+"""Clusters of at least r points with the least radius: r-gather, with outliers, with at most k clusters (R-CL-2 to R-CL-6).
+
+All of these work on one square table of distances, whose points stand in the order of their content: ties go to the first. Thresholds are distances of that table, and are compared
+with the same stored numbers. *d\\** is the largest distance inside a cluster of an optimal solution and *R\\** its radius, wherever centres may lie: d* <= 2 R*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.errors import Infeasible
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+OUT = -1
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Clusters of points: the ``labels`` of the points (-1: left out), and the point at the ``heart`` of every cluster.
+
+    ``threshold`` is the distance at which the clusters were found; no clusters at all have a radius below ``lower_bound``, and these have at most ``factor`` times the
+    optimal one.
+    """
+
+    labels: Ids
+    hearts: Ids
+    threshold: float
+    lower_bound: float
+    factor: int
+
+
+def gather(distances: Floats, r: int, k: int | None = None, context: Context | None = None) -> Clustering:
+    """Every point in a cluster of at least ``r`` (and at most ``k`` clusters); the radius is at most twice the optimal one (R-CL-2, R-CL-5).
+
+    A threshold T passes if every point has r points within T, and the centres that a scan finds (more than T apart, within T of everybody) can have r points each within T, which a
+    maximum flow decides. Every T >= d* passes: two centres lie in different optimal clusters, each of which has r points within T of its centre. So a threshold that passes above
+    one that fails is at most d* <= 2 R*.
+    """
+
+    def tried(threshold: float) -> Clustering | None:
+        centres = _scanned(distances, threshold)
+        if k is not None and len(centres) > k:
+            return None
+        near = distances[centres] <= threshold
+        labels = _dealt(distances[centres], near, centres, r)
+        return None if labels is None else Clustering(labels, centres, threshold, threshold / 2, 2)
+
+    return _least(_thresholds(distances, _reach(distances, r)), tried, context)
+
+
+def gather_most(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
+    """All but at most ``spare`` points in clusters of at least ``r``; the radius is at most four times the optimal one (R-CL-3).
+
+    Points with fewer than r of those left within T are peeled off, again and again. Whoever is in an optimal cluster has r points of it within d*, so at T = d* nobody of them
+    is. The least T that leaves enough points is at most d*; clusters are balls of T around points, and leftovers join a clustered point within T.
+    """
+    n = len(distances)
+
+    def peeled(threshold: float) -> NDArray[np.bool_] | None:
+        stay = peel(distances, threshold, r)
+        return stay if int(stay.sum()) >= n - spare else None
+
+    threshold, stay = _search(_thresholds(distances, 0.0), peeled, context)
+    near = distances <= threshold
+    labels, hearts, left = np.full(n, OUT), list[int](), stay.copy()
+    while True:
+        counts = (near[:, left]).sum(axis=1)
+        full = left & (counts >= r)
+        if not full.any():
+            break
+        heart = int(np.argmax(full))
+        mine = near[heart] & left
+        labels[mine], left[mine] = len(hearts), False
+        hearts.append(heart)
+    clustered = np.flatnonzero(labels >= 0)
+    for point in np.flatnonzero(left).tolist():
+        labels[point] = labels[clustered[np.argmin(distances[point, clustered])]]
+    return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, threshold / 2, 4)
+
+
+def gather_around_records(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
+    """The same around centres that are points; the radius is at most three times that of the best such centres (R-CL-4).
+
+    A candidate has r points within R; their balls must reach enough points. A candidate that no chosen ball covers and whose own ball has r uncovered points is chosen and takes them, so that
+    it stays a member of its cluster; any other point that some candidate reaches goes to the nearest chosen centre, at most 3 R away.
+    """
+    n = len(distances)
+
+    def reached(radius: float) -> NDArray[np.bool_] | None:
+        near = distances <= radius
+        union: NDArray[np.bool_] = near[near.sum(axis=1) >= r].any(axis=0)
+        return union if int(union.sum()) >= n - spare else None
+
+    radius, union = _search(_thresholds(distances, 0.0), reached, context)
+    near = distances <= radius
+    candidates = np.flatnonzero(near.sum(axis=1) >= r)
+    labels, hearts = np.full(n, OUT), list[int]()
+    for candidate in candidates.tolist():
+        mine = near[candidate] & (labels < 0)
+        if mine[candidate] and int(mine.sum()) >= r:
+            labels[mine] = len(hearts)
+            hearts.append(candidate)
+    rest = np.flatnonzero(union & (labels < 0))
+    labels[rest] = np.argmin(distances[rest][:, hearts], axis=1)
+    return Clustering(labels, np.array(hearts, dtype=np.int64), radius, radius, 3)
+
+
+def centre_most(distances: Floats, k: int, r: int, spare: int, context: Context | None = None) -> Clustering:
+    """At most ``k`` clusters of at least ``r`` points, for all but at most ``spare``; four times the optimal radius at most (R-CL-6).
+
+    Points are peeled as in :func:`gather_most`. Then the uncovered point with most uncovered ones within T becomes a centre and covers what lies within 2 T, up to k times. Centres are more
+    than 2 T apart, so each keeps its whole ball of T, which has r points *of those left*: without the peeling it might not.
+    """
+    n = len(distances)
+
+    def tried(threshold: float) -> Clustering | None:
+        stay = peel(distances, threshold, r)
+        if int(stay.sum()) < n - spare:
+            return None
+        near, left, hearts = distances <= threshold, stay.copy(), list[int]()
+        while len(hearts) < k and left.any():
+            counts = np.where(left, near[:, left].sum(axis=1), -1)
+            hearts.append(int(np.argmax(counts)))
+            left &= distances[hearts[-1]] > 2 * threshold
+        covered = stay & ~left
+        if int(covered.sum()) < n - spare:
+            return None
+        labels = np.where(covered, np.argmin(distances[:, hearts], axis=1), OUT)
+        return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, threshold / 2, 4)
+
+    return _least(_thresholds(distances, 0.0), tried, context)
+
+
+def peel(distances: Floats, threshold: float, r: int) -> NDArray[np.bool_]:
+    """Who stays when points with fewer than ``r`` of those who stay within ``threshold`` (themselves included) go, again and again."""
+    near = distances <= threshold
+    stay = np.ones(len(distances), dtype=bool)
+    counts = near.sum(axis=1)
+    while True:
+        going = stay & (counts < r)
+        if not going.any():
+            return stay
+        stay &= ~going
+        counts = counts - near[:, going].sum(axis=1)
+
+
+def neighbours(distances: Floats, size: int) -> Ids:
+    """Groups of ``size`` neighbours, those at the edge first (MDAV): the label of every point.
+
+    The point farthest from the mean takes its nearest ones, then does so the point farthest from that one; fewer than twice ``size`` at the end stay together. Farthest from the mean is who
+    has the largest sum of squared distances to those that are left: the same for points of numbers, and no mean is needed where columns are of mixed types.
+    """
+    n = len(distances)
+    labels, group = np.full(n, OUT), 0
+    left = np.arange(n)
+    squares = distances * distances
+    sums = squares.sum(axis=1)
+
+    def take(centre: int) -> None:
+        nonlocal left, group
+        away = distances[centre, left]
+        taken = left[np.argsort(away, kind="stable")[:size]]
+        labels[taken] = group
+        group += 1
+        left = left[labels[left] < 0]
+        sums[left] -= squares[np.ix_(left, taken)].sum(axis=1)
+
+    while len(left) >= 2 * size:
+        first = int(left[np.argmax(sums[left])])
+        take(first)
+        if len(left) >= 2 * size:
+            take(int(left[np.argmax(distances[first, left])]))
+    labels[left] = group
+    return labels
+
+
+def _reach(distances: Floats, r: int) -> float:
+    """How far the r-th nearest point (itself the first) is from whoever has it farthest: no threshold below passes."""
+    return float(np.partition(distances, r - 1, axis=1)[:, r - 1].max())
+
+
+def lowest_possible_radius(distances: Floats, r: int) -> float:
+    """Half of the farthest (r-1)-st neighbour: whoever has it shares a cluster with r-1 others, so some cluster has that diameter at least."""
+    return _reach(distances, r) / 2
+
+
+def _thresholds(distances: Floats, least: float) -> Floats:
+    above = distances[np.triu_indices(len(distances))]
+    return np.unique(above[above >= least])
+
+
+def _scanned(distances: Floats, threshold: float) -> Ids:
+    """Centres more than ``threshold`` apart that reach everybody: the first point that no centre reaches becomes one."""
+    marked = np.zeros(len(distances), dtype=bool)
+    found = []
+    while not marked.all():
+        centre = int(np.argmin(marked))
+        found.append(centre)
+        marked |= distances[centre] <= threshold
+    return np.array(found, dtype=np.int64)
+
+
+def _dealt(away: Floats, near: NDArray[np.bool_], centres: Ids, r: int) -> Ids | None:
+    """Everybody's cluster, so that each centre (row) has at least ``r`` points near it, itself among them; None where that cannot be."""
+    labels: Ids = np.argmin(away, axis=0)
+    if (np.bincount(labels, minlength=len(centres)) >= r).all():
+        return labels
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    many, n = near.shape
+    own = near.copy()
+    own[:, centres] = False
+    own[np.arange(many), centres] = True
+    # Source, centres, points, sink.
+    centre, point = np.nonzero(own)
+    heads = np.concatenate([np.zeros(many, dtype=np.int64), 1 + centre, 1 + many + np.arange(n)])
+    tails = np.concatenate([1 + np.arange(many), 1 + many + point, np.full(n, 1 + many + n)])
+    capacity = np.concatenate([np.full(many, r), np.ones(len(centre) + n, dtype=np.int64)]).astype(np.int32)
+    graph = csr_array((capacity, (heads, tails)), shape=(n + many + 2, n + many + 2))
+    found = maximum_flow(graph, 0, n + many + 1)
+    if found.flow_value < r * many:
+        return None
+    carried = found.flow[1 : 1 + many, 1 + many : 1 + many + n].tocoo()
+    used = carried.data > 0
+    labels[carried.col[used]] = carried.row[used]
+    return labels
+
+
+def _least(thresholds: Floats, tried: Callable[[float], Clustering | None], context: Context | None) -> Clustering:
+    return _search(thresholds, tried, context)[1]
+
+
+def _search(thresholds: Floats, tried: Callable[[float], Found | None], context: Context | None) -> tuple[float, Found]:
+    """A threshold that passes while the one before it fails, or the first of all; all from some place on must pass."""
+    low, high, best = -1, len(thresholds) - 1, None
+    first = tried(float(thresholds[0]))
+    if first is not None:
+        return float(thresholds[0]), first
+    low = 0
+    while high - low > 1 or best is None:
+        if context is not None:
+            context.check("searching for the least radius")
+        middle = high if high - low <= 1 else (low + high) // 2
+        found = tried(float(thresholds[middle]))
+        if found is None:
+            if middle == high:
+                raise Infeasible(
+                    "No threshold gives clusters of that size. Ask for smaller clusters, or for more of them."
+                )
+            low = middle
+        else:
+            high, best = middle, found
+    return float(thresholds[high]), best

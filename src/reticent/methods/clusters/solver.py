@@ -1,0 +1,164 @@
+"""From units to clusters: the proven algorithm on all of them or part by part, finer clusters where that costs nothing, and centres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.core import MetricRecords
+from reticent.errors import ReticentError
+from reticent.methods.clusters.radii import OUT, Floats, Ids, neighbours
+from reticent.methods.clusters.units import ClusterUnits
+
+
+@dataclass(frozen=True, eq=False)
+class PartSolution:
+    """What an algorithm found for one part: labels (-1: left out) and hearts, a lower bound of what it minimizes, and the factor that was proved (None: none)."""
+
+    labels: Ids
+    hearts: Ids
+    lower_bound: float
+    factor: int | None
+
+
+Algorithm = Callable[[Floats, int], PartSolution]
+"""Clusters the points of a table of distances, of which at most so many may be left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Clusters of units: the label of every unit (-1: left out), the centre and the radius of every cluster.
+
+    ``members`` has the unit that is the best centre among the members of each cluster. ``parts`` were solved apart, each within ``factor`` of its optimum (None: not proved).
+    ``lower_bound`` is of what was minimized, the largest radius or the cost. With several parts it is half of the farthest (r-1)-st neighbour; nothing is claimed of costs then, or where units may be left out.
+    """
+
+    labels: Ids
+    centres: MetricRecords
+    radii: Floats
+    members: Ids
+    parts: int
+    factor: int | None
+    lower_bound: float
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    @property
+    def sizes(self) -> Ids:
+        """How many units every cluster has."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=len(self))
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """How units are clustered: clusters of at least ``r``, for all but a share ``spare``, by an ``algorithm`` on at most ``whole`` units at once, else on parts of at most ``part``.
+
+    ``setup`` is what a cluster costs where total cost is minimized, None where the largest radius is. ``finer`` splits clusters of 2 r and more where this makes nothing worse. With
+    ``records`` the centres are members.
+    """
+
+    r: int
+    spare: Fraction
+    algorithm: Algorithm
+    whole: int
+    part: int
+    setup: float | None = None
+    finer: bool = True
+    records: bool = False
+
+    def solve(self, units: ClusterUnits, context: Context) -> Solution:
+        """The clusters of some units, which are at least r."""
+        parts = [np.arange(len(units))] if len(units) <= self.whole else units.parts(self.part, max(2 * self.r, 2))
+        labels, members = np.full(len(units), OUT), list[Ids]()
+        radii, bounds, factors = list[Floats](), list[float](), list[int | None]()
+        reaching = np.zeros(len(units))
+        total = 0
+        for number, part in enumerate(parts):
+            context.step("clustering", number, len(parts))
+            distances = units.metric.within(units.records.take(part))
+            solved = self.algorithm(distances, int(self.spare * len(part)))
+            mine, at, wide = self._settled(units, part, distances, solved)
+            labels[part] = np.where(mine >= 0, mine + total, OUT)
+            total += len(at)
+            members.append(part[at])
+            radii.append(wide)
+            bounds.append(solved.lower_bound)
+            factors.append(solved.factor)
+            if len(parts) > 1 and self.setup is None and not self.spare:
+                reaching[part] = np.partition(distances, self.r - 1, axis=1)[:, self.r - 1]
+        members_of, member_radii = np.concatenate(members), np.concatenate(radii)
+        centres, chosen = self._centres(units, labels, members_of, member_radii)
+        factor = None if any(each is None for each in factors) else max(each for each in factors if each is not None)
+        bound = bounds[0] if len(parts) == 1 else units.farthest_neighbour(reaching, self.r, context) / 2
+        found = Solution(labels, centres, chosen, members_of, len(parts), factor, bound)
+        _require_sizes(found.sizes, self.r)
+        return found
+
+    def _settled(
+        self, units: ClusterUnits, part: Ids, distances: Floats, solved: PartSolution
+    ) -> tuple[Ids, Ids, Floats]:
+        """The clusters of a part, finer where nothing gets worse by it: labels, the best member of each as a place in the part, and its radius."""
+        labels = solved.labels
+        at, wide = _best_members(distances, labels, len(solved.hearts))
+        if not self.finer:
+            return labels, at, wide
+        split, many = labels.copy(), len(at)
+        limit = float(wide.max(initial=0.0))
+        for cluster in np.flatnonzero(np.bincount(labels[labels >= 0], minlength=many) >= 2 * self.r).tolist():
+            mine = np.flatnonzero(labels == cluster)
+            inner = neighbours(distances[np.ix_(mine, mine)], self.r)
+            pieces = int(inner.max()) + 1
+            _, narrow = _best_members(distances[np.ix_(mine, mine)], inner, pieces)
+            sizes = np.bincount(inner, minlength=pieces)
+            if self._better(narrow, sizes, float(wide[cluster]), limit):
+                split[mine[inner > 0]] = many + inner[inner > 0] - 1
+                many += pieces - 1
+        return (split, *_best_members(distances, split, many))
+
+    def _better(self, radii: Floats, sizes: Ids, before: float, limit: float) -> bool:
+        if self.setup is None:
+            return bool(radii.max() <= max(before, limit))
+        return float(radii @ sizes) + self.setup * (len(sizes) - 1) < before * int(sizes.sum())
+
+    def _centres(self, units: ClusterUnits, labels: Ids, members: Ids, radii: Floats) -> tuple[MetricRecords, Floats]:
+        """A centre for every cluster: its best member or, where these need not be records, a synthetic one if that is nearer to all."""
+        best = units.records.take(members)
+        if self.records:
+            return best, radii
+        made = units.synthetic(labels, len(members))
+        wide = units.radii(made, labels)
+        nearer = wide <= radii
+        arrays = tuple(_chosen(nearer, one, other) for one, other in zip(made.arrays, best.arrays, strict=True))
+        return MetricRecords(arrays), np.where(nearer, wide, radii)
+
+
+def _chosen(first: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    return np.where(first.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
+
+
+def _best_members(distances: Floats, labels: Ids, count: int) -> tuple[Ids, Floats]:
+    """For every cluster the member whose farthest fellow is nearest, the first of several, and how far that is."""
+    at, wide = np.zeros(count, dtype=np.int64), np.zeros(count)
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(count + 1))
+    for cluster in range(count):
+        mine = order[starts[cluster] : starts[cluster + 1]]
+        farthest = distances[np.ix_(mine, mine)].max(axis=1)
+        best = int(np.argmin(farthest))
+        at[cluster], wide[cluster] = mine[best], farthest[best]
+    return at, wide
+
+
+def _require_sizes(sizes: Ids, r: int) -> None:
+    """No cluster leaves with fewer than r members, whatever went wrong before."""
+    if len(sizes) and int(sizes.min()) < r:
+        raise ReticentError(
+            f"A cluster has {int(sizes.min())} members, fewer than the {r} that were asked for. Nothing is given out; please report this as a bug."
+        )

@@ -1,0 +1,227 @@
+"""What is clustered: people (or rows, or points) as records of a metric, in the order of their content, and parts of them small enough for a proven algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.core import (
+    ColumnDistance,
+    HierarchyDistance,
+    Metric,
+    MetricChoices,
+    MetricRecords,
+    NumberDistance,
+    metric_over,
+)
+from reticent.engine import engine_of
+from reticent.errors import DataError
+from reticent.table import Table
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+_NUMBERS_AT_ONCE = 1 << 24
+_MOST_ASKED = 256
+_LARGEST = 1e150
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterUnits:
+    """MetricRecords in the order of their content, which alone breaks ties: the order of rows does not show.
+
+    ``owner[i]`` is the place of row ``i`` of the table (or of the points) among the records; several rows of one person are one record.
+    """
+
+    metric: Metric
+    records: MetricRecords
+    owner: Ids
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @classmethod
+    def of_points(cls, points: Any) -> ClusterUnits:
+        """Points of numbers, compared by the Euclidean distance; NaN is a missing number, as far from all others as these are from each other at most."""
+        found = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
+        if found.ndim != 2 or found.dtype.kind not in "iufb":
+            raise DataError(
+                f"Points must be an array of numbers with one row a point, but this has the shape {found.shape} and the type {found.dtype}. Pass a Table for columns of other types."
+            )
+        numbers = found.astype(np.float64)
+        if (np.abs(numbers) > _LARGEST).any():
+            raise DataError(
+                f"Points must be finite numbers of at most {_LARGEST:g}, so that squares of distances can be computed."
+            )
+        if not numbers.size:
+            raise DataError("There are no points.")
+        known = ~np.isnan(numbers)
+        spread = np.where(known.any(axis=0), _width(numbers, known), 0.0)
+        columns = tuple(NumberDistance((str(at),), 1.0, 1.0, float(wide) or 1.0) for at, wide in enumerate(spread))
+        return cls._sorted(Metric(columns), MetricRecords(tuple(numbers.T.copy())), np.arange(len(numbers)))
+
+    @classmethod
+    def of_table(cls, table: Table, choices: MetricChoices, context: Context) -> ClusterUnits:
+        """The people of a table: its rows or, where several rows are one person, that person's.
+
+        MetricRecords that are equal stand in a random order, which decides who of them goes where.
+        """
+        mixed = context.randomness.order(table.rows)
+        codes = engine_of(table, context).single_rows(table, mixed).codes
+        owner = np.empty(table.rows, dtype=np.int64)
+        if table.unit == "person" and table.key is not None:
+            keys = table.frame[table.key].gather(mixed).rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+            _, firsts, mine = np.unique(keys, return_index=True, return_inverse=True)
+            codes = tuple(each[firsts] for each in codes)
+            owner[mixed] = mine.ravel()
+        else:
+            owner[mixed] = np.arange(table.rows)
+        metric, records = metric_over(table.hierarchies, codes, choices)
+        return cls._sorted(metric, records, owner)
+
+    @classmethod
+    def _sorted(cls, metric: Metric, records: MetricRecords, owner: Ids) -> ClusterUnits:
+        keys = [part for each in records.arrays for part in (each.T if each.ndim > 1 else each[None])]
+        order = np.lexsort(keys[::-1])
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return cls(metric, records.take(order), place[owner])
+
+    def parts(self, most: int, least: int) -> list[Ids]:
+        """The records in parts of at most ``most``, each of at least ``least``: the widest column is cut at its middle, again and again.
+
+        Neighbouring parts are neighbours in the cuts.
+        """
+        found, open_parts = [], [np.arange(len(self))]
+        while open_parts:
+            part = open_parts.pop()
+            if len(part) <= most or len(part) < 2 * least:
+                found.append(part)
+            else:
+                left, right = self._halves(part, least)
+                open_parts += [right, left]
+        return found
+
+    def _halves(self, part: Ids, least: int) -> tuple[Ids, Ids]:
+        widths = [
+            _spread(column, each[part]) for column, each in zip(self.metric.columns, self.records.arrays, strict=True)
+        ]
+        widest = int(np.argmax(widths))
+        keys = _line(self.metric.columns[widest], self.records.arrays[widest][part])
+        order = np.argsort(keys, kind="stable")
+        ordered, middle = keys[order], len(part) // 2
+        # Between two different values, if one is near the middle.
+        borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        borders = borders[(borders >= max(least, len(part) // 4)) & (borders <= len(part) - max(least, len(part) // 4))]
+        cut = int(borders[np.argmin(np.abs(borders - middle))]) if len(borders) else middle
+        return part[np.sort(order[:cut])], part[np.sort(order[cut:])]
+
+    def farthest_neighbour(self, at_most: Floats, r: int, context: Context) -> float:
+        """How far the (r-1)-st neighbour is for the unit that has it farthest.
+
+        ``at_most`` bounds it for each unit: they are asked in falling order until no bound is above what was found. After many it is given up, and what was found is less, which is as good for a bound
+        from below.
+        """
+        best = 0.0
+        for unit in np.argsort(-at_most, kind="stable")[:_MOST_ASKED].tolist():
+            if at_most[unit] <= best:
+                break
+            context.check("bounding the radius from below")
+            best = max(best, self._neighbour(unit, r))
+        return best
+
+    def _neighbour(self, record: int, r: int) -> float:
+        one = self.records.take(np.array([record]))
+        return float(np.partition(self.metric.between(one, self.records)[0], r - 1)[r - 1])
+
+    def synthetic(self, labels: Ids, count: int) -> MetricRecords:
+        """For every cluster a centre that need not be a record: the middle of the range of numbers, the most frequent category.
+
+        Of categories that are as frequent the first by content is taken; numbers are missing where all are.
+        """
+        inside = np.flatnonzero(labels >= 0)
+        chosen, arrays = labels[inside], list[NDArray[Any]]()
+        for each in self.records.arrays:
+            values = each[inside]
+            if values.dtype.kind == "f":
+                flat = values.reshape(len(values), -1)
+                middles = np.stack([_middle(flat[:, at], chosen, count) for at in range(flat.shape[1])], axis=1)
+                arrays.append(middles.reshape(count, *values.shape[1:]))
+            else:
+                arrays.append(modes(values, chosen, count))
+        return MetricRecords(tuple(arrays))
+
+    def radii(self, centres: MetricRecords, labels: Ids) -> Floats:
+        """How far the farthest member of each cluster is from its centre."""
+        inside = np.flatnonzero(labels >= 0)
+        found = np.zeros(len(centres))
+        step = max(_NUMBERS_AT_ONCE // 8, 1)
+        for start in range(0, len(inside), step):
+            mine = inside[start : start + step]
+            away = self.metric.paired(self.records.take(mine), centres.take(labels[mine]))
+            np.maximum.at(found, labels[mine], away)
+        return found
+
+    def widest(self, labels: Ids, count: int) -> float:
+        """The largest distance between two members of one cluster."""
+        order = np.argsort(labels, kind="stable")
+        starts = np.searchsorted(labels[order], np.arange(count + 1))
+        found = 0.0
+        for cluster in range(count):
+            mine = self.records.take(order[starts[cluster] : starts[cluster + 1]])
+            found = max(found, float(self.metric.within(mine).max()))
+        return found
+
+
+def modes(values: Ids, labels: Ids, count: int) -> Ids:
+    """The most frequent value of every cluster, the least of several."""
+    size = int(values.max(initial=0)) + 1
+    keys, times = np.unique(labels * size + values, return_counts=True)
+    owners = keys // size
+    order = np.lexsort((keys, -times, owners))
+    first = order[np.searchsorted(owners[order], np.arange(count))]
+    found: Ids = keys[first] % size
+    return found
+
+
+def _middle(values: Floats, labels: Ids, count: int) -> Floats:
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    known = ~np.isnan(values)
+    np.minimum.at(low, labels[known], values[known])
+    np.maximum.at(high, labels[known], values[known])
+    with np.errstate(invalid="ignore"):
+        return np.where(low <= high, low + (high - low) / 2, np.nan)
+
+
+def _width(numbers: Floats, known: NDArray[np.bool_]) -> Floats:
+    low = np.where(known, numbers, np.inf).min(axis=0)
+    high = np.where(known, numbers, -np.inf).max(axis=0)
+    return np.where(known.any(axis=0), high - low, 0.0)
+
+
+def _spread(column: ColumnDistance, values: NDArray[Any]) -> float:
+    """About how far apart values of a column are: decides only which column is cut."""
+    if values.dtype.kind == "f":
+        flat = values.reshape(len(values), -1)
+        low, high = np.fmin.reduce(flat, axis=0), np.fmax.reduce(flat, axis=0)
+        if values.ndim > 1:
+            return column.weight * float(column.apart(low, high))
+        return column.weight * float(np.nan_to_num((high - low)[0]) / getattr(column, "scale", 1.0))
+    if isinstance(column, HierarchyDistance):
+        return column.weight * sum(int(np.ptp(parts[values])) > 0 for parts in column.levels) / len(column.levels)
+    return column.weight * float(np.ptp(values) > 0)
+
+
+def _line(column: ColumnDistance, values: NDArray[Any]) -> NDArray[Any]:
+    """Values of a column as numbers in an order that keeps near ones together."""
+    if values.ndim > 1:
+        wide = np.argmax(np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0))
+        values = values[:, wide]
+    if values.dtype.kind == "f":
+        numbers: Floats = np.nan_to_num(values, nan=np.inf, posinf=np.inf)
+        return numbers
+    return column.ranks[values] if isinstance(column, HierarchyDistance) else values

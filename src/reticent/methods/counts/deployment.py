@@ -1,0 +1,287 @@
+"""One party of several on hosts of their own: its config file, its run, and the release that it ends with.
+
+The config is the same for all parties but for ``me``, ``key``, ``data`` and ``budget``; parties whose configs differ in anything else notice it before they share anything.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.base.disclosures import unjudged
+from reticent.base.documents import LARGEST_SETTINGS, parse_toml, read_document
+from reticent.base.exact import exact
+from reticent.conditions import Condition
+from reticent.definitions import NoisyCounts
+from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
+from reticent.io import read_frame
+from reticent.methods.counts.details import check_size
+from reticent.methods.counts.method import ComputedCounts, JointCounts, NoisyCells, joint_cells
+from reticent.methods.randomize import ViewDomain
+from reticent.noise import (
+    GATHERING,
+    MOST_DELTA,
+    PATIENCE,
+    Identity,
+    JointTask,
+    LifetimeBudget,
+    NoisePlan,
+    PartyAddress,
+    PartyResult,
+    PartySettings,
+    RunFigures,
+    plan,
+    read_certificate,
+    run_party,
+)
+from reticent.release import Release, publish
+from reticent.table import Table
+
+_REQUIRED = object()
+_ANSWER: dict[str, Any] = {
+    "query": _REQUIRED,
+    "epsilon": 1,
+    "delta": "1e-6",
+    "faults": None,
+    "law": "binomial",
+    "level": "byzantine",
+    "bits": 1,
+    "most_rows": None,
+    "domain": None,
+}
+_SECTIONS: dict[str, dict[str, Any]] = {
+    "answer": _ANSWER,
+    "data": {"source": _REQUIRED, "where": None, "column": None},
+    "budget": {"ledger": None, "dataset": _REQUIRED, "epsilon": _REQUIRED, "delta": MOST_DELTA},
+    "party": {"name": _REQUIRED, "address": _REQUIRED, "certificate": _REQUIRED},
+    "time": {"patience": PATIENCE, "gathering": GATHERING},
+}
+_TOP = {"session": _REQUIRED, "me": _REQUIRED, "key": _REQUIRED}
+
+
+@dataclass(frozen=True)
+class PartyConfig:
+    """A party's config file, checked: everything but its rows.
+
+    ``names`` are all parties in the order of the file, ``rows`` says where this party's own rows are.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    me: str
+    settings: PartySettings = field(repr=False)
+    plan: NoisePlan
+    domain: ViewDomain | None
+    rows: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: str | Path) -> PartyConfig:
+        """The config of a TOML file; paths in it are relative to its folder. Errors name the file and the entry."""
+        place = Path(path)
+        try:
+            written = parse_toml(read_document(place, LARGEST_SETTINGS).decode("utf-8"))
+        except OSError as error:
+            raise DataError(f"{place} cannot be read: {error.strerror}.") from None
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise DataError(f"{place} is not valid TOML: {error}.") from None
+        try:
+            return _config(place, written)
+        except ReticentError as problem:
+            raise problem.at(str(place)) from None
+
+    def values(self) -> tuple[list[int], pl.DataFrame]:
+        """This party's rows as the protocol takes them, and as they are."""
+        frame = read_frame(self.path.parent / self.rows["source"])
+        return encoded(frame, self.plan.query, self.rows["where"], self.rows["column"], self.domain), frame
+
+    def run(self, values: list[int], context: Context | None = None) -> tuple[PartyResult, RunFigures]:
+        """Take part in the run, unless it is stopped; :class:`reticent.noise.NoiseAborted` if it has no answer."""
+        result, figures = run_party(self.settings, values, stop=(context or Context()).stop)
+        assert result is not None
+        return result, figures
+
+    def release(self, result: PartyResult, figures: RunFigures, frame: pl.DataFrame, context: Context) -> Release:
+        """The noisy histogram as a release, recorded in the party's own ledger where it keeps a budget; that was charged before the answer was opened."""
+        if self.domain is None:
+            raise PolicyError("Only a histogram is published as a release; a count or a sum is one number.")
+        budget = self.settings.budget
+        table = Table(
+            frame.select(self.domain.names),
+            quasi=list(self.domain.names),
+            nulls="category",
+            dataset=None if budget is None else budget.dataset,
+        )
+        made = self.cells(result, figures)
+        method = JointCounts(
+            domain=self.domain.as_json(), faults=self.plan.faults, law=self.plan.law, level=self.plan.level
+        )
+        return publish(
+            table,
+            NoisyCounts(self.plan.epsilon, self.plan.delta),
+            ComputedCounts(made, method.describe(), unjudged),
+            ledger=None if budget is None else budget.ledger,
+            context=context,
+        )
+
+    def cells(self, result: PartyResult, figures: RunFigures) -> NoisyCells:
+        """The noisy counts with their laws, as every party of the run computes them."""
+        assert self.domain is not None
+        blamed = {self.names[party]: why for party, why in result.blamed.items()}
+        return joint_cells(self.plan, result, result.numbers, figures.rounds, self.domain, {"blamed": blamed})
+
+
+def encoded(
+    frame: pl.DataFrame, query: str, where: str | None, column: str | None, domain: ViewDomain | None
+) -> list[int]:
+    """Rows as whole numbers: whether they meet a condition, their cell of a domain, or the values of a column."""
+    if query == "histogram":
+        if domain is None:
+            raise PolicyError(
+                "A histogram needs a domain: the values of its columns, declared beforehand.", setting=("domain",)
+            )
+        check_size(domain)
+        return [int(cell) for cell in domain.pack(domain.frame_columns(frame))]
+    if query == "count":
+        if where is None:
+            raise PolicyError("A count needs a condition (where), such as \"diagnosis = 'flu'\".", setting=("where",))
+        return [int(met) for met in Condition.parse(where).mask(frame)]
+    if column is None:
+        raise PolicyError("A sum needs a column of whole numbers.", setting=("column",))
+    if column not in frame.columns:
+        raise DataError(f"The data have no column {column!r}.{did_you_mean(column, frame.columns)}", column=column)
+    values = frame[column]
+    if not values.dtype.is_integer() or values.null_count():
+        raise DataError(f"Column {column!r} must hold whole numbers without nulls to be summed.", column=column)
+    return [int(value) for value in values]
+
+
+def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
+    sections = {name: value for name, value in written.items() if name in _SECTIONS}
+    top = _filled(
+        {name: value for name, value in written.items() if name not in _SECTIONS}, _TOP, "", (*_TOP, *_SECTIONS)
+    )
+    answer = _section(sections, "answer")
+    listed = sections.get("party")
+    if not isinstance(listed, list) or not listed:
+        raise PolicyError(
+            "The parties are missing: write one [[party]] with name, address and certificate for each.",
+            setting=("party",),
+        )
+    parties = [
+        _filled(_table(each, f"party {number}"), _SECTIONS["party"], f"party {number}: ")
+        for number, each in enumerate(listed, 1)
+    ]
+    names = tuple(str(each["name"]) for each in parties)
+    if len(set(names)) < len(names):
+        raise PolicyError("Two parties have the same name.", setting=("party",))
+    if top["me"] not in names:
+        raise PolicyError(
+            f"me = {top['me']!r} is not one of the parties: {', '.join(names)}.{did_you_mean(top['me'], names)}",
+            setting=("me",),
+        )
+    faults = answer["faults"]
+    if faults is None:
+        faults = (len(names) - 1) // (3 if answer["level"] == "byzantine" else 2)
+    planned = plan(
+        answer["epsilon"], answer["delta"], len(names), faults, answer["query"], answer["law"], answer["bits"], answer["level"]
+    )  # fmt: skip
+    domain = None if answer["domain"] is None else ViewDomain.of(_table(answer["domain"], "answer.domain"))
+    if (domain is None) != (planned.query != "histogram"):
+        raise PolicyError(
+            "[answer.domain] lists the public cells of a histogram: it is needed for query = 'histogram', and for nothing else.",
+            setting=("answer", "domain"),
+        )
+    folder = place.parent
+    me = names.index(top["me"])
+    identity = Identity.load(folder / str(top["key"]))
+    keys = tuple(
+        read_certificate(folder / str(each["certificate"]), name) for each, name in zip(parties, names, strict=True)
+    )
+    if keys[me] != identity.public:
+        raise PolicyError(
+            f"key = {top['key']!r} is not the private key of the certificate of {top['me']!r}.", setting=("key",)
+        )
+    if len(set(keys)) < len(keys):
+        raise PolicyError("Two parties have the same key.", setting=("party",))
+    session = str(top["session"]).strip()
+    if not session:
+        raise PolicyError("session must be a name that all parties agree on for this run.", setting=("session",))
+    time = _section(sections, "time", {})
+    settings = PartySettings(
+        JointTask.of(planned, session, None if domain is None else domain.size, most_rows=answer["most_rows"]),
+        me,
+        identity,
+        keys,
+        tuple(_place(str(each["address"]), name) for each, name in zip(parties, names, strict=True)),
+        _seconds(time["patience"], "patience"),
+        _seconds(time["gathering"], "gathering"),
+        _budget(sections, folder),
+    )
+    return PartyConfig(place, names, top["me"], settings, planned, domain, _section(sections, "data"))
+
+
+def _budget(sections: Mapping[str, Any], folder: Path) -> LifetimeBudget | None:
+    if "budget" not in sections:
+        return None
+    found = _section(sections, "budget")
+    ledger = found["ledger"]
+    if ledger is None:
+        raise PolicyError(
+            "[budget]: ledger must name the file that remembers what was spent.", setting=("budget", "ledger")
+        )
+    for name in ("epsilon", "delta"):
+        exact(found[name], f"[budget]: {name}", low=0)
+    return LifetimeBudget(folder / str(ledger), str(found["dataset"]), str(found["epsilon"]), str(found["delta"]))
+
+
+def _section(sections: Mapping[str, Any], name: str, default: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    if name not in sections and default is None:
+        raise PolicyError(f"The section [{name}] is missing.", setting=(name,))
+    return _filled(_table(sections.get(name, default), f"[{name}]"), _SECTIONS[name], f"[{name}]: ")
+
+
+def _table(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"{name} must be a table of settings, but it is {value!r}.", setting=(name,))
+    return value
+
+
+def _filled(
+    given: Mapping[str, Any], known: Mapping[str, Any], where: str, names: tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    """The settings with their defaults; an unknown or missing one is a :class:`PolicyError`."""
+    for name in given:
+        if name not in known:
+            listed = names or tuple(known)
+            raise PolicyError(
+                f"{where}there is no setting {name!r}.{did_you_mean(name, listed)} The settings are: {', '.join(listed)}.",
+                setting=(name,),
+            )
+    for name, default in known.items():
+        if name not in given and default is _REQUIRED:
+            raise PolicyError(f"{where}{name} is missing.", setting=(name,))
+    return {**known, **given}
+
+
+def _place(address: str, name: str) -> PartyAddress:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise PolicyError(
+            f"The address of party {name!r} must be host:port, such as 10.0.0.1:9001, but it is {address!r}.",
+            setting=("party", "address"),
+        )
+    return PartyAddress(host.strip("[]"), int(port))
+
+
+def _seconds(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
+        raise PolicyError(
+            f"[time]: {name} must be a number of seconds up to a day, but it is {value!r}.", setting=("time", name)
+        )
+    return float(value)

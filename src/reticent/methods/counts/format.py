@@ -1,0 +1,176 @@
+"""The format ``noisy counts``: one table with a row for each cell of a public domain and its count with noise, judged by the law of the noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Channel, Draft
+from reticent.definitions import Definition, NoisyCounts
+from reticent.errors import DataError
+from reticent.methods.counts.details import NOISY_COUNT, CountsDetails, CountsPlan
+from reticent.noise import NoiseLaw, hidden_by_noise
+from reticent.release import ManifestColumn
+from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.table import Rows, Table, ValueType
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_CELL, _COUNT = "cell", "count"
+_CONFIDENCE = Fraction(19, 20)
+
+
+@dataclass(frozen=True)
+class NoisySum:
+    """The sum of some noisy counts: unbiased, and within ``interval`` of the true number with at least the stated ``confidence``.
+
+    The interval is that of the noise's exact law, cut at 0 because nothing occurs less often.
+    """
+
+    condition: str
+    value: int
+    cells: int
+    standard_error: float
+    interval: tuple[int, int]
+    confidence: Fraction
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, by the name that counts on other releases have."""
+        return self.interval
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "condition": self.condition,
+            "value": self.value,
+            "cells": self.cells,
+            "standard_error": self.standard_error,
+            "interval": list(self.interval),
+            "bounds": list(self.interval),
+            "confidence": float(self.confidence),
+        }
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = self.interval
+        return [
+            f"{self.value:,} rows in {self.cells:,} cells (standard error {self.standard_error:,.2f})",
+            f"With {float(100 * self.confidence):g}% confidence between {low:,} and {high:,}.",
+        ]
+
+
+class NoisyCountsFormat(MechanismFormat):
+    """One table: the cells of the domain in its order, and a noisy count for each."""
+
+    name: ClassVar[str] = "noisy counts"
+    tables: ClassVar[tuple[str, ...]] = ("cells",)
+    roles: ClassVar[tuple[str, ...]] = (_CELL, _COUNT)
+
+    def refusal(self, definition: Definition) -> str | None:
+        if isinstance(definition, NoisyCounts):
+            return None
+        return f"{definition} is not a bound on what noise loses, and nothing else is known of noisy counts."
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        return tuple(
+            ManifestColumn(name, _COUNT if name == NOISY_COUNT else _CELL, ValueType.published(dtype))
+            for name, dtype in rows["cells"].schema.items()
+        )
+
+    def read(self, public: PublicSide) -> CountsDetails:
+        """The details of a release."""
+        return _parsed(public.manifest.details, public.manifest.tables["cells"].columns)
+
+    def plan(self, public: PublicSide) -> CountsPlan:
+        return self.read(public).plan
+
+    def check(self, public: PublicSide) -> None:
+        """There is one whole count for each cell of the domain, in its order."""
+        domain, rows = self.read(public).domain, public.rows["cells"]
+        if rows.height != domain.size:
+            raise DataError(f"The domain has {domain.size:,} cells, but there are {rows.height:,} noisy counts.")
+        frame = rows.frame()
+        if not frame[NOISY_COUNT].dtype.is_integer() or frame[NOISY_COUNT].null_count():
+            raise DataError("A noisy count is not a whole number; the file was changed after it was published.")
+        if not np.array_equal(domain.pack(domain.frame_columns(frame)), np.arange(domain.size)):
+            raise DataError(
+                "The cells are not those of the domain, in its order; the file was changed after it was published."
+            )
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        """Records with a noisy count of at least 1 are shown.
+
+        The chances are those of a record that nobody else has: others who have it make its count say less about one more.
+        """
+        frame = rows["cells"].frame()
+        found = _parsed(details, frame.columns)
+        shown = (frame[NOISY_COUNT] >= 1).to_numpy()
+
+        def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
+            answer: NDArray[np.bool_] = shown[found.domain.pack(found.domain.frame_columns(people))]
+            return answer
+
+        channel = channel_through(found.law, shows)
+        return replace(
+            AdversaryView.in_noise(frame.filter(pl.Series(shown)).select(found.domain.names)), channel=channel
+        )
+
+    def words(self, public: PublicSide) -> Words:
+        details = self.read(public)
+        risks = (
+            "Counts may be negative, and small ones may be noise alone. Count with `reticent query`, which knows the noise.",
+            "Which cells there are was declared before; that a cell is listed says nothing about anybody.",
+        )
+        warned = hidden_by_noise(details.law, public.rows["cells"].frame()[NOISY_COUNT].to_numpy())
+        return Words(details.words(), risks if warned is None else (*risks, warned))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
+        """The sum of the cells that meet a condition on the domain's columns."""
+        details, frame = self.read(public), public.rows["cells"].frame()
+        asked = Condition.of(condition)
+        mask = asked.mask(frame.select(details.domain.names))
+        cells = int(mask.sum())
+        value = int(frame[NOISY_COUNT].filter(mask).sum())
+        if not cells:
+            return NoisySum(str(asked), 0, 0, 0.0, (0, 0), _CONFIDENCE)
+        reach = details.law.reach(cells, float(_CONFIDENCE))
+        error = math.sqrt(cells * float(details.law.variance))
+        interval = max(0, value - reach), max(0, value + reach)
+        return NoisySum(str(asked), value, cells, error, interval, _CONFIDENCE)
+
+
+def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:
+    """How a record comes to be shown that nobody else has, where records with a noisy count of at least 1 are.
+
+    With the chance ``own`` where somebody has it, ``other`` where nobody does: whoever gives a record at most other/(own + other) gives it at most 1/2
+    after seeing it shown.
+    """
+    low, chances = law.chances()
+    own = Fraction(float(chances[max(0, -low) :].sum()))
+    other = Fraction(float(chances[max(0, 1 - low) :].sum()))
+    return Channel(own, other, other, other / (own + other), Fraction(1, 2), shows, is_set=True)
+
+
+def _parsed(written: Mapping[str, Any], described: Sequence[str]) -> CountsDetails:
+    """The details over the ``described`` columns; those that cannot be understood are a :class:`DataError`."""
+    found = read_details(CountsDetails.from_json, written)
+    if sorted(described) != sorted([*found.domain.names, NOISY_COUNT]):
+        raise DataError(
+            f"manifest.json describes the columns {', '.join(described)}, and its domain {', '.join(found.domain.names)}."
+        )
+    return found.in_order_of([name for name in described if name != NOISY_COUNT])
+
+
+NOISY_COUNTS = NoisyCountsFormat()

@@ -1,0 +1,295 @@
+"""CentralCounts and JointCounts: how a table and :class:`NoisyCounts` become a draft of noisy counts, by a trusted curator or by parties who trust nobody."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.disclosures import NAMELESS, PriorCheck, Spending, alone, privacy_spending
+from reticent.base.exact import Number, exact, one_of, whole
+from reticent.core import Draft, Evidence, Kind
+from reticent.definitions import Definition, NoisyCounts
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.methods.counts.details import NOISY_COUNT, CountsDetails, JointRun, check_size
+from reticent.methods.randomize import ViewDomain, declared_domain
+from reticent.noise import LAWS, LEVELS, BinomialLaw, JointAnswer, NoisePlan, central_noise, run_local
+from reticent.table import FrameRows, Rows, Table
+
+_Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NoisyCells:
+    """Noisy counts of all cells, and how they came about; ``private`` tables and ``told`` figures stay with the steward."""
+
+    details: CountsDetails
+    counts: _Counts
+    private: Mapping[str, Rows]
+    told: Mapping[str, Any]
+    secure: bool
+
+
+class _CountsMethod(ABC):
+    """What both methods do: lay the domain over the rows, have noise added, and draft the cells."""
+
+    domain: Mapping[str, Any] | None
+    budget_epsilon: Number | None
+    budget_delta: Number | None
+
+    format: ClassVar[str] = "noisy counts"
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if self.domain is not None:
+            _declared(self.domain, name)
+        for field in ("budget_epsilon", "budget_delta"):
+            if getattr(self, field) is not None:
+                exact(getattr(self, field), f"{name}: {field}", low=0)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Both keep NoisyCounts, which protects rows, and nothing else."""
+        if not isinstance(definition, NoisyCounts):
+            return f"{type(self).__name__} keeps NoisyCounts(epsilon, delta), not {definition}. Choose a grouping method for that."
+        if table.unit == "person":
+            return (
+                f"{type(self).__name__} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' "
+                "if that is what may be protected."
+            )
+        if table.dataset is None and (self.budget_epsilon is not None or self.budget_delta is not None):
+            return NAMELESS
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The cells with their noisy counts, and the law of the noise as their evidence."""
+        refused = self.refusal(table, definition)
+        if refused is not None or not isinstance(definition, NoisyCounts):
+            raise PolicyError(refused or str(definition))
+        context = context or Context()
+        domain = declared_domain(table, self.domain)
+        if NOISY_COUNT in domain.names:
+            raise PolicyError(
+                f"Noisy counts are published in a column {NOISY_COUNT!r}. Rename the column of that name."
+            )
+        check_size(domain)
+        context.step("counting rows")
+        cells = domain.pack(domain.frame_columns(table.frame))
+        made = self.counted(table, domain, cells, definition, context)
+        return _drafted(made, self.describe(), alone, self._spend(definition))
+
+    @abstractmethod
+    def counted(
+        self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
+    ) -> NoisyCells:
+        """The noisy counts, given the cell of every row."""
+
+    def _spend(self, definition: NoisyCounts) -> tuple[Spending, ...]:
+        epsilon, delta = definition.amounts
+        totals = {"epsilon": self.budget_epsilon, "delta": self.budget_delta}
+        return privacy_spending(epsilon, delta, totals, "noisy counts")
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        given = {
+            "domain": None if self.domain is None else ViewDomain.of(self.domain).as_json(),
+            "budget_epsilon": None if self.budget_epsilon is None else str(self.budget_epsilon),
+            "budget_delta": None if self.budget_delta is None else str(self.budget_delta),
+        }
+        return {"name": type(self).__name__, **{name: value for name, value in given.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class CentralCounts(_CountsMethod):
+    """Publish how many rows lie in each cell of a public domain, with noise that a trusted curator adds.
+
+    Guarantee: NoisyCounts(epsilon, 0): discrete Laplace noise of scale 2/epsilon on each cell, since replacing a row moves two cells (E12).
+    Adversary: anybody who sees the counts; not the curator. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
+    ``budget_epsilon`` and ``budget_delta`` are what all differentially private releases of the data set may spend together. Cost: one draw a cell.
+    """
+
+    domain: Mapping[str, Any] | None = None
+    budget_epsilon: Number | None = None
+    budget_delta: Number | None = None
+
+    def counted(
+        self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
+    ) -> NoisyCells:
+        noise = central_noise(2, definition.amounts[0])
+        details = CountsDetails(domain, noise.law, noise.law)
+        true = np.bincount(cells, minlength=domain.size)
+        context.step("adding noise")
+        counts = np.array(noise.added(true.tolist(), context.randomness.repeatable()), dtype=np.int64)
+        return NoisyCells(details, counts, {}, {}, context.randomness.is_secure)
+
+
+@dataclass(frozen=True)
+class JointCounts(_CountsMethod):
+    """Publish how many rows of several parties lie in each cell of a public domain, with noise that they add together and nobody knows (R-DN-14).
+
+    Guarantee: NoisyCounts(epsilon, delta), also against up to ``faults`` of the parties together (default: as many as the protocol bears). Adversary: fewer than a third of
+    the parties, who may lie, collude or crash; with ``level="semi-honest"`` fewer than half, who only look. Here every party is a process on this machine and ``party`` the column
+    that says whose row it is: for a trial, or for data sets of one owner. Several hosts run ``reticent noise party``. How many rows each party has is told to the others.
+    ``domain``, ``budget_epsilon`` and ``budget_delta`` are as for CentralCounts. Noise comes from the parties' own randomness; a seed does not fix it.
+    Cost: :func:`reticent.noise.plan`.
+    """
+
+    party: str = "party"
+    domain: Mapping[str, Any] | None = None
+    faults: int | None = None
+    law: str = "binomial"
+    level: str = "byzantine"
+    budget_epsilon: Number | None = None
+    budget_delta: Number | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.party, str):
+            raise PolicyError(
+                f"JointCounts: party must be the name of a column, but it is {self.party!r}.",
+                setting=("JointCounts", "party"),
+                value=self.party,
+            )
+        if self.faults is not None:
+            whole(self.faults, "JointCounts: faults", low=0)
+        for name, known in (("law", LAWS), ("level", LEVELS)):
+            one_of(getattr(self, name), f"JointCounts: {name}", known)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        if isinstance(definition, NoisyCounts) and not definition.amounts[1]:
+            return "JointCounts needs a delta above 0: coins that are dealt before they are added have finitely many outcomes. Use NoisyCounts(1, '1e-6'), or CentralCounts."
+        if self.party not in table.schema:
+            return f"JointCounts: the table has no column {self.party!r} that says whose row it is.{did_you_mean(self.party, list(table.schema))}"
+        return super().refusal(table, definition)
+
+    def counted(
+        self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
+    ) -> NoisyCells:
+        owners = table.frame[self.party]
+        if owners.null_count():
+            raise DataError(
+                f"Column {self.party!r} does not say whose row it is in {owners.null_count():,} rows. Fill it in, or leave these rows out.",
+                column=self.party,
+            )
+        names = owners.unique().sort()
+        rows = [cells[(owners == name).to_numpy()].tolist() for name in names]
+        epsilon, delta = definition.amounts
+        share = 3 if self.level == "byzantine" else 2
+        faults = max(1, (len(rows) - 1) // share) if self.faults is None else self.faults
+        context.step("computing jointly")
+        answer = run_local(
+            rows, epsilon, delta, faults, "histogram", domain.size, law=self.law, level=self.level, context=context
+        )
+        context.step("joint noise is added")
+        blamed = {str(names[party - 1]): why for party, why in answer.blamed.items()}
+        assert isinstance(answer.total, list)
+        return joint_cells(
+            answer.plan, answer, answer.total, _rounds(answer), domain, {"blamed": blamed, "seconds": answer.seconds}
+        )
+
+    def describe(self) -> dict[str, Any]:
+        given = {"party": self.party, "faults": self.faults, "law": self.law, "level": self.level}
+        return {**super().describe(), **{name: value for name, value in given.items() if value is not None}}
+
+
+class JointOutcome(Protocol):
+    """What parties end with: one of them, or all on this machine."""
+
+    @property
+    def coins(self) -> int:
+        """How many coins are in each number."""
+
+    @property
+    def included(self) -> tuple[int, ...]:
+        """Whose rows are counted."""
+
+    @property
+    def transcript(self) -> tuple[Mapping[str, Any], ...]:
+        """Everything that was broadcast, step by step."""
+
+
+def joint_cells(
+    plan: NoisePlan,
+    outcome: JointOutcome,
+    numbers: Sequence[int],
+    rounds: int,
+    domain: ViewDomain,
+    told: Mapping[str, Any],
+) -> NoisyCells:
+    """What parties computed together, as cells: the law of all coins that went in, and of those that nobody who lies knows."""
+    run = JointRun(plan.parties, max(1, plan.faults), plan.level, rounds, plan.parties - len(outcome.included))
+    law = hidden = plan.published_law
+    if plan.law == "binomial":
+        law, hidden = BinomialLaw(outcome.coins), BinomialLaw((plan.parties - run.faults) * plan.quota)
+    details = CountsDetails(domain, law, hidden, run)
+    transcript = pl.DataFrame(
+        {
+            "step": [str(each["step"]) for each in outcome.transcript],
+            "said": [json.dumps(each["said"], sort_keys=True) for each in outcome.transcript],
+        },
+        schema={"step": pl.String, "said": pl.String},
+    )
+    return NoisyCells(details, np.array(numbers, dtype=np.int64), {"transcript": FrameRows(transcript)}, told, True)
+
+
+@dataclass(frozen=True)
+class ComputedCounts:
+    """Counts that parties on several hosts have computed, as a method whose draft is ready; each party charged its budget before they were opened."""
+
+    made: NoisyCells
+    described: Mapping[str, Any]
+    beside: PriorCheck
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Nothing to refuse: it was planned before it was computed."""
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The cells as they were computed; what was spent for them is in the ledger already."""
+        return _drafted(self.made, self.described, self.beside, ())
+
+    def describe(self) -> dict[str, Any]:
+        """How they were computed."""
+        return dict(self.described)
+
+
+def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck, spend: tuple[Spending, ...]) -> Draft:
+    """The cells of a domain, in its order, with their noisy counts."""
+    domain = made.details.domain
+    shown = domain.unpack(np.arange(domain.size)).with_columns(pl.Series(NOISY_COUNT, made.counts, pl.Int64))
+    return Draft(
+        format="noisy counts",
+        tables={"cells": FrameRows(shown)},
+        evidence=Evidence(plan=made.details.plan),
+        method=method,
+        details=made.details.as_json(),
+        private=made.private,
+        search=made.told,
+        beside=beside,
+        spend=spend,
+        insecure=not made.secure,
+    )
+
+
+def _rounds(answer: JointAnswer) -> int:
+    """How often the parties waited for each other, as most of them counted."""
+    counted = [int(each.figures["rounds"]) for each in answer.results if "rounds" in each.figures]
+    return max(set(counted), key=counted.count) if counted else answer.plan.rounds
+
+
+def _declared(domain: Any, name: str) -> ViewDomain:
+    try:
+        return ViewDomain.of(domain)
+    except PolicyError as problem:
+        raise PolicyError(f"{name}: {problem}", setting=(name, "domain"), value=domain) from None

@@ -1,0 +1,391 @@
+"""A public grid: every published column is cut into cells that were declared before anybody looked at the data (R-BA-1, R-BA-16).
+
+Nothing in a grid may come from the rows: not its ranges, not its values, not how fine it is. Quantiles and boxes that were shrunk to the rows are
+therefore not possible here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.exact import exact, whole
+from reticent.core import cover
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.table import (
+    NULL_LABEL,
+    SUPPRESSED,
+    Anything,
+    Interval,
+    Meaning,
+    Missing,
+    OrMissing,
+    Table,
+    Value,
+    Values,
+    ValueType,
+    unused,
+)
+
+Cells = NDArray[np.int64]
+
+MOST_CELLS_OF_A_COLUMN = 10_000
+_MOST_CELLS = 2**62
+_FORMS = (
+    "a list of values, {'from': 0, 'to': 100, 'step': 10}, {'breaks': [0, 18, 65, 120]} or a level of the column's declared hierarchy such as 2; "
+    "'open': true adds a cell below and one above, 'missing': true one for missing values"
+)
+_KEYS = ({"values"}, {"from", "to", "step"}, {"breaks"})
+
+
+@dataclass(frozen=True)
+class GridAxis:
+    """A column cut into cells, in their order: what each is called, and which values of type ``kind`` it stands for."""
+
+    name: str
+    kind: ValueType
+    labels: tuple[str, ...]
+    meanings: tuple[Meaning, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.labels) <= MOST_CELLS_OF_A_COLUMN:
+            raise PolicyError(
+                f"grid: column {self.name!r} has {len(self.labels):,} cells; between 1 and {MOST_CELLS_OF_A_COLUMN:,} are possible. Use coarser ones.",
+                setting=("grid", self.name),
+                column=self.name,
+            )
+        if len(set(self.labels)) < len(self.labels) or len(self.labels) != len(self.meanings):
+            raise PolicyError(
+                f"grid: column {self.name!r} has two cells of the same name. Every cell must be declared once.",
+                setting=("grid", self.name),
+                column=self.name,
+            )
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.labels)
+
+    def encode(self, values: pl.Series) -> Cells:
+        """The cell of every value; a value outside of the grid is a :class:`DataError`."""
+        distinct = values.unique()
+        found = cover(distinct, self.meanings, self.name)
+        places = found.lookup()
+        wrong = (places < 0) | ~found.is_single
+        if wrong.any():
+            value = distinct[int(np.argmax(wrong))]
+            raise DataError(
+                f"Column {self.name!r}: the value {value!r} lies in no cell of the declared grid, or in several. Declare a grid that holds every value that everybody can "
+                "know to be possible ('open': true and 'missing': true add cells for the rest); never fit it to the data.",
+                column=self.name,
+                value=value,
+            )
+        numbered = pl.DataFrame({"value": distinct, "cell": places})
+        joined = values.to_frame("value").join(
+            numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
+        )
+        return joined["cell"].to_numpy().astype(np.int64)
+
+    @cached_property
+    def halves(self) -> dict[str, tuple[int, int]]:
+        """Every range of cells that repeated halving can reach, by its label: the first cell, and the one after the last."""
+        found: dict[str, tuple[int, int]] = {}
+        waiting, taken = [(0, self.size)], set(self.labels)
+        while waiting:
+            low, high = waiting.pop()
+            # Single cells keep their own names.
+            label = unused(self._joined(low, high)[0], taken) if high - low > 1 else self.labels[low]
+            taken.add(label)
+            found[label] = (low, high)
+            if high - low > 1:
+                waiting += [(low, middle(low, high)), (middle(low, high), high)]
+        return found
+
+    @cached_property
+    def ranges(self) -> dict[tuple[int, int], str]:
+        """The label of every range of cells that repeated halving can reach."""
+        return {cells: label for label, cells in self.halves.items()}
+
+    def meaning_of(self, low: int, high: int) -> Meaning:
+        """What the cells from ``low`` up to ``high`` stand for together."""
+        return self.meanings[low] if high - low == 1 else self._joined(low, high)[1]
+
+    def _joined(self, low: int, high: int) -> tuple[str, Meaning]:
+        parts = list(self.meanings[low:high])
+        missing = any(isinstance(each, Missing) for each in parts)
+        known = [each for each in parts if not isinstance(each, Missing)]
+        if all(isinstance(each, Interval) for each in known):
+            first, last = known[0], known[-1]
+            assert isinstance(first, Interval)
+            assert isinstance(last, Interval)
+            if first.low is None and last.high is None:
+                return SUPPRESSED, Anything()
+            joined: Meaning = Interval(first.low, last.high, last.closed)
+            text = Interval(first.low, last.high, last.closed).text
+            if missing:
+                joined = OrMissing(Interval(first.low, last.high, last.closed))
+                text = f"{text} or missing"
+            return text, joined
+        listed = [value for each in parts for value in each.listed(self.kind) or ()]
+        label = SUPPRESSED if high - low == self.size else f"{self.labels[low]} .. {self.labels[high - 1]}"
+        return label, Values(tuple(listed))
+
+    def as_json(self) -> dict[str, Any]:
+        """The axis as plain data."""
+        cells = [
+            {"label": label, **meaning.as_json()} for label, meaning in zip(self.labels, self.meanings, strict=True)
+        ]
+        return {"name": self.name, "type": str(self.kind), "cells": cells}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> GridAxis:
+        """The axis that :meth:`as_json` wrote."""
+        kind, cells = ValueType(written["type"]), [dict(each) for each in written["cells"]]
+        labels = tuple(str(each.pop("label")) for each in cells)
+        meanings = tuple(Meaning.read(each, kind, "A cell of the grid") for each in cells)
+        for each in meanings:
+            if not isinstance(each, Value | Values | Interval | Missing):
+                raise PolicyError(f"A cell of a grid is a value, several values or a range, not {each.words()!r}.")
+        return cls(written["name"], kind, labels, meanings)
+
+
+def middle(low: int, high: int) -> int:
+    """Where a range of cells is halved: by their number, whatever lies in them."""
+    return (low + high) // 2
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The product of all axes: a *cell* of it is a cell of each axis."""
+
+    axes: tuple[GridAxis, ...]
+
+    def __post_init__(self) -> None:
+        if not self.axes:
+            raise PolicyError("grid is empty: name every column that is to be published.", setting=("grid",))
+        if self.size > _MOST_CELLS:
+            raise PolicyError(
+                f"The grid has about {float(self.size):.2g} cells, more than can be numbered. Use fewer columns, or coarser ones.",
+                setting=("grid",),
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each column has."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are in all."""
+        return math.prod(self.sizes)
+
+    @property
+    def deepest(self) -> int:
+        """After how many halvings every cell is alone."""
+        return sum((size - 1).bit_length() for size in self.sizes)
+
+    def axis(self, name: str) -> GridAxis:
+        """The axis of a column."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def without(self, name: str | None) -> Grid:
+        """The grid of the other columns."""
+        return Grid(tuple(axis for axis in self.axes if axis.name != name))
+
+    def encode(self, frame: pl.DataFrame) -> Cells:
+        """The cells of all rows: a row for each, a column for each axis."""
+        for name in self.names:
+            if name not in frame.columns:
+                raise DataError(
+                    f"The data have no column {name!r}, which the grid has.{did_you_mean(name, frame.columns)}"
+                )
+        return np.column_stack([axis.encode(frame[axis.name]) for axis in self.axes])
+
+    def pack(self, cells: Cells) -> Cells:
+        """One number a cell, in the order of the grid: the last axis runs fastest."""
+        packed = np.zeros(len(cells), dtype=np.int64)
+        for column, axis in enumerate(self.axes):
+            packed = packed * axis.size + cells[:, column]
+        return packed
+
+    def unpack(self, packed: Cells) -> Cells:
+        """The cells that numbers stand for."""
+        columns, rest = [], packed
+        for axis in reversed(self.axes):
+            rest, place = np.divmod(rest, axis.size)
+            columns.append(place)
+        return np.column_stack(columns[::-1])
+
+    def in_order_of(self, names: Sequence[str]) -> Grid:
+        """The same with the columns in another order."""
+        return Grid(tuple(self.axis(name) for name in names))
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The grid as plain data."""
+        return [axis.as_json() for axis in self.axes]
+
+    @classmethod
+    def from_json(cls, written: Sequence[Mapping[str, Any]]) -> Grid:
+        """The grid that :meth:`as_json` wrote."""
+        found = cls(tuple(GridAxis.from_json(each) for each in written))
+        if len(set(found.names)) < len(found.names):
+            raise PolicyError("The grid has a column twice.")
+        return found
+
+
+def check_grid(grid: object, owner: str) -> None:
+    """Refuse what cannot be a grid, before there is a table: a mapping from columns to cells, or nothing yet."""
+    if grid is None:
+        return
+    if not isinstance(grid, Mapping) or not grid or not all(isinstance(name, str) for name in grid):
+        raise PolicyError(
+            f"{owner}: grid must map every published column to its cells, each {_FORMS}; but it is {grid!r}.",
+            setting=(owner, "grid"),
+            value=grid,
+        )
+    for name, given in grid.items():
+        _check_form(name, given)
+
+
+def declared_grid(table: Table, declared: Mapping[str, Any]) -> Grid:
+    """The grid over the columns of a table; one that the table does not publish is refused."""
+    for name in declared:
+        if name not in (*table.quasi, *table.sensitive, *table.other):
+            raise PolicyError(
+                f"grid: the table does not publish a column {name!r}: only quasi, sensitive and other columns can be published."
+                f"{did_you_mean(name, [*table.quasi, *table.sensitive, *table.other])}",
+                setting=("grid", name),
+                column=name,
+            )
+    return Grid(tuple(_axis(table, name, given) for name, given in declared.items()))
+
+
+def _check_form(name: str, given: object) -> None:
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
+        return
+    if isinstance(given, list | tuple | pl.Series | range) and len(given):
+        return
+    if isinstance(given, Mapping) and set(given) - {"open", "missing"} in _KEYS:
+        for flag in ("open", "missing"):
+            if not isinstance(given.get(flag, False), bool):
+                raise PolicyError(f"grid: {name}: {flag} must be true or false, but it is {given[flag]!r}.", setting=("grid", name))  # fmt: skip
+        return
+    raise PolicyError(f"grid: {name} must be {_FORMS}; but it is {given!r}.", setting=("grid", name), value=given)
+
+
+def _axis(table: Table, name: str, given: Any) -> GridAxis:
+    _check_form(name, given)
+    kind = ValueType.of(table.schema[name], name)
+    if isinstance(given, int):
+        return _level(table, name, kind, given)
+    chosen: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"values": list(given)}
+    missing, is_open = chosen.pop("missing", False), chosen.pop("open", False)
+    try:
+        if "values" in chosen:
+            labels, meanings = _values(name, kind, chosen["values"], is_open)
+        else:
+            breaks = _steps(name, chosen) if "from" in chosen else chosen["breaks"]
+            labels, meanings = _between(name, kind, breaks, is_open)
+    except DataError as problem:
+        raise PolicyError(f"grid: {name}: {problem}", setting=("grid", name), column=name) from None
+    if missing:
+        labels, meanings = (*labels, unused(NULL_LABEL, labels)), (*meanings, Missing())
+    return GridAxis(name, kind, labels, meanings)
+
+
+def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
+    """The parts of a level of a column's hierarchy, which must have been declared."""
+    found = next((each for each in table.hierarchies if each.column == name), None)
+    if found is None or found.data_dependent:
+        raise PolicyError(
+            f"grid: the values of column {name!r} are known from the data only, so that a level of its hierarchy is not public. Declare the hierarchy's domain, "
+            "or list the cells in the grid.",
+            setting=("grid", name),
+            column=name,
+        )
+    whole(number, f"grid: {name}", low=0, high=found.height)
+    level = found.levels[number]
+    # Whether values are missing depends on the data: a part of missing values is none of the declared ones.
+    order = [part for part in range(level.size) if not isinstance(level.meanings[part], Missing)]
+    meanings = [level.meanings[part] for part in order]
+    plain = all(isinstance(each, Interval) for each in meanings) or all(
+        isinstance(each, Value | Values) for each in meanings
+    )
+    if not plain:
+        # Prefixes, recurring days and the like are told by their values, which halves can be put together from.
+        leaves = found.leaves.to_list()
+        own = [[leaves[leaf] for leaf in np.flatnonzero(level.parts == part).tolist()] for part in order]
+        meanings = [Values(tuple(value for value in each if value is not None)) for each in own]
+    return GridAxis(name, kind, tuple(level.labels[part] for part in order), tuple(meanings))
+
+
+def _values(name: str, kind: ValueType, values: Any, is_open: bool) -> tuple[tuple[str, ...], tuple[Meaning, ...]]:
+    if is_open or not isinstance(values, list | tuple):
+        raise PolicyError(
+            f"grid: {name}: listed values must be a list, and have nothing below or above them ('open').",
+            setting=("grid", name),
+        )
+    read = [None if value is None else kind.converted(value) for value in values]
+    meanings = tuple(Missing() if value is None else Value(value) for value in read)
+    texts = kind.texts(read)
+    known = tuple(text for text in texts if text is not None)
+    return tuple(unused(NULL_LABEL, known) if text is None else text for text in texts), meanings
+
+
+def _steps(name: str, chosen: Mapping[str, Any]) -> list[Any]:
+    """Breaks at equal steps, both ends included."""
+    low, high, step = (exact(chosen[key], f"grid: {name}: {key}") for key in ("from", "to", "step"))
+    if step <= 0 or high <= low:
+        raise PolicyError(
+            f"grid: {name} goes from {low} to {high} by {step}, which has no cell.", setting=("grid", name)
+        )
+    count = math.ceil((high - low) / step)
+    if count > MOST_CELLS_OF_A_COLUMN:
+        raise PolicyError(
+            f"grid: {name} has {count:,} cells; at most {MOST_CELLS_OF_A_COLUMN:,} are possible. Use a longer step.",
+            setting=("grid", name),
+        )
+    ends = [*(low + number * step for number in range(count)), high]
+    return [int(end) if end.denominator == 1 else float(end) for end in ends]
+
+
+def _between(name: str, kind: ValueType, breaks: Any, is_open: bool) -> tuple[tuple[str, ...], tuple[Meaning, ...]]:
+    """The ranges between breaks: each has its lower end, the last one both, so that the largest value has a place."""
+    if kind in (ValueType.TEXT, ValueType.BOOLEAN):
+        raise PolicyError(
+            f"grid: column {name!r} holds no numbers or dates, so that it has no ranges. List its values.",
+            setting=("grid", name),
+            column=name,
+        )
+    if not isinstance(breaks, list | tuple) or len(breaks) < 2:
+        raise PolicyError(f"grid: {name}: breaks must list two numbers or dates or more, but it is {breaks!r}.", setting=("grid", name))  # fmt: skip
+    read = [kind.read(end) if isinstance(end, str) else end for end in breaks]
+    try:
+        places = [kind.place(end) for end in read]
+    except (AttributeError, TypeError, ValueError, PolicyError):
+        raise PolicyError(
+            f"grid: {name}: breaks must be of type {kind}, such as those of the column, but they are {breaks!r}.",
+            setting=("grid", name),
+            column=name,
+        ) from None
+    if any(not low < high for low, high in pairwise(places)):
+        raise PolicyError(f"grid: {name}: breaks must rise, but they are {breaks!r}.", setting=("grid", name))
+    ranges = [Interval(low, high) for low, high in pairwise(read)]
+    if is_open:
+        ranges = [Interval(None, read[0]), *ranges, Interval(read[-1], None)]
+    else:
+        ranges[-1] = Interval(read[-2], read[-1], "both")
+    return tuple(each.text for each in ranges), tuple(ranges)

@@ -1,0 +1,103 @@
+"""The tables of grid releases: cells or boxes by their labels, and back from labels to cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError
+from reticent.methods.grid.axes import Cells, Grid, GridAxis
+from reticent.methods.grid.bisection import Bisection, halve
+from reticent.methods.grid.details import NOISY_COUNT, SAMPLED_ROWS, BisectionDetails
+from reticent.table import SUPPRESSED, unused
+
+_CHANGED = "the file was changed after it was published."
+
+
+def cell_table(grid: Grid, cells: Cells, counts: NDArray[np.int64]) -> pl.DataFrame:
+    """Cells in the order of the grid, with how many sampled rows each has."""
+    columns = [_labels(axis).gather(cells[:, place]).alias(axis.name) for place, axis in enumerate(grid.axes)]
+    return pl.DataFrame([*columns, pl.Series(SAMPLED_ROWS, counts, pl.Int64)])
+
+
+def read_cells(grid: Grid, frame: pl.DataFrame) -> Cells:
+    """The cells that a table shows; a :class:`DataError` where they are not cells of the grid in its order, each once."""
+    columns = []
+    for axis in grid.axes:
+        found = frame[axis.name].replace_strict(
+            _labels(axis), pl.Series(range(axis.size), dtype=pl.Int64), default=None, return_dtype=pl.Int64
+        )
+        if found.null_count():
+            label = frame[axis.name].filter(found.is_null())[0]
+            raise DataError(f"Column {axis.name!r} shows {label!r}, which the grid does not have; {_CHANGED}")
+        columns.append(found.to_numpy())
+    cells = np.column_stack(columns)
+    if (np.diff(grid.pack(cells)) <= 0).any():
+        raise DataError(f"The cells are not in the order of the grid, each once; {_CHANGED}")
+    return cells
+
+
+def whole_of(axis: GridAxis) -> str:
+    """What stands for all values of a column that is counted value by value."""
+    return unused(SUPPRESSED, axis.labels)
+
+
+def box_table(details: BisectionDetails, boxes: Bisection, totals: NDArray[np.int64], histograms: NDArray[np.int64] | None) -> pl.DataFrame:  # fmt: skip
+    """Boxes in their order; where values are counted, the row of a box for all of them stands before those of each."""
+    frame = _box_labels(details, boxes)
+    if details.histogram is None or histograms is None:
+        return frame.with_columns(pl.Series(NOISY_COUNT, totals, pl.Int64)).select(*details.grid.names, NOISY_COUNT)
+    counted = np.column_stack([totals, histograms]).ravel()
+    return frame.with_columns(pl.Series(NOISY_COUNT, counted, pl.Int64)).select(*details.grid.names, NOISY_COUNT)
+
+
+def _box_labels(details: BisectionDetails, boxes: Bisection) -> pl.DataFrame:
+    repeated = 1
+    columns: dict[str, pl.Series] = {}
+    if details.histogram is not None:
+        axis = details.grid.axis(details.histogram)
+        repeated = axis.size + 1
+        texts = [whole_of(axis), *axis.labels]
+        columns[axis.name] = pl.Series(axis.name, texts * len(boxes), pl.String)
+    for place, axis in enumerate(details.halved.axes):
+        ends = zip(boxes.lows[:, place].tolist(), boxes.highs[:, place].tolist(), strict=True)
+        labels = pl.Series(axis.name, [axis.ranges[each] for each in ends], pl.String)
+        columns[axis.name] = labels.gather(np.repeat(np.arange(len(boxes)), repeated))
+    return pl.DataFrame(columns)
+
+
+def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | None = None) -> Bisection:
+    """The boxes that a table shows, with the box of each of some ``cells``; a :class:`DataError` where halving cannot have left these boxes."""
+    grid = details.halved
+    repeated = 1 if details.histogram is None else details.grid.axis(details.histogram).size + 1
+    first = frame.gather_every(repeated)
+    ends = []
+    for axis in grid.axes:
+        known = [axis.halves.get(label) for label in first[axis.name].to_list()]
+        if None in known:
+            label = first[axis.name][known.index(None)]
+            raise DataError(
+                f"Column {axis.name!r} shows {label!r}, which halving the grid does not lead to; {_CHANGED}"
+            )
+        ends.append(known)
+    shown = set(zip(*ends, strict=True))
+
+    def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
+        # Every box that is still there holds one that is shown, so that a forged table is soon found out.
+        if len(lows) > len(shown):
+            raise DataError(f"The boxes are not those that halving the grid leaves; {_CHANGED}")
+        boxes = zip(lows.tolist(), highs.tolist(), strict=True)
+        return np.array([tuple(zip(low, high, strict=True)) not in shown for low, high in boxes], dtype=bool)
+
+    if len(shown) * repeated != frame.height:
+        raise DataError(f"The boxes do not have a row for each count; {_CHANGED}")
+    places = np.zeros((0, len(grid.axes)), dtype=np.int64) if cells is None else cells
+    boxes = halve(grid.sizes, details.plan.depth, places, goes_on)
+    if not _box_labels(details, boxes).select(details.grid.names).equals(frame.select(details.grid.names)):
+        raise DataError(f"The boxes are not those that halving the grid leaves, in their order; {_CHANGED}")
+    return boxes
+
+
+def _labels(axis: GridAxis) -> pl.Series:
+    return pl.Series(axis.name, axis.labels, pl.String)

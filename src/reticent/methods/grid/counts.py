@@ -1,0 +1,213 @@
+"""Counting in grid releases: an estimate, and an interval that holds the true number with a stated confidence whatever the table is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import binom
+
+from reticent.conditions import Condition, Covers, Domain
+from reticent.errors import PolicyError
+from reticent.methods.grid.axes import Cells, Grid
+from reticent.methods.grid.bisection import Bisection
+from reticent.methods.grid.details import NOISY_COUNT, SAMPLED_ROWS, BisectionDetails, SampleDetails
+from reticent.methods.grid.sample_law import SamplePlan
+from reticent.noise import DiscreteLaplaceLaw
+from reticent.table import Meaning
+
+CONFIDENCE = Fraction(19, 20)
+_TAIL = float(1 - CONFIDENCE) / 2
+# More combinations of cells than these are not asked one by one whether they can meet a condition.
+_MOST_ASKED = 1_000_000
+# A law of noise beyond this is not listed value by value.
+_WIDEST_LISTED = 200_000
+
+
+@dataclass(frozen=True)
+class GridCount:
+    """How many rows of the table meet a condition: an estimate, and an ``interval`` that holds the true number with at least the stated ``confidence``.
+
+    The interval supposes nothing about the table: where a condition cuts through cells, its lower end takes none and its upper end all of their rows. The estimate
+    takes rows to be spread evenly over such cells; ``standard_error`` is its spread in that model. ``hidden`` cells may have rows too few to be shown; the estimate counts none there.
+    """
+
+    condition: str
+    value: float
+    standard_error: float
+    interval: tuple[int, int]
+    confidence: Fraction
+    cells: int
+    hidden: int = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, by the name that counts on other releases have."""
+        return self.interval
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "condition": self.condition,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": list(self.interval),
+            "bounds": list(self.interval),
+            "confidence": float(self.confidence),
+            "cells": self.cells,
+            "hidden": self.hidden,
+        }
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = self.interval
+        told = [
+            f"About {self.value:,.1f} rows, from {self.cells:,} published counts (standard error {self.standard_error:,.1f}).",
+            f"With {float(100 * self.confidence):g}% confidence between {low:,} and {high:,}.",
+        ]
+        if self.hidden:
+            told.append(f"{self.hidden:,} cells that could meet it show nothing: they are empty, or have too few sampled rows. The estimate counts nobody there.")  # fmt: skip
+        return told
+
+
+def asked_condition(condition: str | Condition, estimator: str, names: tuple[str, ...]) -> Condition:
+    """The condition on columns of a grid; there is one way to estimate it."""
+    if estimator != "uniform":
+        raise PolicyError(f"Grid releases have one estimator, uniform, and not {estimator!r}.")
+    asked = Condition.of(condition)
+    asked.check_names(names)
+    return asked
+
+
+def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, condition: Condition) -> GridCount:
+    """Count in the cells of a sample.
+
+    Of all N rows that meet the condition a binomial number S is sampled. Published cells show at least P of these for certain, and hidden ones have at most k - 1 each. So the
+    numbers N for which S >= P and S <= P' + H (k - 1) are both likely enough hold the true one.
+    """
+    grid, plan = details.grid, details.plan
+    counts = frame[SAMPLED_ROWS].to_numpy()
+    found = _covers(grid, {axis.name: cells[:, place] for place, axis in enumerate(grid.axes)}, condition, len(frame))
+    certain, possible = int(counts[found.certain].sum()), int(counts[found.possible].sum())
+    hidden = _possible(grid, condition) - int(found.possible.sum())
+    most = possible + hidden * (plan.least - 1)
+    share = 1.0 if plan.sample is None else float(plan.sample)
+    weighted = counts * found.share
+    value = math.fsum(weighted.tolist()) / share
+    variance = math.fsum((counts * found.share * (1 - share * found.share)).tolist()) / share**2
+    interval = (certain, most) if plan.sample is None else (_fewest(certain, plan), _most(most, plan))
+    confidence = Fraction(1) if plan.sample is None else CONFIDENCE
+    return GridCount(
+        str(condition), value, math.sqrt(variance), interval, confidence, int(found.possible.sum()), hidden
+    )
+
+
+def _fewest(seen: int, plan: SamplePlan) -> int:
+    """The least number of rows of which so many can have been sampled: a smaller one has a chance of at most 2.5 % for that."""
+    share = float(plan.sample or 1)
+    return _first(lambda rows: binom.sf(seen - 1, rows, share) > _TAIL, seen) if seen else 0
+
+
+def _most(seen: int, plan: SamplePlan) -> int:
+    """The largest number of rows of which so few can have been sampled."""
+    share = float(plan.sample or 1)
+    return _first(lambda rows: binom.cdf(seen, rows, share) <= _TAIL, seen) - 1
+
+
+def _first(holds: Any, start: int) -> int:
+    """The first number from ``start`` on for which something holds that holds from there on."""
+    step = 1
+    while not holds(start + step):
+        step *= 2
+    low, high = start - 1, start + step
+    while high - low > 1:
+        between = (low + high) // 2
+        low, high = (low, between) if holds(between) else (between, high)
+    return high
+
+
+def _possible(grid: Grid, condition: Condition) -> int:
+    """How many cells of the grid can meet a condition; all, where that would take too long to find out."""
+    asked = [axis for axis in grid.axes if axis.name in condition.scope]
+    combinations = math.prod(axis.size for axis in asked)
+    if combinations > _MOST_ASKED:
+        return grid.size
+    places = Grid(tuple(asked)).unpack(np.arange(combinations)) if asked else np.zeros((1, 0), dtype=np.int64)
+    codes = {axis.name: places[:, place] for place, axis in enumerate(asked)}
+    found = _covers(grid, codes, condition, combinations)
+    return int(found.possible.sum()) * (grid.size // combinations)
+
+
+def _covers(grid: Grid, codes: dict[str, Cells], condition: Condition, count: int) -> Covers:
+    """What the condition covers of cells, given by their places on the axes."""
+    meanings = {name: grid.axis(name).meanings for name in condition.scope}
+    return _asked(grid, {name: codes[name] for name in condition.scope}, meanings, condition, count)
+
+
+def _asked(grid: Grid, codes: dict[str, Cells], meanings: dict[str, Any], condition: Condition, count: int) -> Covers:
+    if not codes:
+        whole = condition.covers({}, {})
+        return Covers(
+            *(np.repeat(getattr(whole, name), count) for name in ("share", "possible", "certain", "measured"))
+        )
+    known = {name: Domain.of_values(grid.axis(name).kind, None, may_miss=False) for name in codes}
+    return condition.covers(codes, meanings, known)
+
+
+def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection, condition: Condition) -> GridCount:
+    """Count in boxes with noisy counts: the noise has mean 0 and a known law."""
+    grid, law = details.grid, details.plan.counts
+    counts = frame[NOISY_COUNT].to_numpy()
+    owners = np.arange(len(boxes))
+    values: Cells | None = None
+    if details.histogram is not None:
+        many = grid.axis(details.histogram).size
+        table = counts.reshape(len(boxes), many + 1)
+        if details.histogram in condition.scope and details.plan.histogram is not None:
+            law = details.plan.histogram
+            counts, owners, values = table[:, 1:].ravel(), np.repeat(owners, many), np.tile(np.arange(many), len(boxes))
+        else:
+            counts = table[:, 0]
+    codes, meanings = _of_boxes(details, boxes, owners, values, condition)
+    found = _asked(grid, codes, meanings, condition, len(counts))
+    value = math.fsum((counts * found.share).tolist())
+    spread = np.maximum(counts, 0) * found.share * (1 - found.share)
+    error = math.sqrt(float(law.variance) * math.fsum((found.share**2).tolist()) + math.fsum(spread.tolist()))
+    low = int(counts[found.certain].sum()) - reach(law, int(found.certain.sum()))
+    high = int(counts[found.possible].sum()) + reach(law, int(found.possible.sum()))
+    interval = max(0, low), max(0, high)
+    return GridCount(str(condition), value, error, interval, CONFIDENCE, int(found.possible.sum()))
+
+
+def _of_boxes(
+    details: BisectionDetails, boxes: Bisection, owners: Cells, values: Cells | None, condition: Condition
+) -> tuple[dict[str, Cells], dict[str, list[Meaning]]]:
+    """For each column of the condition the label of every count, by its place among the meanings of that column."""
+    codes: dict[str, Cells] = {}
+    meanings: dict[str, list[Meaning]] = {}
+    for place, axis in enumerate(details.halved.axes):
+        if axis.name in condition.scope:
+            ends = np.column_stack([boxes.lows[:, place], boxes.highs[:, place]])
+            distinct, own = np.unique(ends, axis=0, return_inverse=True)
+            codes[axis.name] = own.ravel()[owners].astype(np.int64)
+            meanings[axis.name] = [axis.meaning_of(low, high) for low, high in distinct.tolist()]
+    if values is not None and details.histogram is not None:
+        codes[details.histogram] = values
+        meanings[details.histogram] = list(details.grid.axis(details.histogram).meanings)
+    return codes, meanings
+
+
+@lru_cache(maxsize=256)
+def reach(law: DiscreteLaplaceLaw, counts: int) -> int:
+    """How far the noise of a sum of so many counts goes at most, with a chance of 2.5 % each way that it goes further."""
+    if not counts:
+        return 0
+    if float(law.scale) * math.sqrt(counts) <= _WIDEST_LISTED:
+        return law.reach(counts, float(CONFIDENCE))
+    # Chebyshev's inequality, where the law has too many values to be listed.
+    return math.ceil(math.sqrt(counts * float(law.variance) / _TAIL))

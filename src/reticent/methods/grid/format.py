@@ -1,0 +1,275 @@
+"""The formats ``grid sample`` (cells with enough sampled rows) and ``grid counts`` (boxes with noisy counts): parts of a public grid, judged by their plans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft
+from reticent.definitions import CrowdBlending, Definition, UnboundedDP
+from reticent.errors import DataError
+from reticent.methods.counts.format import channel_through
+from reticent.methods.grid.axes import Cells
+from reticent.methods.grid.box_tables import read_boxes, read_cells, whole_of
+from reticent.methods.grid.counts import GridCount, asked_condition, count_boxes, count_sample
+from reticent.methods.grid.details import NOISY_COUNT, SAMPLED_ROWS, BisectionDetails, BisectionPlan, SampleDetails
+from reticent.methods.grid.method import GRID_COUNTS as COUNTS_NAME
+from reticent.methods.grid.method import GRID_SAMPLE as SAMPLE_NAME
+from reticent.methods.grid.sample_law import SamplePlan
+from reticent.noise import hidden_by_noise
+from reticent.release import ManifestColumn
+from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.table import Rows, Table, ValueType
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_CELL, _COUNT = "cell", "count"
+_PUBLIC_GRID = "That the grid was declared before anybody looked at the rows, and fits nothing that only the rows show, is the publisher's word."
+
+
+class GridSampleFormat(MechanismFormat):
+    """One table: the cells with enough sampled rows in the order of the grid, and how many these are. Rows behind them are true rows."""
+
+    name: ClassVar[str] = SAMPLE_NAME
+    tables: ClassVar[tuple[str, ...]] = ("cells",)
+    roles: ClassVar[tuple[str, ...]] = (_COUNT,)
+
+    def refusal(self, definition: Definition) -> str | None:
+        for part in definition.parts():
+            if not isinstance(part, UnboundedDP | CrowdBlending):
+                return f"{part} is neither differential privacy nor crowd-blending, and nothing else is known of a sample on a grid."
+        return None
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        grid, frame = SampleDetails.from_json(draft.details).grid, rows["cells"].frame()
+        found = []
+        for axis in grid.axes:
+            if axis.name not in table.quasi:
+                role = "sensitive" if axis.name in table.sensitive else "other"
+                found.append(ManifestColumn(axis.name, role, ValueType.TEXT))
+                continue
+            shown = set(frame[axis.name].unique().to_list())
+            labels = {
+                label: meaning for label, meaning in zip(axis.labels, axis.meanings, strict=True) if label in shown
+            }
+            found.append(ManifestColumn(axis.name, "quasi", ValueType.published(table.schema[axis.name]), labels))
+        return (*found, ManifestColumn(SAMPLED_ROWS, _COUNT, ValueType.INTEGER))
+
+    def read(self, public: PublicSide) -> SampleDetails:
+        """The details of a release."""
+        return _sample_details(public.manifest.details, public.manifest.tables["cells"].columns)
+
+    def plan(self, public: PublicSide) -> SamplePlan:
+        return self.read(public).plan
+
+    def check(self, public: PublicSide) -> None:
+        """Cells are those of the grid, in its order, each once and with enough rows; labels mean what the grid says."""
+        details, frame = self.read(public), public.rows["cells"].frame()
+        _check_whole(frame, SAMPLED_ROWS)
+        read_cells(details.grid, frame)
+        if frame.height and int(frame[SAMPLED_ROWS].to_numpy().min()) < details.plan.least:
+            raise DataError(f"A cell shows fewer than {details.plan.least} rows; the file was changed after it was published.")  # fmt: skip
+        for column in public.manifest.columns:
+            if column.role == "quasi":
+                axis = details.grid.axis(column.name)
+                meant = dict(zip(axis.labels, axis.meanings, strict=True))
+                shown = {label: meant.get(label) for label in frame[column.name].unique().to_list()}
+                if dict(column.labels) != shown:
+                    raise DataError(f"manifest.json gives labels of column {column.name!r} another meaning than the grid.")  # fmt: skip
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        """True rows in cells: whoever is sampled and shown looks like everybody else of the cell. Where no cell has enough rows, nobody is seen."""
+        frame = rows["cells"].frame()
+        meanings = {column.name: column.labels for column in columns if column.role == "quasi"}
+        if not frame.height:
+            return AdversaryView.in_noise(frame.drop(SAMPLED_ROWS))
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        return AdversaryView.in_rows(frame, frame[SAMPLED_ROWS].to_numpy().astype(np.int64), meanings, sensitive)
+
+    def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        grid = self.read(public).grid
+        return frame.with_columns(
+            pl.Series(axis.name, axis.labels, pl.String).gather(axis.encode(frame[axis.name])) for axis in grid.axes
+        )
+
+    def attested(self, public: PublicSide) -> str:
+        drawn = (
+            ""
+            if self.plan(public).sample is None
+            else " So is that the rows were sampled once, at random with the stated chance."
+        )
+        return f"{_PUBLIC_GRID}{drawn} What was checked: the plan's arithmetic, and that every shown cell is one of the grid with enough rows."
+
+    def words(self, public: PublicSide) -> Words:
+        details = self.read(public)
+        plan = details.plan
+        if plan.sample is None:
+            what = (
+                f"Cells of a public grid of {details.grid.size:,} cells that hold at least {plan.least} rows, with their exact numbers. A cell is alike in all published "
+                "columns. All rows were counted, so that this is not differential privacy."
+            )
+        else:
+            what = (
+                f"Cells of a public grid of {details.grid.size:,} cells that hold at least {plan.least} rows of a random sample, with the numbers of sampled rows. Every row was sampled with "
+                f"the chance {plan.sample}, and a cell is alike in all published columns. Neighbours are unbounded: they differ by a row that is added or removed, and the number of rows is not shown."
+            )
+        risks = [
+            "A cell that is not listed is empty or has too few sampled rows; nothing says which.",
+            "Another sample of the same rows is another release: epsilon and delta add up, month after month. The same sample with another grid has no guarantee at all."
+            if plan.sample is not None
+            else "Two such releases of people who differ by one can be subtracted from each other.",
+        ]
+        return Words(what, tuple(risks), group="sampled rows in a cell")
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> GridCount:
+        details, frame = self.read(public), public.rows["cells"].frame()
+        asked = asked_condition(condition, estimator, details.grid.names)
+        return count_sample(details, frame, read_cells(details.grid, frame), asked)
+
+
+class GridCountsFormat(MechanismFormat):
+    """One table: the boxes that halving left in their order, and a noisy count of each; where a column is counted value by value, also of each value."""
+
+    name: ClassVar[str] = COUNTS_NAME
+    tables: ClassVar[tuple[str, ...]] = ("boxes",)
+    roles: ClassVar[tuple[str, ...]] = (_CELL, _COUNT)
+
+    def refusal(self, definition: Definition) -> str | None:
+        if isinstance(definition, UnboundedDP):
+            return None
+        return f"{definition} is not differential privacy for an added row, and nothing else is known of noisy counts of a grid."
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        return tuple(
+            ManifestColumn(name, _COUNT if name == NOISY_COUNT else _CELL, ValueType.published(dtype))
+            for name, dtype in rows["boxes"].schema.items()
+        )
+
+    def read(self, public: PublicSide) -> BisectionDetails:
+        """The details of a release."""
+        return _halving_details(public.manifest.details, public.manifest.tables["boxes"].columns)
+
+    def plan(self, public: PublicSide) -> BisectionPlan:
+        return self.read(public).plan
+
+    def check(self, public: PublicSide) -> None:
+        """Boxes are what halving the grid leaves, in their order, with a whole count for each."""
+        details, frame = self.read(public), public.rows["boxes"].frame()
+        _check_whole(frame, NOISY_COUNT)
+        read_boxes(details, frame)
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        """Boxes, or values of boxes, with a noisy count of at least 1 are shown.
+
+        The chances are those of a record that is alone in its box: others there make its count say less about one more.
+        """
+        frame = rows["boxes"].frame()
+        found = _halving_details(details, frame.columns)
+        finest, law = frame, found.plan.counts
+        if found.histogram is not None and found.plan.histogram is not None:
+            finest, law = _values_only(found, frame), found.plan.histogram
+        shown = (finest[NOISY_COUNT] >= 1).to_numpy()
+
+        def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
+            answer: NDArray[np.bool_] = shown[_places(found, frame, people)]
+            return answer
+
+        channel = channel_through(law, shows)
+        return replace(
+            AdversaryView.in_noise(finest.filter(pl.Series(shown)).select(found.grid.names)), channel=channel
+        )
+
+    def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        details, boxes = self.read(public), public.rows["boxes"].frame()
+        names = details.grid.names
+        finest = boxes if details.histogram is None else _values_only(details, boxes)
+        labels = finest.select(names)[_places(details, boxes, frame).tolist()]
+        return frame.with_columns(labels.get_columns())
+
+    def attested(self, public: PublicSide) -> str:
+        return (
+            f"{_PUBLIC_GRID} So is that the noise was drawn once, by the stated laws. What was checked: that the losses of all levels together are within epsilon, and that the "
+            "boxes are what halving the grid leaves."
+        )
+
+    def words(self, public: PublicSide) -> Words:
+        details, frame = self.read(public), public.rows["boxes"].frame()
+        law = details.plan.counts
+        deviation = math.sqrt(float(law.variance))
+        what = (
+            f"Noisy counts of the boxes that are left of a public grid of {details.halved.size:,} cells, which was halved up to {details.plan.depth} times where noisy counts were at least "
+            f"{details.stop:,}: each is the true number of rows plus noise with a standard deviation of {deviation:.1f}. A trusted curator, who saw the rows, added the noise. Neighbours are "
+            "unbounded: they differ by a row that is added or removed; the number of rows is shown with noise only."
+        )
+        counted = frame
+        if details.histogram is not None and details.plan.histogram is not None:
+            counted, law = _values_only(details, frame), details.plan.histogram
+            deviation = math.sqrt(float(law.variance))
+            what += f" The values of {details.histogram!r} are counted in each box with a standard deviation of {deviation:.1f}; the rows that stand for all values have a count of their own."
+        risks = [
+            "Counts may be negative, and small ones may be noise alone. Count with `reticent query`, which knows the noise."
+        ]
+        warned = hidden_by_noise(law, counted[NOISY_COUNT].to_numpy())
+        if warned is not None:
+            risks.append(warned)
+        return Words(what, tuple(risks))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> GridCount:
+        details, frame = self.read(public), public.rows["boxes"].frame()
+        asked = asked_condition(condition, estimator, details.grid.names)
+        return count_boxes(details, frame, read_boxes(details, frame), asked)
+
+
+def _places(details: BisectionDetails, frame: pl.DataFrame, people: pl.DataFrame) -> Cells:
+    """For each person the row among the finest ones, those of single values where there are such."""
+    cells = details.grid.encode(people)
+    halved = [place for place, name in enumerate(details.grid.names) if name != details.histogram]
+    boxes = read_boxes(details, frame, cells[:, halved]).box_of
+    if details.histogram is None:
+        return boxes
+    own = details.grid.names.index(details.histogram)
+    return boxes * details.grid.axis(details.histogram).size + cells[:, own]
+
+
+def _values_only(details: BisectionDetails, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of single values, without those that stand for all."""
+    assert details.histogram is not None
+    return frame.filter(pl.col(details.histogram) != whole_of(details.grid.axis(details.histogram)))
+
+
+def _sample_details(written: Mapping[str, Any], described: Sequence[str]) -> SampleDetails:
+    found = read_details(SampleDetails.from_json, written)
+    return found.in_order_of(_described(found.grid.names, described, SAMPLED_ROWS))
+
+
+def _halving_details(written: Mapping[str, Any], described: Sequence[str]) -> BisectionDetails:
+    found = read_details(BisectionDetails.from_json, written)
+    return found.in_order_of(_described(found.grid.names, described, NOISY_COUNT))
+
+
+def _described(names: Sequence[str], described: Sequence[str], count: str) -> list[str]:
+    """The columns of the grid in the order of the table; a :class:`DataError` where these are not the same."""
+    if sorted(described) != sorted([*names, count]):
+        raise DataError(f"manifest.json describes the columns {', '.join(described)}, and its grid {', '.join(names)}.")
+    return [name for name in described if name != count]
+
+
+def _check_whole(frame: pl.DataFrame, column: str) -> None:
+    if not frame[column].dtype.is_integer() or frame[column].null_count():
+        raise DataError(f"{column} is not a whole number; the file was changed after it was published.")
+
+
+GRID_SAMPLE = GridSampleFormat()
+GRID_COUNTS = GridCountsFormat()

@@ -1,0 +1,321 @@
+"""GridSample and GridCounts: how a table and a public grid become a draft that is differentially private, or blends people in crowds (R-BA-16)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.disclosures import NAMELESS, Spending, declared_budget, privacy_spending
+from reticent.base.exact import Number, exact, whole
+from reticent.base.randomness import uniform_below
+from reticent.core import Draft, Evidence, Kind
+from reticent.definitions import CrowdBlending, Definition, UnboundedDP
+from reticent.errors import PolicyError
+from reticent.methods.grid.axes import Cells, Grid, check_grid, declared_grid
+from reticent.methods.grid.bisection import Bisection, halve
+from reticent.methods.grid.box_tables import box_table, cell_table
+from reticent.methods.grid.details import (
+    DEEPEST,
+    NOISY_COUNT,
+    SAMPLED_ROWS,
+    WIDEST_SCALE,
+    BisectionDetails,
+    BisectionPlan,
+    SampleDetails,
+)
+from reticent.methods.grid.sample_law import MOST_LEAST, SamplePlan, least_cell, least_epsilon
+from reticent.noise import CentralNoise, central_noise
+from reticent.table import FrameRows, Table
+
+GRID_SAMPLE, GRID_COUNTS = "grid sample", "grid counts"
+# Boxes where nobody is must seldom be halved: their noise is rarely above so many standard deviations.
+_STOP_DEVIATIONS = 4
+
+
+class _GridMethod(ABC):
+    """What both methods do: check their parameters, lay the grid over the rows, and say what they spend."""
+
+    grid: Mapping[str, Any] | None
+    budget: Mapping[str, Any] | None
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+    column: ClassVar[str]
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Both protect rows, one each a person, and keep what a plan can promise."""
+        name = type(self).__name__
+        if table.unit == "person":
+            return (
+                f"{name} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' if that is what "
+                "may be protected."
+            )
+        if table.weight is not None:
+            return f"{name} counts rows, and this table has a weight for each. Leave the weight out."
+        if table.dataset is None and self.budget is not None:
+            return NAMELESS
+        if self.grid is None:
+            return f"{name} needs grid: the cells of every column that is to be published, declared from public sources and not from the rows."
+        if self.column in self.grid:
+            return f"{name} publishes a column {self.column!r} of its own. Rename the column of that name."
+        return self.unkept(definition)
+
+    @abstractmethod
+    def unkept(self, definition: Definition) -> str | None:
+        """Why the definition cannot be kept, or None."""
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The part of the grid that is shown, and the plan as its evidence."""
+        context = context or Context()
+        reason = self.refusal(table, definition)
+        if reason is not None:
+            raise PolicyError(reason, setting=("method", "name"))
+        grid = declared_grid(table, self.grid or {})
+        context.step("laying the grid")
+        return self.drafted(grid, grid.encode(table.frame), definition, context)
+
+    @abstractmethod
+    def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
+        """The draft, given the cell of every row."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters; the grid is in the details of a release."""
+
+    def spending(self, definition: Definition, purpose: str) -> tuple[Spending, ...]:
+        """What goes from the budgets of the data set: a promise without epsilon spends nothing."""
+        totals = declared_budget(self.budget, type(self).__name__)
+        return tuple(
+            each
+            for part in definition.parts()
+            if isinstance(part, UnboundedDP)
+            for each in privacy_spending(*part.amounts, totals, purpose)
+        )
+
+
+@dataclass(frozen=True)
+class GridSample(_GridMethod):
+    """Keep every row with the public chance ``sample``, and publish the cells of a public grid that have at least ``least`` kept rows, with their numbers (R-BA-16 i).
+
+    ``grid`` maps every published column to its cells, none of which may come from the data: a list of values, ``{"from": 0, "to": 100, "step": 10}``,
+    ``{"breaks": [0, 18, 65, 120]}``, or a level of the column's declared hierarchy. Sensitive columns are columns of the grid like others: a cell counts the people who are
+    alike in *all* published columns. Without ``least`` it is the smallest number that keeps the promise.
+
+    Guarantee: UnboundedDP(epsilon, delta) for the delta of :class:`SamplePlan`; and CrowdBlending(least). Without ``sample`` all rows are kept, which keeps CrowdBlending only.
+    Adversary: the definition's. Neighbours are unbounded: how many rows there are, and how many were left out, is never shown.
+    Cost: O(rows), one random number each. ``budget``: the totals of epsilon and delta of the data set, as for :class:`Synthetic`.
+    Every draft draws a fresh sample, whose epsilon and delta add to those before; a sample that is used twice has no guarantee.
+    """
+
+    grid: Mapping[str, Any] | None = None
+    sample: Number | None = None
+    least: int | None = None
+    budget: Mapping[str, Any] | None = None
+
+    format: ClassVar[str] = GRID_SAMPLE
+    column: ClassVar[str] = SAMPLED_ROWS
+
+    def __post_init__(self) -> None:
+        check_grid(self.grid, "GridSample")
+        declared_budget(self.budget, "GridSample")
+        if self.least is not None:
+            whole(self.least, "GridSample: least", low=1, high=MOST_LEAST)
+        if self.sample is not None:
+            share = exact(self.sample, "GridSample: sample", above=0, below=1)
+            # Refuses a chance that cannot be drawn exactly.
+            _ = SamplePlan(1, share)
+            object.__setattr__(self, "sample", share)
+
+    def unkept(self, definition: Definition) -> str | None:
+        for part in definition.parts():
+            if isinstance(part, UnboundedDP):
+                if self.sample is None:
+                    return "GridSample without sample= publishes cells of all rows, which is not differentially private. Pass sample='0.2', or promise CrowdBlending(k) only."
+                if not part.amounts[1]:
+                    return "GridSample needs a delta above 0: a sample may show somebody's row whatever is done. Promise UnboundedDP(1, '1e-6'), or use GridCounts."
+            elif not isinstance(part, CrowdBlending):
+                return f"GridSample keeps UnboundedDP(epsilon, delta) and CrowdBlending(k), not {part}. Choose a grouping method for that."
+        return self._too_weak(definition)
+
+    def _too_weak(self, definition: Definition) -> str | None:
+        try:
+            plan = self.plan(definition)
+        except PolicyError as problem:
+            return str(problem)
+        for part in definition.parts():
+            if isinstance(part, UnboundedDP | CrowdBlending):
+                found = part.assess(plan)
+                if found.witness is not None:
+                    return f"GridSample with least = {plan.least} does not keep {part}. {found.witness.text} Leave least out, and it is chosen."
+        return None
+
+    def plan(self, definition: Definition) -> SamplePlan:
+        """The plan, fixed before the rows are looked at: the number of rows a cell must have is given, or the smallest that keeps the promise."""
+        share = None if self.sample is None else exact(self.sample, "sample")
+        if self.least is not None:
+            return SamplePlan(self.least, share)
+        needed = [part.k for part in definition.parts() if isinstance(part, CrowdBlending)]
+        for part in definition.parts():
+            if isinstance(part, UnboundedDP) and share is not None:
+                needed.append(_enough(share, *part.amounts))
+        return SamplePlan(max(needed, default=2), share)
+
+    def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
+        plan = self.plan(definition)
+        context.step("sampling")
+        kept = grid.pack(cells)
+        if plan.sample is not None:
+            kept = kept[_chosen(len(cells), plan.sample, context)]
+        numbers, counts = np.unique(kept, return_counts=True)
+        shown = counts >= plan.least
+        table = cell_table(grid, grid.unpack(numbers[shown]), counts[shown])
+        return Draft(
+            format=GRID_SAMPLE,
+            tables={"cells": FrameRows(table)},
+            evidence=Evidence(plan=plan),
+            method=self.describe(),
+            details=SampleDetails(grid, plan).as_json(),
+            suppressed=len(cells) - int(counts[shown].sum()),
+            search={"cells": int(shown.sum()), "sampled": len(kept)},
+            spend=self.spending(definition, "a sample on a grid"),
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        given = {"sample": None if self.sample is None else str(self.sample), "least": self.least}
+        return {"name": "GridSample", **{name: value for name, value in given.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class GridCounts(_GridMethod):
+    """Halve a public grid in the middle, again and again, wherever a noisy count is at least ``stop``, and publish a noisy count of every box that is left (R-BA-16 ii).
+
+    ``grid`` is as for :class:`GridSample`. Boxes are halved at most ``depth`` times, the columns taking turns; each of these levels has the same part of epsilon, and so have the published
+    counts. ``histogram`` names a column of the grid that is not halved: its values are counted in every box, for ``share`` of epsilon.
+
+    Guarantee: UnboundedDP(epsilon): discrete Laplace noise of scale (depth + 1)/epsilon on each count, since a row lies in one box a level.
+    Adversary: the definition's. Neighbours are unbounded; the number of rows is shown with noise only.
+    Cost: O(rows x depth), one draw a box. ``budget``: the totals of epsilon and delta of the data set.
+    """
+
+    grid: Mapping[str, Any] | None = None
+    depth: int = 8
+    stop: int | None = None
+    histogram: str | None = None
+    share: Number = "1/2"
+    budget: Mapping[str, Any] | None = None
+
+    format: ClassVar[str] = GRID_COUNTS
+    column: ClassVar[str] = NOISY_COUNT
+
+    def __post_init__(self) -> None:
+        check_grid(self.grid, "GridCounts")
+        declared_budget(self.budget, "GridCounts")
+        whole(self.depth, "GridCounts: depth", low=0, high=DEEPEST)
+        if self.stop is not None:
+            whole(self.stop, "GridCounts: stop", low=0, high=2**50)
+        known = () if self.grid is None else tuple(self.grid)
+        if self.histogram is not None and (self.histogram not in known or len(known) < 2):
+            raise PolicyError(
+                f"GridCounts: histogram must be one of the columns of the grid, beside another one that is halved, but it is {self.histogram!r}.",
+                setting=("GridCounts", "histogram"),
+                value=self.histogram,
+            )
+        exact(self.share, "GridCounts: share", above=0, below=1)
+
+    def unkept(self, definition: Definition) -> str | None:
+        if not isinstance(definition, UnboundedDP):
+            return f"GridCounts keeps UnboundedDP(epsilon), not {definition}. Choose a grouping method for that."
+        return None
+
+    def plan(
+        self, grid: Grid, epsilon: Fraction
+    ) -> tuple[BisectionPlan, tuple[CentralNoise, CentralNoise, CentralNoise | None]]:
+        """The plan, fixed before the rows are looked at, and the noise that it draws."""
+        depth = min(self.depth, grid.without(self.histogram).deepest)
+        values = None
+        if self.histogram is not None:
+            part = epsilon * exact(self.share, "share")
+            values, epsilon = central_noise(1, part), epsilon - part
+        level = central_noise(1, epsilon / (depth + 1))
+        for noise in (level, values):
+            if noise is not None and noise.law.scale > WIDEST_SCALE:
+                raise PolicyError("GridCounts: epsilon is too small for so many levels: the noise would be above 65,536. Use a larger epsilon, or fewer levels.")  # fmt: skip
+        return BisectionPlan(depth, level.law, level.law, None if values is None else values.law), (
+            level,
+            level,
+            values,
+        )
+
+    def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
+        assert isinstance(definition, UnboundedDP)
+        plan, (decisions, counts, values) = self.plan(grid, definition.amounts[0])
+        deviation = math.sqrt(float(plan.decisions.variance))
+        stop = math.ceil(_STOP_DEVIATIONS * deviation) if self.stop is None else self.stop
+        details = BisectionDetails(grid, plan, stop, self.histogram)
+        source = context.randomness.repeatable()
+        halved = [place for place, name in enumerate(grid.names) if name != self.histogram]
+
+        def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
+            context.step("halving")
+            return np.array(decisions.added(rows.tolist(), source), dtype=np.int64) >= stop
+
+        boxes = halve(details.halved.sizes, plan.depth, cells[:, halved], goes_on)
+        context.step("adding noise")
+        totals = np.array(counts.added(boxes.counts().tolist(), source), dtype=np.int64)
+        histograms = None
+        if values is not None and self.histogram is not None:
+            true = _by_value(boxes, cells[:, grid.names.index(self.histogram)], grid.axis(self.histogram).size)
+            histograms = np.array(values.added(true.ravel().tolist(), source), dtype=np.int64).reshape(true.shape)
+        return Draft(
+            format=GRID_COUNTS,
+            tables={"boxes": FrameRows(box_table(details, boxes, totals, histograms))},
+            evidence=Evidence(plan=plan),
+            method=self.describe(),
+            details=details.as_json(),
+            search={"boxes": len(boxes)},
+            spend=self.spending(definition, "noisy counts of a grid"),
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        more = {"stop": self.stop, "histogram": self.histogram}
+        share = {} if self.histogram is None else {"share": str(self.share)}
+        return {"name": "GridCounts", "depth": self.depth, **{k: v for k, v in more.items() if v is not None}, **share}
+
+
+def _enough(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int:
+    found = least_cell(sample, epsilon, delta)
+    if found is not None:
+        return found
+    if delta >= sample:
+        raise PolicyError(
+            f"delta = {float(delta):.3g} is not below the chance {sample} of a row to be sampled, so that the promise says nothing. Use a smaller delta."
+        )
+    if not SamplePlan(1, sample).covers_removal(epsilon):
+        raise PolicyError(
+            f"A sample of {sample} needs an epsilon of at least {least_epsilon(sample):.4g} (-ln(1 - sample)), whatever is left out. Use a smaller sample, or a larger epsilon."
+        )
+    raise PolicyError(
+        f"Even cells of {MOST_LEAST:,} rows do not keep (epsilon, delta) = ({float(epsilon):.3g}, {float(delta):.3g}) with a sample of {sample}. Use a smaller sample, or a larger epsilon or delta."
+    )
+
+
+def _chosen(rows: int, sample: Fraction, context: Context) -> NDArray[np.bool_]:
+    """Which rows are sampled: each by itself with exactly this chance."""
+    bounds = np.full(rows, sample.denominator, dtype=np.uint64)
+    return uniform_below(bounds, context.randomness.words()) < np.uint64(sample.numerator)
+
+
+def _by_value(boxes: Bisection, values: Cells, many: int) -> NDArray[np.int64]:
+    """How many rows of each box have each value."""
+    places = boxes.box_of * many + values
+    return np.bincount(places, minlength=len(boxes) * many).astype(np.int64).reshape(len(boxes), many)

@@ -1,0 +1,58 @@
+"""What a promise on a sample costs, before there is a table: how many rows a cell must have to be shown (R-PM-24)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from reticent.base.exact import Number, exact
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.grid.sample_law import Certified, SamplePlan, least_cell, least_epsilon
+
+
+@dataclass(frozen=True)
+class GridPlan:
+    """Cells with at least ``least`` rows of a sample of ``sample`` keep (epsilon, ``delta``); ``known`` says how delta is known, ``bound`` is that of R-PM-24."""
+
+    sample: Fraction
+    epsilon: Fraction
+    least: int
+    delta: Fraction
+    known: Certified
+    bound: Fraction
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "sample": str(self.sample),
+            "epsilon": str(self.epsilon),
+            "least": self.least,
+            "delta": float(self.delta),
+            "known": self.known,
+            "bound": float(self.bound),
+        }
+
+
+def plan(sample: Number, epsilon: Number, delta: Number | None = None, least: int | None = None) -> GridPlan:
+    """What a sample on a grid promises: with ``least`` rows a shown cell its delta, or for a ``delta`` the least number of rows.
+
+    Exact where that can be certified; delta is rounded up.
+    """
+    share, loss = exact(sample, "sample", above=0, below=1), exact(epsilon, "epsilon", above=0, high=50)
+    if (delta is None) == (least is None):
+        raise PolicyError("Give either delta, and the number of rows is found, or least, and delta is.")
+    if not SamplePlan(1, share).covers_removal(loss):
+        raise Infeasible(
+            f"A sample of {share} needs an epsilon of at least {least_epsilon(share):.4g} (-ln(1 - sample)). Use a smaller sample, or a larger epsilon."
+        )
+    if least is None:
+        wanted = exact(delta if delta is not None else 0, "delta", above=0, below=1)
+        if wanted >= share:
+            raise Infeasible(f"delta = {float(wanted):.3g} must lie below the chance {share} to be sampled: otherwise rows could be published as they are.")  # fmt: skip
+        least = least_cell(share, loss, wanted)
+        if least is None:
+            raise Infeasible("No number of rows a cell keeps this. Use a smaller sample, or a larger epsilon or delta.")
+    made = SamplePlan(least, share)
+    reached = made.added_row_loss(loss)
+    return GridPlan(share, loss, least, reached.delta, reached.known, made.bound(loss))

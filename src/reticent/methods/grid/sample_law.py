@@ -1,0 +1,216 @@
+"""What a random sample hides: rows are kept with a public chance, and only cells with enough kept rows are shown (R-PM-23, R-PM-24).
+
+A cell that holds n rows shows a count X ~ Binomial(n, beta) if X >= k, and nothing otherwise. One row more or less changes the law of one cell only, so that the
+loss is that between n and n - 1 rows, at the worst n. Removing a row is covered whenever e^epsilon (1 - beta) >= 1. Adding one makes j kept rows
+n(1 - beta)/(n - j) times as likely, which rises with j, so that the least delta is
+
+    max over n of  Pr[X_n >= j0] - e^epsilon Pr[X_(n-1) >= j0],  j0 the first j >= k beyond gamma n,  gamma = 1 - (1 - beta) e^-epsilon,
+
+which Pr[X_n = j] = (1 - beta) Pr[X_(n-1) = j] + beta Pr[X_(n-1) = j - 1] turns into  e^epsilon beta Pr[X_(n-1) = j0 - 1] - (e^epsilon - 1) Pr[X_n >= j0].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+from reticent.base.exact import exact, whole
+from reticent.errors import PolicyError
+from reticent.noise import exponential
+
+MOST_LEAST = 10_000
+_MOST_DENOMINATOR = 10**6
+_FIRST_BITS = 256
+_SMALLEST = math.ulp(0.0)
+# More cell sizes than these are not gone through one by one, nor cells larger than this.
+_MOST_SIZES, _LARGEST_CELL = 3_000, 20_000
+
+Certified = Literal["exact", "bound", "tail"]
+
+
+@dataclass(frozen=True)
+class AddedRowLoss:
+    """A delta that holds for every table, rounded up, and how it is known: the ``exact`` least one, the ``bound`` of R-PM-24, or a bound of its ``tail``."""
+
+    delta: Fraction
+    known: Certified
+
+
+@dataclass(frozen=True)
+class SamplePlan:
+    """Every row is kept with the chance ``sample`` (None: all are), and cells with at least ``least`` kept rows are shown with their number.
+
+    What definitions judge: nothing in it comes from the rows.
+    """
+
+    least: int
+    sample: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.least, "least", low=1, high=MOST_LEAST)
+        if self.sample is not None:
+            share = exact(self.sample, "sample", above=0, below=1)
+            if share.denominator > _MOST_DENOMINATOR:
+                raise PolicyError(
+                    f"sample must be a fraction with a denominator of at most {_MOST_DENOMINATOR:,}, such as 0.2 or 1/3, but it is {self.sample}.",
+                    setting=("sample",),
+                    value=self.sample,
+                )
+            object.__setattr__(self, "sample", share)
+
+    @property
+    def crowd(self) -> int:
+        """How many people at least are alike in whatever is shown of them, which their being swapped for each other does not change at all (R-PM-23)."""
+        return self.least
+
+    def added_row_loss(self, epsilon: Fraction) -> AddedRowLoss:
+        """The least delta at epsilon that can be certified."""
+        if self.sample is None or not self.covers_removal(epsilon):
+            return AddedRowLoss(Fraction(1), "exact")
+        loss = _SampleLoss(self.least, self.sample, epsilon, _FIRST_BITS)
+        return loss.certified()
+
+    def added_row_delta(self, epsilon: Fraction) -> Fraction:
+        """The delta at epsilon when a row is added or removed, rounded up; 1 where nothing can be said."""
+        return self.added_row_loss(epsilon).delta
+
+    def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether (epsilon, delta) holds when a row is added or removed, and says something: delta lies below the chance to be sampled."""
+        return self.sample is not None and delta < self.sample and self.added_row_delta(epsilon) <= delta
+
+    def bound(self, epsilon: Fraction) -> Fraction:
+        """The bound of R-PM-24, rounded up: the largest chance that more than gamma n of n rows are kept, over the n that matter."""
+        if self.sample is None or not self.covers_removal(epsilon):
+            return Fraction(1)
+        return _SampleLoss(self.least, self.sample, epsilon, _FIRST_BITS).bound().delta
+
+    def covers_removal(self, epsilon: Fraction) -> bool:
+        """Whether e^epsilon (1 - beta) >= 1, so that a row that is removed is covered: epsilon >= -ln(1 - beta)."""
+        if self.sample is None:
+            return False
+        return exponential(epsilon, _FIRST_BITS)[0] * (1 - self.sample) >= 1
+
+
+def least_epsilon(sample: Fraction) -> float:
+    """-ln(1 - beta), rounded up to four decimals: below it no number of rows a cell is enough."""
+    return math.ceil(-math.log1p(-float(sample)) * 10_000) / 10_000
+
+
+@lru_cache(maxsize=64)
+def least_cell(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int | None:
+    """The smallest number of rows a cell must have to be shown so that (epsilon, delta) holds; None where none is enough.
+
+    The larger it is, the less is shown, which is computed from what would be shown otherwise; so that delta falls with it.
+    """
+    if not SamplePlan(MOST_LEAST, sample).keeps_added_row(epsilon, delta):
+        return None
+    failing, enough = 0, 1
+    while not SamplePlan(enough, sample).keeps_added_row(epsilon, delta):
+        failing, enough = enough, min(2 * enough, MOST_LEAST)
+    while enough - failing > 1:
+        between = (failing + enough) // 2
+        if SamplePlan(between, sample).keeps_added_row(epsilon, delta):
+            enough = between
+        else:
+            failing = between
+    return enough
+
+
+@dataclass(frozen=True)
+class _SampleLoss:
+    """The loss of one plan at one epsilon; chances are whole numbers of 2^-bits, rounded up and down."""
+
+    least: int
+    beta: Fraction
+    epsilon: Fraction
+    bits: int
+
+    @property
+    def factor(self) -> Fraction:
+        """Just below e^epsilon: with it every loss is at least what it truly is."""
+        return exponential(self.epsilon, self.bits)[0]
+
+    @property
+    def gamma(self) -> Fraction:
+        """The share of kept rows beyond which one row more is told, just below its true value."""
+        return 1 - (1 - self.beta) / self.factor
+
+    def certified(self) -> AddedRowLoss:
+        """The exact delta where all sizes of cells that matter can be gone through; else its bound."""
+        if self.least / self.gamma > _LARGEST_CELL:
+            return AddedRowLoss(min(Fraction(1), self._beyond(math.floor(self.least / self.gamma))), "tail")
+        found = self._largest(self.least, self._at, lambda size: size)
+        if found is not None:
+            return AddedRowLoss(min(Fraction(1), found), "exact")
+        return self.bound()
+
+    def bound(self) -> AddedRowLoss:
+        """max over n >= ceil(k/gamma - 1) of Pr[X_n > gamma n]; only the largest n before a further row is needed matters."""
+        gamma = self.gamma
+
+        def size(kept: int) -> int:
+            return math.ceil(kept / gamma) - 1
+
+        if self.least / gamma > _LARGEST_CELL:
+            found = None
+        else:
+            found = self._largest(self.least, lambda kept: self._tail(size(kept), kept), size)
+        if found is not None:
+            return AddedRowLoss(min(Fraction(1), found), "bound")
+        return AddedRowLoss(min(Fraction(1), self._beyond(size(self.least))), "tail")
+
+    def _largest(self, start: int, value: Callable[[int], Fraction], size: Callable[[int], int]) -> Fraction | None:
+        """The largest value from ``start`` on: until no larger cell can reach it; None where that takes too long."""
+        best = Fraction(0)
+        for number in range(start, start + _MOST_SIZES):
+            best = max(best, value(number))
+            if best and self._beyond(size(number)) <= best:
+                return best
+        return None
+
+    def _beyond(self, size: int) -> Fraction:
+        """At least the chance that gamma n of n rows are kept, for every n >= size (Chernoff); its float error is far within the margin."""
+        gamma, beta = float(self.gamma), float(self.beta)
+        if not beta < gamma < 1:
+            return Fraction(1)
+        rate = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
+        # A chance below the smallest float is below that.
+        return Fraction(max(math.exp(-max(0.0, size * rate * (1 - 1e-9) - 1e-9)), _SMALLEST))
+
+    def _at(self, size: int) -> Fraction:
+        """The delta of a cell with so many rows, rounded up."""
+        first = max(self.least, math.floor(self.gamma * size) + 1)
+        if first > size:
+            return Fraction(0)
+        gained = self.factor * self.beta * self._chance(size - 1, first - 1, up=True)
+        return max(Fraction(0), gained - (self.factor - 1) * self._tail(size, first, up=False))
+
+    def _chance(self, size: int, kept: int, up: bool) -> Fraction:
+        """Pr[X_size = kept], rounded."""
+        return Fraction(self._units(size, kept, up), self._scale(size))
+
+    def _scale(self, size: int) -> int:
+        """How many units there are in 1: as many as make chances exact for small cells, and a power of two for others."""
+        d = self.beta.denominator
+        return int(d**size) if size * d.bit_length() <= self.bits else 1 << self.bits
+
+    def _units(self, size: int, kept: int, up: bool) -> int:
+        b, d = self.beta.numerator, self.beta.denominator
+        chance = math.comb(size, kept) * b**kept * (d - b) ** (size - kept) * self._scale(size)
+        return int(-(-chance // d**size) if up else chance // d**size)
+
+    def _tail(self, size: int, first: int, up: bool = True) -> Fraction:
+        """Pr[X_size >= first], rounded: each chance from the one before; what is left beyond the last one is less than that one."""
+        b, c = self.beta.numerator, self.beta.denominator - self.beta.numerator
+        chance, scale, total = self._units(size, first, up), self._scale(size), 0
+        for kept in range(first, size + 1):
+            total += chance
+            top, bottom = (size - kept) * b, (kept + 1) * c
+            if chance <= 1 and 2 * top < bottom and scale == 1 << self.bits:
+                return Fraction(total + up, scale)
+            chance = -(-chance * top // bottom) if up else chance * top // bottom
+        return Fraction(total, scale)

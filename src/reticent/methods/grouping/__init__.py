@@ -1,0 +1,57 @@
+"""What methods that group rows share.
+
+``refusal``      what a grouping method keeps, and how it refuses the rest
+``suppression``  which groups are left out, and what may be told about the people in them
+``quasi_sets``   what each adversary sees, where there are several sets of quasi columns
+``buckets``      what methods that publish buckets have in common
+``scales``       the order in which a column is cut; ``stage`` groups while they are cut; ``column_cells`` what is published of a group in one column
+``shown_groups`` what a local recoding shows; ``local_draft`` its draft
+``format``       the format ``generalize``: one table of generalized rows
+"""
+
+from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
+from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, column_cells
+from reticent.methods.grouping.local_draft import draft_shown, recoding_of
+from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
+from reticent.methods.grouping.refusal import GROUPS, kept_definition
+from reticent.methods.grouping.scales import CellStyle, Ids, order_of
+from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
+from reticent.methods.grouping.stage import Cut, Mask, Stage
+from reticent.methods.grouping.suppression import (
+    PublishedGroups,
+    SuppressedGroups,
+    discloses_too_much,
+    failing_groups,
+    together_of,
+)
+
+__all__ = [
+    "GROUPS",
+    "CellStyle",
+    "ColumnCells",
+    "Columns",
+    "Cut",
+    "CutOrder",
+    "Ids",
+    "JudgedSet",
+    "Mask",
+    "PublishedGroups",
+    "ShownGroups",
+    "Stage",
+    "SuppressedGroups",
+    "adversary_sets",
+    "apart",
+    "column_cells",
+    "discloses_too_much",
+    "draft_shown",
+    "failing_groups",
+    "judged_sets",
+    "kept_definition",
+    "narrowed",
+    "not_in_buckets",
+    "order_of",
+    "recoding_of",
+    "seen_as",
+    "together_of",
+    "value_meanings",
+]

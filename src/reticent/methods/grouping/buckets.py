@@ -1,0 +1,29 @@
+"""What methods that publish exact quasi values in buckets have in common, whatever puts people into buckets."""
+
+from __future__ import annotations
+
+from reticent.core import BUCKET, Recoded, shown_meanings
+from reticent.definitions import Definition
+from reticent.table import Meaning, Table
+
+
+def not_in_buckets(table: Table, definition: Definition, how: str, instead: str) -> str | None:
+    """Why a table cannot be published in buckets under a definition; None where it can. ``how`` is what asked for buckets, ``instead`` what to do."""
+    if not table.sensitive:
+        return f"{how} separates sensitive values from people, but the table has no sensitive column."
+    if BUCKET in table.schema:
+        return f"A bucketized release calls its bucket {BUCKET!r}. Rename the column of that name."
+    hidden = [part for part in definition.parts() if part.hides_identity]
+    if hidden:
+        return (
+            f"{hidden[0]} promises that nobody can be singled out by quasi values, but {how} publishes these values "
+            f"exactly. {instead}, or ask only for definitions about the sensitive values."
+        )
+    return None
+
+
+def value_meanings(table: Table, recoded: Recoded) -> dict[str, dict[str, Meaning]]:
+    """The meanings of what buckets show: the published values themselves."""
+    rows = recoded.tables["quasi"]
+    leaves = [hierarchy.codes(rows.values(hierarchy.column).unique()) for hierarchy in table.hierarchies]
+    return shown_meanings(table.hierarchies, (0,) * len(leaves), leaves)

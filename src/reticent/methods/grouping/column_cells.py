@@ -1,0 +1,339 @@
+"""What a local recoding publishes of a group in one column: a set of values, a range, or a node of the hierarchy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes
+from reticent.base.ragged import starts_of
+from reticent.core import RegionColumn
+from reticent.methods.grouping.scales import Ids, ShownStyle, order_of, style_of
+from reticent.methods.grouping.stage import rising
+from reticent.table import (
+    NULL_LABEL,
+    OR_MISSING,
+    SUPPRESSED,
+    Anything,
+    BoundHierarchy,
+    Hierarchy,
+    Interval,
+    Meaning,
+    OrMissing,
+    Values,
+    unused,
+)
+from reticent.utility import LeafSets
+
+_PAIRS_AT_ONCE = 1 << 22
+_LISTED, _MOST_LISTED, _LONGEST = 3, 4, 48
+"""A set of more values, or a longer text of one, is shown by its first values; the meaning lists all."""
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """The distinct cells of a column: a label and a meaning for each, and which cell every group shows.
+
+    ``leaves`` has the leaves of each cell. ``typical`` has a typical value for each group, where these are published.
+    """
+
+    labels: Sequence[str]
+    meanings: Sequence[Meaning]
+    leaves: LeafSets
+    of_group: Ids
+    typical: pl.Series | None = None
+
+    def of_groups(self, groups: Ids) -> ColumnCells:
+        """The same cells, for some of the groups only."""
+        typical = None if self.typical is None else self.typical.gather(groups)
+        return replace(self, of_group=self.of_group[groups], typical=typical)
+
+    def as_column(self, bound: BoundHierarchy, hierarchy: Hierarchy) -> RegionColumn:
+        """The cells that some group shows, as a recoding keeps them."""
+        is_shown = np.zeros(len(self.labels), dtype=bool)
+        is_shown[self.of_group] = True
+        places = np.flatnonzero(is_shown).tolist()
+        shown = pl.Series(bound.column, [self.labels[place] for place in places], dtype=pl.String)
+        meanings = tuple(self.meanings[place] for place in places)
+        of_group = (np.cumsum(is_shown) - 1)[self.of_group]
+        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group, self.typical)
+
+    def covering(self, size: int) -> NDArray[np.bool_]:
+        """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
+        return self.leaves.matrix()[:size, self.of_group]
+
+    def leaf_sets(self) -> LeafSets:
+        """The cells as measures of utility see them."""
+        return replace(self.leaves, of_block=self.of_group)
+
+
+def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: ShownStyle) -> ColumnCells:
+    """The cells of one column, given the leaf and the group of every unit.
+
+    ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories, in short labels, and publishes the lowest and the
+    highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits. ``stars`` publishes
+    the value of the group, or a star where there are several.
+    """
+    values = style_of(hierarchy, values)
+    if values == "stars":
+        return _values_or_stars(hierarchy, codes, group, count)
+    if values == "hierarchy":
+        return _nodes(hierarchy, codes, group, count)
+    column = CutOrder.of(hierarchy)
+    members, offsets, of_group = _value_sets(column.place_of.take(codes), hierarchy.size, group, count)
+    if values == "sets":
+        return column.sets(members, offsets, of_group)
+    if not hierarchy.is_numeric:
+        return column.shortened(column.sets(members, offsets, of_group))
+    return column.ranges(members, offsets, of_group)
+
+
+def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids, Ids]:
+    """The distinct sets of values, each rising, one after the other, where each starts, and the set of every group."""
+    keys = rising(group * size + places, count * size)
+    bounds = np.searchsorted(keys, size * np.arange(count + 1))
+    members = (keys % size).astype(np.min_scalar_type(size))
+    raw, ends = members.tobytes(), (bounds * members.itemsize).tolist()
+    numbers: dict[bytes, int] = {}
+    of_group = [numbers.setdefault(raw[low:high], len(numbers)) for low, high in pairwise(ends)]
+    sets = np.frombuffer(b"".join(numbers), dtype=members.dtype)
+    lengths = np.fromiter(map(len, numbers), dtype=np.int64, count=len(numbers)) // members.itemsize
+    return sets.astype(np.int64), starts_of(lengths), np.array(of_group, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class CutOrder:
+    """A column's leaves in the order of cutting: the leaf at each place, its text, value and meaning; and the place of each leaf."""
+
+    hierarchy: BoundHierarchy
+    place_of: Ids
+    leaf_at: Ids
+    texts: Sequence[str]
+    values: tuple[Any, ...]
+    meanings: Sequence[Meaning]
+    null_place: int
+
+    @classmethod
+    def of(cls, hierarchy: BoundHierarchy) -> CutOrder:
+        """The leaves of a hierarchy."""
+        order, level, null = order_of(hierarchy, along_tree=not hierarchy.is_numeric), hierarchy.levels[0], -1
+        leaf_at = np.argsort(order)
+        texts, values = list(level.labels), hierarchy.leaves.to_list()
+        if hierarchy.null_leaf is not None:
+            texts[hierarchy.null_leaf], null = NULL_LABEL, int(order[hierarchy.null_leaf])
+        leaves = leaf_at.tolist()
+        return cls(
+            hierarchy,
+            order,
+            leaf_at,
+            [texts[leaf] for leaf in leaves],
+            tuple(values[leaf] for leaf in leaves),
+            [level.meanings[leaf] for leaf in leaves],
+            null,
+        )
+
+    @cached_property
+    def named(self) -> dict[tuple[int, int], str]:
+        """The parts of the hierarchy of categories that list their values, by their first place and the first behind; of several levels with the same part the lowest names it."""
+        found: dict[tuple[int, int], str] = {}
+        for number in range(1, self.hierarchy.height + 1):
+            level = self.hierarchy.levels[number]
+            # The leaves of a part lie together.
+            first = np.full(level.size, len(self.leaf_at))
+            np.minimum.at(first, level.parts, self.place_of)
+            runs = zip(first.tolist(), (first + self.hierarchy.cover(number)).tolist(), strict=True)
+            for label, meaning, run in zip(level.labels, level.meanings, runs, strict=True):
+                if isinstance(meaning, Values):
+                    found.setdefault(run, label)
+        return found
+
+    def runs(self, starts: Ids, stops: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        """Runs of categories, each from a place up to, but without, another: the distinct labels with their meanings, and the label of each run. They are those of :func:`column_cells` for ranges."""
+        numbers: dict[tuple[int, int], int] = {}
+        of_run = [numbers.setdefault(run, len(numbers)) for run in zip(starts.tolist(), stops.tolist(), strict=True)]
+        labels: list[str] = []
+        meanings: list[Meaning] = []
+        given = Counter[str]()
+        for low, high in numbers:
+            length = high - low
+            if length == 1:
+                text, meaning = self.texts[low], self.meanings[low]
+            elif length == len(self.leaf_at):
+                text, meaning = SUPPRESSED, Anything()
+            else:
+                text, meaning = "", Values(self.values[low:high])
+                if length <= _MOST_LISTED:
+                    text = f"{{{', '.join(self.texts[low:high])}}}"
+                if not text or len(text) > _LONGEST:
+                    text = _numbered(self._short(low, high, range(low, high)), given)
+            labels.append(text)
+            meanings.append(meaning)
+        return _told_apart(labels), meanings, np.array(of_run, dtype=np.int64)
+
+    def _short(self, low: int, high: int, places: Sequence[int]) -> str:
+        """A short text for a set of places, the first and the first behind the last given: the name of the part that holds exactly these, or the first of them and how many more there are."""
+        if high - low == len(places) and (low, high) in self.named:
+            return self.named[low, high]
+        shown = [self.texts[place] for place in places[:_LISTED]]
+        while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
+            shown.pop()
+        return f"{{{', '.join(shown)} and {len(places) - len(shown)} more}}"
+
+    def shortened(self, cells: ColumnCells) -> ColumnCells:
+        """Long sets under short labels: the name of the part of the hierarchy that holds exactly their values, or the first values and how many more there are.
+
+        Meanings stay as they are: every value of the set is listed there.
+        """
+        lengths = cells.leaves.covered()
+        labels, given = list(cells.labels), Counter[str]()
+        starts, places = starts_of(lengths).tolist(), cells.leaves.starts.tolist()
+        # The runs of a set are single places here, one after the other in the order of cutting.
+        for cell in np.flatnonzero(lengths > 1).tolist():
+            mine = places[starts[cell] : starts[cell + 1]]
+            is_long = len(mine) > _MOST_LISTED or len(labels[cell]) > _LONGEST
+            if is_long and isinstance(cells.meanings[cell], Values):
+                labels[cell] = _numbered(self._short(mine[0], mine[-1] + 1, mine), given)
+        return replace(cells, labels=_told_apart(labels))
+
+    def sets(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
+        """Cells that say exactly which values there are."""
+        lengths = np.diff(offsets)
+        owners = np.repeat(np.arange(len(lengths)), lengths)
+        listed = pl.DataFrame({"cell": owners, "text": pl.Series(self.texts, dtype=pl.String).gather(places)})
+        joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"].to_list()
+        labels = [text if length == 1 else f"{{{text}}}" for text, length in zip(joined, lengths.tolist(), strict=True)]
+        members = places.tolist()
+        held = tuple(map(self.values.__getitem__, members))
+        meanings: list[Meaning] = [Values(held[low:high]) for low, high in pairwise(offsets.tolist())]
+        for cell in np.flatnonzero(lengths == 1).tolist():
+            meanings[cell] = self.meanings[members[offsets[cell]]]
+        for cell in np.flatnonzero((lengths == len(self.leaf_at)) & (lengths > 1)).tolist():
+            labels[cell], meanings[cell] = SUPPRESSED, Anything()
+        return ColumnCells(
+            _told_apart(labels), meanings, self._runs(places, places + 1, owners, len(lengths)), of_group
+        )
+
+    def _runs(self, starts: Ids, stops: Ids, owners: Ids, count: int) -> LeafSets:
+        """Sets of leaves as runs of this order, each cell a block of its own."""
+        return LeafSets(self.leaf_at, starts, stops, owners, count, np.arange(count))
+
+    def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
+        """Cells from the lowest value to the highest, and beside these a missing value; one value, or one and a missing one, stay a set."""
+        known = np.flatnonzero(places != self.null_place)
+        first, last = np.searchsorted(known, offsets[:-1]), np.searchsorted(known, offsets[1:]) - 1
+        exact = last <= first
+        lowest, highest = places[known[first[~exact]]], places[known[last[~exact]]]
+        lengths = np.diff(offsets)
+        missing = (lengths - (last - first + 1))[~exact]
+        ends, spans = np.unique(np.stack([lowest, highest, missing], axis=1), axis=0, return_inverse=True)
+        apart = self.sets(places[np.repeat(exact, lengths)], starts_of(lengths[exact]), of_group)
+        labels, meanings = [], []
+        for start, stop, miss in ends.tolist():
+            between = Interval(self.values[start], self.values[stop], "both")
+            labels.append(f"[{self.texts[start]}, {self.texts[stop]}]{OR_MISSING if miss else ''}")
+            meanings.append(OrMissing(between) if miss else between)
+        cell = np.empty(len(lengths), dtype=np.int64)
+        cell[exact] = np.arange(len(apart.labels))
+        cell[~exact] = len(apart.labels) + spans.ravel()
+
+        single, own = apart.leaves, len(apart.labels) + np.arange(len(ends))
+        nulls = own[ends[:, 2] > 0]
+        leaves = self._runs(
+            np.concatenate([single.starts, ends[:, 0], np.full(len(nulls), self.null_place)]),
+            np.concatenate([single.stops, ends[:, 1] + 1, np.full(len(nulls), self.null_place + 1)]),
+            np.concatenate([single.owners, own, nulls]),
+            len(apart.labels) + len(ends),
+        )
+        return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], leaves, cell[of_group])
+
+
+def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
+    """The part of the lowest level that holds all values of a group; everything where no level has such a part."""
+    level_of = np.full(count, -1, dtype=np.int64)
+    part_of = np.zeros(count, dtype=np.int64)
+    for number in range(hierarchy.height, hierarchy.lowest - 1, -1):
+        parts = hierarchy.levels[number].parts.take(codes)
+        low = np.full(count, np.iinfo(np.int64).max)
+        high = np.full(count, -1)
+        np.minimum.at(low, group, parts)
+        np.maximum.at(high, group, parts)
+        single = low == high
+        level_of[single], part_of[single] = number, low[single]
+    nodes, of_group = np.unique(np.stack([level_of, part_of], axis=1), axis=0, return_inverse=True)
+    labels: list[str] = []
+    meanings: list[Meaning] = []
+    members: list[Ids] = []
+    for number in range(-1, hierarchy.height + 1):
+        chosen = nodes[nodes[:, 0] == number, 1]
+        if number < 0:
+            labels += [SUPPRESSED] * len(chosen)
+            meanings += [Anything()] * len(chosen)
+            members += [np.arange(hierarchy.size)] * len(chosen)
+        elif len(chosen):
+            level = hierarchy.levels[number]
+            labels += [level.labels[part] for part in chosen.tolist()]
+            meanings += [level.meanings[part] for part in chosen.tolist()]
+            leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
+            members += [leaves[part] for part in chosen.tolist()]
+    lengths = np.array([len(each) for each in members], dtype=np.int64)
+    owners, cells = np.repeat(np.arange(len(members)), lengths), np.arange(len(members))
+    leaves_of = LeafSets.of_pairs(hierarchy, np.concatenate(members), owners, len(members), cells)
+    return ColumnCells(_told_apart(labels), meanings, leaves_of, of_group.ravel())
+
+
+def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
+    """The value that all of a group have, or a star. The star stands last, so that it is marked where a value is spelled so."""
+    first = np.zeros(count, dtype=np.int64)
+    first[group] = codes
+    differing = np.zeros(count, dtype=bool)
+    differing[group[codes != first[group]]] = True
+    shown, of_group = np.unique(np.where(differing, hierarchy.size, first), return_inverse=True)
+    level = hierarchy.levels[0]
+    labels = [level.labels[leaf] if leaf < hierarchy.size else SUPPRESSED for leaf in shown.tolist()]
+    meanings = [level.meanings[leaf] if leaf < hierarchy.size else Anything() for leaf in shown.tolist()]
+    starred = bool(len(shown)) and int(shown[-1]) == hierarchy.size
+    lengths = np.ones(len(shown), dtype=np.int64)
+    lengths[len(shown) - 1 :] = hierarchy.size if starred else 1
+    leaves = np.concatenate([shown[:-1], np.arange(hierarchy.size)]) if starred else shown
+    cells = np.arange(len(shown))
+    held = LeafSets.of_pairs(hierarchy, leaves, np.repeat(cells, lengths), len(cells), cells)
+    return ColumnCells(_told_apart(labels), meanings, held, of_group.ravel())
+
+
+def _numbered(text: str, given: Counter[str]) -> str:
+    """A text, with a number where it was given to others before."""
+    given[text] += 1
+    return text if given[text] == 1 else f"{text} #{given[text]}"
+
+
+def _told_apart(labels: list[str]) -> list[str]:
+    """Each label once: a value may be spelled like a set of others, or like the sign for all."""
+    if len(set(labels)) == len(labels):
+        return labels
+    taken: dict[str, None] = {}
+    for label in labels:
+        taken[unused(label, taken)] = None
+    return list(taken)
+
+
+def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
+    """How many people each group's cells cover, given the leaves and the number of people of every point; some may fit several groups."""
+    there = np.flatnonzero(counts)
+    inside = [cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)]
+    people = np.zeros(len(columns[0].of_group), dtype=np.int64)
+    step = max(_PAIRS_AT_ONCE // max(len(people), 1), 1)
+    for start in range(0, len(there), step):
+        points = there[start : start + step]
+        fits = np.ones((len(points), len(people)), dtype=bool)
+        for column, leaves in zip(inside, codes, strict=True):
+            fits &= column[leaves[points]]
+        people += counts[points] @ fits
+    return people

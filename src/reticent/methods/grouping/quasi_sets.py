@@ -1,0 +1,71 @@
+"""The sets of quasi columns that adversaries may hold, and groups as each of them sees these (R-LD-4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import sum_by
+from reticent.core import POPULATION, Groups
+from reticent.definitions import GroupDefinition, by_set, own_sets
+from reticent.errors import PolicyError, did_you_mean
+from reticent.table import Table
+
+Columns = tuple[int, ...]
+
+
+def adversary_sets(table: Table) -> list[Columns]:
+    """The sets of quasi columns, by their places, that an adversary may hold: all together, unless the table lists several."""
+    if not table.quasi:
+        raise PolicyError(
+            "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
+        )
+    places = {name: place for place, name in enumerate(table.quasi)}
+    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named_sets(table)]
+
+
+def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
+    """What must hold for somebody who knows some columns: the sets of the table, and those that parts of the definition name themselves."""
+    places = {name: place for place, name in enumerate(table.quasi)}
+    for name in (each for columns in own_sets(definition) for each in columns):
+        if name not in places:
+            raise PolicyError(f"{definition} names {name!r}, which is not a quasi column.{did_you_mean(name, places)}")
+    return [
+        JudgedSet(names, tuple(dict.fromkeys(places[name] for name in names)), wanted)
+        for names, wanted in by_set(definition, named_sets(table))
+    ]
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """Columns by name and place, and what must hold for somebody who knows them."""
+
+    names: tuple[str, ...]
+    places: Columns
+    definition: GroupDefinition
+
+
+def named_sets(table: Table) -> tuple[tuple[str, ...], ...]:
+    """The same sets by the names of their columns."""
+    return table.quasi_sets if table.quasi_sets is not None else (tuple(table.quasi),)
+
+
+def seen_as(
+    groups: Groups, ids: NDArray[np.int64], count: int, kept: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], Groups]:
+    """The groups under ``kept``, of which those with the same number (of ``count``) look alike to somebody.
+
+    Which group each becomes, which numbers there are, and the groups. Rows that are left out are missing in them, but the people of a population who
+    fit a group fit it whether rows are left out or not.
+    """
+    there = np.bincount(ids[kept], minlength=count) > 0
+    number = int(there.sum())
+    mine = (np.cumsum(there) - 1)[ids[kept]]
+    part = groups.select(kept)
+    extras = {name: sum_by(mine, counts, number) for name, counts in part.extras.items()}
+    if POPULATION in extras:
+        extras[POPULATION] = sum_by(ids, groups.extras[POPULATION], count)[there]
+    sizes, histograms = sum_by(mine, part.sizes, number), part.histograms.merge(mine, number)
+    return mine, there, Groups(sizes, histograms, part.reference, part.domain, extras)

@@ -1,0 +1,228 @@
+"""The stage of a partition: the units of all open groups, group after group, and what can be done with all groups at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, sort_equal, sum_by
+from reticent.core import FrequencySet
+from reticent.methods.grouping.scales import CellStyle, Ids, Scale
+
+Mask = NDArray[np.bool_]
+
+COMPILED_FROM = 100_000
+"""From this many units on, waiting for the compiler once costs less than numpy."""
+
+LARGEST_TABLE = 1 << 26
+"""Tables of all groups by all values of a column are made up to this size; beyond it values are listed."""
+
+_COMPILED_LEAVES = 4096
+"""Compiled loops look at all barriers between two values, of which a hierarchy of more leaves has too many."""
+
+_FARTHEST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A proposed cut of every group: the rows to the left of it (0 where there is none), and which units go to the right."""
+
+    left: Ids
+    right: Mask
+
+    @property
+    def possible(self) -> Mask:
+        """The groups that can be cut at all."""
+        return self.left > 0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Units of open groups: group ``g`` holds those at ``starts[g]`` up to ``starts[g + 1]``.
+
+    ``members`` are their numbers, ``sizes`` their rows, and ``ranks[j]`` the places of their values on ``scales[j]``, the scale of column ``j``.
+    """
+
+    members: Ids
+    sizes: Ids
+    ranks: Codes
+    scales: tuple[Scale, ...]
+    starts: Ids
+
+    @classmethod
+    def of(cls, units: FrequencySet, values: CellStyle) -> Stage:
+        """All units in one group, of which ``values`` are to be published."""
+        scales = tuple(Scale.of(hierarchy, values) for hierarchy in units.hierarchies)
+        dtype = np.min_scalar_type(max(scale.size for scale in scales))
+        ranks = np.stack(
+            [scale.place_of.astype(dtype).take(codes) for scale, codes in zip(scales, units.codes, strict=True)]
+        )
+        return cls(np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]))
+
+    def __len__(self) -> int:
+        """How many groups are open."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def leaves(self) -> Ids:
+        """How many leaves each column has."""
+        return np.array([scale.size for scale in self.scales], dtype=np.int64)
+
+    @property
+    def lengths(self) -> Ids:
+        """How many units each group has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def owners(self) -> Ids:
+        """The group of every unit."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this is worth the compiled loops."""
+        few = not self._along_trees or int(self.leaves.max()) <= _COMPILED_LEAVES
+        return few and len(self.members) >= COMPILED_FROM
+
+    def widths(self, known: Ids, fresh: Mask) -> Ids:
+        """How many leaves each group covers in each column; ``known`` but for the ``fresh`` groups."""
+        if not self.compiled:
+            return self.widths_of(self.owners, len(self))
+        from reticent.methods.grouping import _kernels
+
+        found = np.empty((len(self.scales), 4, len(self)), dtype=np.int64)
+        nulls = np.array([scale.apart_null for scale in self.scales], dtype=np.int64)
+        _kernels.extents(self.starts, self.ranks, self.leaves, nulls, fresh, found)
+        widths = known.copy()
+        for j, scale in enumerate(self.scales):
+            widths[fresh, j] = scale.covered(*found[j][:, fresh])
+        return widths
+
+    def widths_of(self, ids: Ids, count: int) -> Ids:
+        """How many leaves the units of each number cover in each column; says nothing of numbers without units."""
+        widths = np.empty((count, len(self.scales)), dtype=np.int64)
+        for j, scale in enumerate(self.scales):
+            there = rising(ids * scale.size + self.ranks[j], count * scale.size)
+            bounds = np.searchsorted(there, scale.size * np.arange(count + 1))
+            widths[:, j] = np.diff(bounds)
+            if scale.needs_ends:
+                places = there % scale.size
+                known = np.flatnonzero(places != scale.apart_null)
+                begins, ends = np.searchsorted(known, bounds[:-1]), np.searchsorted(known, bounds[1:]) - 1
+                some, places = ends >= begins, np.append(places[known], 0)
+                low, high = np.where(some, places[begins], 0), np.where(some, places[ends], -1)
+                widths[:, j] = scale.covered(widths[:, j], low, high, widths[:, j] - (ends - begins + 1))
+        return widths
+
+    def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:
+        """Every group cut in its column, nearest to the median, with at least ``least`` rows on both sides.
+
+        A cut lies between two values; with ``between_equal`` also between two units of one value. Of two that are as near the first counts. Where
+        nodes of a hierarchy are published, cuts between parts of a higher level come before those of a lower one.
+        """
+        if self.compiled and not between_equal:
+            from reticent.methods.grouping import _kernels
+
+            left, right = np.zeros(len(self), dtype=np.int64), np.zeros(len(self.members), dtype=bool)
+            _kernels.cuts(
+                self.starts, self.ranks, self.sizes, column, rows, least, self.leaves, self._barriers, left, right
+            )
+            return Cut(left, right)
+        owners, places = self.owners, np.arange(len(self.members))
+        ranks = self.ranks[column.take(owners), places]
+        widest = int(self.leaves.max())
+        order, _ = sort_equal(owners * widest + ranks, len(self) * widest)
+        values = ranks.take(order)
+        before = np.cumsum(self.sizes.take(order))
+        before -= (before - self.sizes.take(order)).take(self.starts[:-1]).take(owners)
+        total = rows.take(owners)
+        edge = np.zeros(len(order), dtype=bool)
+        edge[:-1] = (owners[1:] == owners[:-1]) & ((values[1:] != values[:-1]) | between_equal)
+        edge &= (before >= least) & (total - before >= least)
+        if not between_equal:
+            edge &= self._highest(edge, column, values)
+        distance = np.where(edge, np.abs(2 * before - total), _FARTHEST)
+        nearest = np.minimum.reduceat(distance, self.starts[:-1])
+        chosen = np.flatnonzero(edge & (distance == nearest.take(owners)))
+        place = np.full(len(self), len(order))
+        place[owners.take(chosen)[::-1]] = chosen[::-1]
+        left = np.where(place < len(order), before.take(np.minimum(place, len(order) - 1)), 0)
+        right = np.empty(len(order), dtype=bool)
+        right[order] = places > place.take(owners)
+        return Cut(left, right)
+
+    def _highest(self, edge: Mask, column: Ids, values: Codes) -> Mask:
+        """Of the edges behind some values those between parts of the highest level, group by group."""
+        apart = np.where(edge, 0, -1)
+        for j, scale in enumerate(self.scales):
+            if len(scale.parts):
+                places = np.flatnonzero(edge & (column == j).take(self.owners))
+                apart[places] = scale.apart(values[places], values[places + 1])
+        highest: Mask = apart == np.maximum.reduceat(apart, self.starts[:-1]).take(self.owners)
+        return highest
+
+    @property
+    def _barriers(self) -> Ids:
+        """For every column at how many levels each place lies apart from the next one; nothing where there are no levels."""
+        barriers = np.zeros((len(self.scales), int(self.leaves.max()) if self._along_trees else 0), dtype=np.int64)
+        for j, scale in enumerate(self.scales):
+            barriers[j, : len(scale.barriers)] = scale.barriers
+        return barriers
+
+    @property
+    def _along_trees(self) -> bool:
+        return any(len(scale.parts) > 0 for scale in self.scales)
+
+    def halved(self, right: Mask, made: Mask) -> Stage:
+        """The groups under ``made`` in two, the units that are not ``right`` and those that are; the others as they were."""
+        order, lefts = self._halves_apart(right & np.repeat(made, self.lengths))
+        starts = np.stack([self.starts[:-1], self.starts[:-1] + lefts], axis=1)
+        there = np.stack([np.ones_like(made), made], axis=1)
+        return self.at(order, np.append(starts[there], self.starts[-1]))
+
+    def _halves_apart(self, right: Mask) -> tuple[Ids, Ids]:
+        order, lefts = np.empty(len(right), dtype=np.int64), np.empty(len(self), dtype=np.int64)
+        if self.compiled:
+            from reticent.methods.grouping import _kernels
+
+            _kernels.halves_apart(self.starts, right, order, lefts)
+            return order, lefts
+        rights = np.concatenate([[0], np.cumsum(right)])
+        lefts = self.lengths - (rights[self.starts[1:]] - rights[self.starts[:-1]])
+        before = self.starts[:-1]
+        passed = rights[:-1] - rights[before].take(self.owners)
+        first = before.take(self.owners)
+        places = np.arange(len(right))
+        order[np.where(right, first + lefts.take(self.owners) + passed, places - passed)] = places
+        return order, lefts
+
+    def only(self, groups: Mask) -> Stage:
+        """Some of the groups."""
+        if groups.all():
+            return self
+        starts = np.concatenate([[0], np.cumsum(self.lengths[groups])])
+        return self.at(np.flatnonzero(np.repeat(groups, self.lengths)), starts)
+
+    def at(self, places: Ids, starts: Ids) -> Stage:
+        """The units at some places, with these starts of groups."""
+        return Stage(
+            self.members.take(places), self.sizes.take(places), self.ranks.take(places, axis=1), self.scales, starts
+        )
+
+    def rows(self) -> Ids:
+        """How many rows each group has."""
+        return sum_by(self.owners, self.sizes, len(self))
+
+
+def rising(keys: Ids, space: int) -> Ids:
+    """The distinct keys below ``space``, in rising order: by a table of all that there could be, where it is small, or by sorting."""
+    if space <= LARGEST_TABLE:
+        present = np.zeros(space, dtype=bool)
+        present[keys] = True
+        return np.flatnonzero(present)
+    ordered = np.sort(keys)
+    distinct: Ids = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return distinct

@@ -1,0 +1,257 @@
+"""Which groups are left out, and what the public side then tells about the people in them.
+
+A definition that compares with the whole table (t-closeness, beta-likeness ...) is re-checked with a histogram that the certificate publishes. The
+whole table's histogram minus the published rows is the histogram of those left out, so it must not tell more about them than the definition
+allows (red team 1). There are two ways, and a method takes the cheaper one:
+
+``published rows``  the groups are compared with the published rows instead, so that nothing is told about anybody else;
+``whole table``     more groups are left out, until those left out satisfy the definition as a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import Comparison, Evidence, Groups, Histograms, SensitiveDomain, remainder_of
+from reticent.definitions import GroupDefinition, all_of, columns_compared, named_values, own_sets, tells_about
+from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, judged_sets, named_sets
+from reticent.table import Hierarchy, Table
+
+Mask = NDArray[np.bool_]
+SeenBy = Callable[[Columns, Mask], tuple[NDArray[Any], Groups]]
+"""The groups under a mask as somebody sees them who knows some columns: which each becomes, and what these hold."""
+
+_MOST_ADDED = 32
+_MOST_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class SuppressedGroups:
+    """The groups under ``mask`` are not published, and the rest is compared with the whole table or with itself."""
+
+    mask: Mask
+    compared_with: Comparison = "whole table"
+
+
+@dataclass(frozen=True)
+class PublishedGroups:
+    """All groups of a recoding, and how adversaries who know some of the ``quasi`` columns see those that are published.
+
+    ``adversaries`` are the sets that the table names, ``sets`` those for which something must hold. At most ``allowed`` rows may be left out. ``stays`` marks, for each sensitive column, values that belong to its domain although no published
+    row has them, because somebody declared them.
+    """
+
+    definition: GroupDefinition
+    groups: Groups
+    quasi: tuple[str, ...]
+    adversaries: tuple[tuple[str, ...], ...]
+    sets: Sequence[JudgedSet]
+    seen: SeenBy
+    allowed: int
+    stays: Mapping[str, Mask]
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        definition: GroupDefinition,
+        groups: Groups,
+        seen: SeenBy,
+        allowed: int,
+    ) -> PublishedGroups:
+        """For a table with declared (or found) sensitive values."""
+        stays = declared_values(table, definition, groups.domain)
+        sets = judged_sets(table, definition)
+        return cls(definition, groups, tuple(table.quasi), named_sets(table), sets, seen, allowed, stays)
+
+    def ways(self, mask: Mask) -> Iterator[SuppressedGroups]:
+        """The ways to leave out the groups under ``mask``, and perhaps more, without telling too much about them; there may be none."""
+        if not self.definition.needs_reference or not self.groups.sizes[mask].any():
+            yield SuppressedGroups(mask)
+            return
+        for found in (self._among_published(mask), self._with_more(mask)):
+            if found is not None:
+                yield found
+
+    def evidence(self, left_out: SuppressedGroups) -> Evidence:
+        """What is published, as each adversary sees it, and what is told about those left out."""
+        kept = ~left_out.mask
+
+        def seen(names: Sequence[str]) -> Groups:
+            places = tuple(dict.fromkeys(self.quasi.index(name) for name in names))
+            return self._compared(self.seen(places, kept)[1], left_out)
+
+        finest, sensitive = seen(self.quasi), [column.name for column in self.groups.domain.columns]
+        alone = self.adversaries == (self.quasi,)
+        return Evidence(
+            {self.quasi: finest} if alone else {names: seen(names) for names in self.adversaries},
+            {names: seen(names) for names in own_sets(self.definition)},
+            remainder=remainder_of(finest, columns_compared(self.definition, sensitive)),
+            compared_with=left_out.compared_with,
+            finest=None if alone else finest,
+        )
+
+    def _compared(self, groups: Groups, left_out: SuppressedGroups) -> Groups:
+        return groups.compared_with_published(self.stays) if left_out.compared_with == "published rows" else groups
+
+    def _lost(self, mask: Mask) -> int:
+        return int(self.groups.sizes[mask].sum())
+
+    def _too_many(self, mask: Mask) -> bool:
+        return self._lost(mask) > self.allowed or not self.groups.sizes[~mask].any()
+
+    def _among_published(self, start: Mask) -> SuppressedGroups | None:
+        """Leave out what fails beside the published rows, which thereby change, until nothing does."""
+        mask = start.copy()
+        while not self._too_many(mask):
+            before = int(mask.sum())
+            for each in self.sets:
+                mine, groups = self.seen(each.places, ~mask)
+                compared = groups.compared_with_published(self.stays)
+                failing = failing_groups(each.definition, compared, np.zeros(len(groups), dtype=bool), self.allowed)
+                mask[np.flatnonzero(~mask)[failing[mine]]] = True
+                if self._too_many(mask):
+                    return None
+            if int(mask.sum()) == before:
+                return SuppressedGroups(mask, "published rows")
+        return None
+
+    def _with_more(self, start: Mask) -> SuppressedGroups | None:
+        """Leave out further groups, the fewest rows that a greedy choice finds, until those left out pass as a group."""
+        compared = columns_compared(self.definition, [column.name for column in self.groups.domain.columns])
+        parts = self.definition.parts()
+        if "persons" in self.groups.extras or not all(tells_about(part, self.groups.domain) for part in parts):
+            return None
+        mask, columns = start.copy(), {name: _SensitiveHistograms.of(self.groups, name) for name in compared}
+        wanted = {name: self._judging(name) for name in compared}
+        for _ in range(_MOST_ADDED):
+            if self._too_many(mask):
+                return None
+            if all(column.passing(wanted[name], column.lost(mask)[None])[0] for name, column in columns.items()):
+                return SuppressedGroups(mask) if self._holds(mask) else None
+            chosen = self._next(mask, columns, wanted)
+            if chosen is None:
+                return None
+            mask[chosen] = True
+        return None
+
+    def _judging(self, name: str) -> GroupDefinition:
+        """What is promised about those of whom one column's histogram is shown."""
+        parts = self.definition.parts()
+        return all_of(tuple(p for p in parts if not p.needs_sensitive or getattr(p, "column", None) in (None, name)))
+
+    def _next(
+        self, mask: Mask, columns: Mapping[str, _SensitiveHistograms], wanted: Mapping[str, GroupDefinition]
+    ) -> int | None:
+        """The group to leave out next: the smallest with which those left out pass, else the one that brings them nearest to the whole table."""
+        room = self.allowed - self._lost(mask)
+        candidates = np.flatnonzero(~mask & (self.groups.sizes > 0) & (self.groups.sizes <= room))
+        candidates = candidates[np.argsort(self.groups.sizes[candidates], kind="stable")]
+        widest = max((len(column.reference) for column in columns.values()), default=1)
+        candidates = candidates[: max(_MOST_CELLS // max(widest, 1), 1)]
+        if not len(candidates):
+            return None
+        passing, distance = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates))
+        for name, column in columns.items():
+            rows = column.lost(mask) + column.dense(candidates)
+            passing &= column.passing(wanted[name], rows)
+            distance += column.distance(rows)
+        best = int(np.argmax(passing)) if passing.any() else int(np.argmin(distance))
+        return int(candidates[best])
+
+    def _holds(self, mask: Mask) -> bool:
+        """Whether the published groups still pass: to somebody who knows few columns they lost rows of their own."""
+        return all(each.definition.holds(self.seen(each.places, ~mask)[1]) for each in self.sets)
+
+
+@dataclass(frozen=True)
+class _SensitiveHistograms:
+    """One sensitive column of the groups, and the whole table's histogram of it."""
+
+    groups: Groups
+    domain: SensitiveDomain
+    reference: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, groups: Groups, name: str) -> _SensitiveHistograms:
+        marginal = groups.marginal(name)
+        return cls(marginal, marginal.domain, marginal.reference)
+
+    def lost(self, mask: Mask) -> NDArray[np.int64]:
+        """The histogram of the groups under a mask."""
+        return self.groups.histograms.select(mask).total(len(self.reference))
+
+    def dense(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The histograms of some groups, one a row."""
+        cells = self.groups.histograms
+        rows = np.zeros((len(chosen), len(self.reference)), dtype=np.int64)
+        place = np.full(len(self.groups), -1)
+        place[chosen] = np.arange(len(chosen))
+        mine = place[cells.owners] >= 0
+        rows[place[cells.owners[mine]], cells.values[mine]] = cells.counts[mine]
+        return rows
+
+    def passing(self, definition: GroupDefinition, rows: NDArray[np.int64]) -> Mask:
+        """Which histograms, one a row, would pass as a group."""
+        ids, values = np.nonzero(rows)
+        cells = Histograms.from_cells(ids, values, rows[ids, values], *rows.shape)
+        # Without a row there is nobody of whom anything is told.
+        passing: Mask = ~definition.failing(Groups(rows.sum(axis=1), cells, self.reference, self.domain))
+        return passing
+
+    def distance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far histograms are from the whole table's; only steers."""
+        shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+        apart: NDArray[np.float64] = np.abs(shares - self.reference / max(int(self.reference.sum()), 1)).sum(axis=1)
+        return apart
+
+
+def declared_values(table: Table, definition: GroupDefinition, domain: SensitiveDomain) -> dict[str, Mask]:
+    """For each sensitive column the values that are public without any row: those that were declared, or that the definition names."""
+    named, found = set(named_values(definition)), {}
+    for column in domain.columns:
+        kind = table.sensitive[column.name]
+        tree = column.hierarchy
+        known = kind is not None and (not isinstance(kind, Hierarchy) or (tree is not None and not tree.data_dependent))
+        found[column.name] = np.array([text in named or known for text in column.texts])
+        if column.labels.null_count():
+            found[column.name][column.labels.is_null().to_numpy()] = None in named
+    return found
+
+
+def failing_groups(definition: GroupDefinition, groups: Groups, already: Mask, allowed: int) -> Mask:
+    """The groups to leave out so that the rest satisfies the definition; ``already`` are out for other reasons.
+
+    For local definitions these are the failing groups. A definition that judges all groups together is asked about the rest: it
+    names the groups to remove first and is asked again, until it holds or more than ``allowed`` rows are gone.
+    """
+    one_by_one = together_of(tuple(part for part in definition.parts() if part.local))
+    together = together_of(tuple(part for part in definition.parts() if not part.local))
+    mask = already if one_by_one is None else already | one_by_one.failing(groups)
+    while together is not None and int(groups.sizes[mask].sum()) <= allowed and not mask.all():
+        kept = np.flatnonzero(~mask)
+        more = together.failing(groups.select(~mask))
+        if not more.any():
+            break
+        mask[kept[more]] = True
+    return mask
+
+
+def together_of(parts: tuple[GroupDefinition, ...]) -> GroupDefinition | None:
+    """Some parts of a definition as one; None if there are none."""
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else all_of(parts)
+
+
+def discloses_too_much(definition: GroupDefinition, lost: int) -> str:
+    """Why nothing is published where groups would pass, but what is told about those left out would not."""
+    return (
+        f"{lost} rows would have to be left out for {definition}, and what the certificate tells about them would not satisfy it, nor do the published "
+        "rows among themselves within the rows that may be left out. Allow more with suppression=, or none at all."
+    )

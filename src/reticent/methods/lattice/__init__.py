@@ -1,0 +1,27 @@
+"""Full-domain generalization: every quasi column moves to one level of its hierarchy.
+
+``method``          Lattice, the method that ``publish`` takes
+``search``          rt.search and what it returns
+``frontier``        the default search, exact branch and bound; ``outliers`` prunes by single people, ``forecast`` guesses where to look
+``classification``  all passing nodes: by tagging, Incognito, exhaustively
+``anytime``         lattices too large to hold
+``evaluation``      judging one node; ``points`` merges groups (``packed_columns`` looks several columns up at once), ``objectives`` and ``costs`` measure them
+``node_space``      the lattice as an array
+"""
+
+from reticent.methods.lattice.evaluation import Evaluator
+from reticent.methods.lattice.method import Lattice
+from reticent.methods.lattice.objectives import NodeView
+from reticent.methods.lattice.points import Points
+from reticent.methods.lattice.search import Node, Search, levels_of, search
+
+__all__ = [
+    "Evaluator",
+    "Lattice",
+    "Node",
+    "NodeView",
+    "Points",
+    "Search",
+    "levels_of",
+    "search",
+]

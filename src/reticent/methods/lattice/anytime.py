@@ -1,0 +1,78 @@
+"""Searching a lattice that is too large to hold: the best node that the time allows, with a bound and without a proof.
+
+From the top, the search steps to the best neighbour (one column one level finer or coarser), and when no
+neighbour is better it goes back to the best node whose neighbours it has not seen yet. Nodes that a bound rules out are
+never evaluated.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+
+from reticent.core import NodeLevels
+from reticent.methods.lattice.evaluation import Evaluation, Evaluator
+from reticent.methods.lattice.frontier import SearchOutcome
+from reticent.methods.lattice.node_space import Space
+
+
+class BestFirstSearch:
+    """Best-first search over neighbours with a table of what was seen."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.space = evaluator.space
+        self.best: Evaluation | None = None
+        self.bound = float("-inf")
+        self._seen: set[NodeLevels] = set()
+        self._queue: list[tuple[float, NodeLevels]] = []
+
+    def run(self, deadline: float | None) -> SearchOutcome:
+        """Search until the time is up (without one: until no unseen neighbour is left)."""
+        self._visit(self.space.top)
+        began = time.monotonic()
+        while self._queue and not _late(deadline):
+            if deadline is not None:
+                self.evaluator.context.step("searching", time.monotonic() - began, max(deadline - began, 1e-9))
+            _, levels = heapq.heappop(self._queue)
+            for neighbour in (*self.space.specializations(levels), *self.space.generalizations(levels)):
+                if neighbour not in self._seen:
+                    self._visit(neighbour)
+                if _late(deadline):
+                    break
+        everything = len(self._seen) == self.space.size
+        if everything:
+            return SearchOutcome(self.best, True, self.best.objective if self.best is not None else None)
+        return SearchOutcome(self.best, False, self.bound)
+
+    def _visit(self, levels: NodeLevels) -> None:
+        self._seen.add(levels)
+        found = self.evaluator.evaluate(levels)
+        if found.objective is not None:
+            heapq.heappush(self._queue, (found.objective, levels))
+            if self.best is None or self.best.objective is None or found.objective < self.best.objective:
+                self.best = found
+        self.bound = max(self.bound, self._bound_by(found))
+
+    def _bound_by(self, found: Evaluation) -> float:
+        """What every node of the lattice costs at least, by one evaluated node.
+
+        A node is either a specialization of it, and then pays its penalty, or it is coarser in some column, and then
+        pays that column's next level.
+        """
+        floor = _floor(self.evaluator, self.space.floor)
+        outside = [
+            _floor(self.evaluator, (*self.space.floor[:j], level + 1, *self.space.floor[j + 1 :]))
+            for j, (level, high) in enumerate(zip(found.levels, self.space.top, strict=True))
+            if level < high
+        ]
+        inside = [] if found.hopeless else [floor + found.penalty]
+        return min([*inside, *outside], default=floor)
+
+
+def _floor(evaluator: Evaluator, levels: NodeLevels) -> float:
+    return float(evaluator.objective.floors(Space(levels, levels)).item())
+
+
+def _late(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline

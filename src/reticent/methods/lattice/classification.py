@@ -1,0 +1,119 @@
+"""Which nodes pass: all of them, by tagging, by Incognito, or one by one.
+
+The three agree wherever all apply; tests hold them to it. They answer what the branch and bound does not ask: how many nodes pass,
+and which of them are minimal.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import NodeLevels
+from reticent.errors import PolicyError
+from reticent.methods.lattice.evaluation import Evaluator
+from reticent.methods.lattice.node_space import Space
+
+
+def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
+    """Every node evaluated, nothing inferred (R-LD-22)."""
+    passing = np.zeros(evaluator.space.shape, dtype=bool)
+    for levels in evaluator.space.nodes():
+        passing[evaluator.space.at(levels)] = evaluator.evaluate(levels).passes
+    return passing
+
+
+def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
+    """Passing nodes by predictive tagging; definitions that allow no inference are evaluated node by node.
+
+    Each round asks about the node whose answer settles the most others in the worse case.
+    """
+    space = evaluator.space
+    passing = np.zeros(space.shape, dtype=bool)
+    unknown = np.ones(space.shape, dtype=bool)
+    while unknown.any():
+        flat = np.flatnonzero(unknown)
+        if evaluator.monotone:
+            settled = np.minimum(space.count_below(unknown), space.count_above(unknown)).ravel()[flat]
+            levels = space.node(int(flat[np.argmax(settled)]))
+        else:
+            levels = space.node(int(flat[-1]))
+        found = evaluator.evaluate(levels)
+        unknown[space.at(levels)] = False
+        passing[space.at(levels)] = found.passes
+        if found.passes and evaluator.monotone:
+            passing[space.above(levels)] = True
+            unknown[space.above(levels)] = False
+        if found.hopeless:
+            unknown[space.below(levels)] = False
+    return passing
+
+
+def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
+    """Passing nodes by growing sets of columns (R-LD-21, R-PM-31).
+
+    A node over some columns stands for the node of the whole lattice that suppresses all others; dropping a column only merges
+    groups, so what fails on a set of columns fails on every larger one. Needs a hierarchy with a single-part top in every
+    column, and a definition that may be pruned.
+    """
+    space, hierarchies = evaluator.space, evaluator.frequencies.hierarchies
+    if not evaluator.monotone:
+        raise PolicyError(
+            "Incognito prunes, which is only correct for a monotone definition without suppression or an absorbing one with it. "
+            "Use the default search, which is exact for every definition."
+        )
+    open_ended = [h.column for h in hierarchies if h.levels[-1].size > 1]
+    if open_ended:
+        raise PolicyError(f"Incognito needs hierarchies that end in one part, but that of {open_ended[0]!r} does not.")
+    survivors: dict[tuple[int, ...], set[NodeLevels]] = {(): {()}}
+    for size in range(1, len(hierarchies) + 1):
+        found: dict[tuple[int, ...], set[NodeLevels]] = {}
+        for columns in itertools.combinations(range(len(hierarchies)), size):
+            candidates = _join(columns, survivors, space)
+            found[columns] = _survivors_of(columns, candidates, evaluator)
+        survivors = found
+    passing = np.zeros(space.shape, dtype=bool)
+    for levels in survivors[tuple(range(len(hierarchies)))]:
+        passing[space.at(levels)] = True
+    return passing
+
+
+def _join(columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[NodeLevels]], space: Space) -> set[NodeLevels]:
+    """Level vectors over ``columns`` all of whose projections that drop one column survived."""
+    last = columns[-1]
+    extended = (
+        (*levels, level)
+        for levels in survivors[columns[:-1]]
+        for level in range(space.floor[last], space.top[last] + 1)
+    )
+    drops = [(place, (*columns[:place], *columns[place + 1 :])) for place in range(len(columns) - 1)]
+    return {
+        levels
+        for levels in extended
+        if all((*levels[:place], *levels[place + 1 :]) in survivors[kept] for place, kept in drops)
+    }
+
+
+def _survivors_of(columns: Sequence[int], candidates: set[NodeLevels], evaluator: Evaluator) -> set[NodeLevels]:
+    """Breadth first by height: a passing node marks its generalizations, a failing one leads to them."""
+    passing: set[NodeLevels] = set()
+    queue = [(sum(levels), levels) for levels in candidates]
+    heapq.heapify(queue)
+    while queue:
+        _, levels = heapq.heappop(queue)
+        if levels not in passing:
+            whole = list(evaluator.space.top)
+            for column, level in zip(columns, levels, strict=True):
+                whole[column] = level
+            if not evaluator.evaluate(tuple(whole)).passes:
+                continue
+            passing.add(levels)
+        for place in range(len(levels)):
+            coarser = (*levels[:place], levels[place] + 1, *levels[place + 1 :])
+            if coarser in candidates:
+                passing.add(coarser)
+    return passing

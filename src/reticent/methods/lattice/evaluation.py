@@ -1,0 +1,204 @@
+"""Evaluating one node: merge, judge, suppress, measure. Every search goes through here."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.core import FrequencySet, NodeLevels
+from reticent.definitions import GroupDefinition
+from reticent.methods.grouping import JudgedSet, failing_groups, seen_as, together_of
+from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.objectives import NodeView, Objective, Weights, prepare
+from reticent.methods.lattice.points import Points
+
+Mask = NDArray[np.bool_]
+
+# One failing group rules out many other nodes, three rule out more than looking at another node would.
+_OUTLIERS = 3
+# Up to so many, points are sorted as fast as small groups are counted.
+_MANY_POINTS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
+
+    ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
+    generalizations. A node that fails may have more ``suppressed`` rows. ``hopeless`` says that every specialization fails as well. ``outliers`` are points of the frequency set in
+    the smallest failing groups, told where a node fails and nothing may be suppressed. ``doomed`` counts rows that are lost here and at every specialization.
+    """
+
+    levels: NodeLevels
+    passes: bool
+    suppressed: int
+    groups: int
+    objective: float | None
+    penalty: float = 0.0
+    growth: float | None = None
+    hopeless: bool = False
+    outliers: tuple[int, ...] = ()
+    doomed: float = 0.0
+
+
+class Evaluator:
+    """Evaluates nodes of one search. Keeps the groups of evaluated nodes, so that coarser ones start from there."""
+
+    def __init__(
+        self,
+        frequencies: FrequencySet,
+        definition: GroupDefinition,
+        suppression: Fraction,
+        objective: str | Callable[[NodeView], float],
+        weights: Weights | None = None,
+        quasi_sets: Sequence[JudgedSet] | None = None,
+        only: NodeLevels | None = None,
+        context: Context | None = None,
+    ) -> None:
+        self.frequencies = frequencies
+        self.definition = definition
+        self.allowed = int(suppression * frequencies.rows)
+        self._least = definition.least_rows()
+        self.objective: Objective = prepare(objective, frequencies, weights, self._least)
+        self.quasi_sets = quasi_sets
+        self.context = context or Context()
+        self.log: list[Evaluation] = []
+        top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
+        self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
+        self._absorbing = definition.absorbing_on(frequencies.domain) and quasi_sets is None
+        self._counting, self._judging = _split(definition)
+        # Small groups alone can rule a node out, where nobody asks for more of one that fails.
+        self._rules_out = bool(self.allowed) and quasi_sets is None and not self.objective.bounds_generalizations
+        # From the smallest to the largest: the first that a node generalizes is the best one to start from.
+        self._known = [Points.of(frequencies)]
+        self._known_levels = np.array([frequencies.levels])
+        self._room = 4 * len(frequencies) + 100_000
+
+    @property
+    def evaluated(self) -> int:
+        """How many nodes were evaluated so far."""
+        return len(self.log)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a passing node makes all its generalizations pass.
+
+        True for monotone definitions when nothing may be suppressed, and for absorbing ones in any case. Several
+        quasi sets keep the first, but not the second once rows are left out on account of another set.
+        """
+        if self.allowed == 0:
+            return self.definition.monotone
+        return self.definition.absorbing_on(self.frequencies.domain) and self.quasi_sets is None
+
+    def points(self, levels: NodeLevels) -> Points:
+        """The groups of a node, made from the smallest known node that it generalizes."""
+        nearest = self._nearest(levels)
+        if nearest.levels == levels:
+            return nearest
+        points = nearest.at(levels)
+        if 2 * len(points) <= len(nearest) and len(points) <= self._room:
+            self._room -= len(points)
+            place = bisect_right(self._known, len(points), key=len)
+            self._known.insert(place, points)
+            before, after = self._known_levels[:place], self._known_levels[place:]
+            self._known_levels = np.concatenate([before, [levels], after])
+        return points
+
+    def _nearest(self, levels: NodeLevels) -> Points:
+        return self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
+
+    def evaluate(self, levels: NodeLevels) -> Evaluation:
+        """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
+        self.context.check("searching")
+        found = self._evaluate(levels)
+        self.log.append(found)
+        return found
+
+    def _evaluate(self, levels: NodeLevels) -> Evaluation:
+        if self._rules_out and len(nearest := self._nearest(levels)) > _MANY_POINTS:
+            lost = nearest.in_small_groups(levels, self._least)
+            if lost > self.allowed:
+                return Evaluation(levels, False, lost, 0, None, hopeless=True, doomed=float(lost))
+        points = self.points(levels)
+        if self.quasi_sets is not None:
+            return self._evaluation(points, self._suppressed_in_sets(points), np.zeros(len(points)))
+        too_small = self._too_small(points)
+        doomed = np.where(too_small, points.sizes, 0).astype(np.float64)
+        if doomed.sum() > self.allowed or self._judging is None:
+            return self._evaluation(points, too_small, doomed)
+        groups = points.groups()
+        doomed = np.maximum(doomed, self._judging.doomed(groups))
+        if doomed.sum() > self.allowed:
+            # Not all failing groups, but enough of them: a group with doomed rows fails.
+            return self._evaluation(points, too_small | (doomed > 0), doomed)
+        return self._evaluation(points, failing_groups(self._judging, groups, too_small, self.allowed), doomed)
+
+    def suppressed(self, points: Points) -> Mask:
+        """The groups of a node that a release would leave out."""
+        if self.quasi_sets is not None:
+            return self._suppressed_in_sets(points)
+        too_small = self._too_small(points)
+        if self._judging is None:
+            return too_small
+        return failing_groups(self._judging, points.groups(), too_small, self.allowed)
+
+    def _evaluation(self, points: Points, suppressed: Mask, doomed: NDArray[np.float64]) -> Evaluation:
+        """Put a node's figures together; ``doomed`` are rows that are lost at every specialization as well."""
+        rows = int(points.sizes[suppressed].sum())
+        lost = float(doomed.sum())
+        hopeless = lost > self.allowed
+        passes = rows <= self.allowed and not hopeless
+        penalty = self.objective.penalty(points, doomed) if self.allowed and not hopeless else 0.0
+        same = not passes or rows == int(lost)
+        return Evaluation(
+            points.levels,
+            passes,
+            rows,
+            len(points) - int(suppressed.sum()),
+            self.objective.value(points, suppressed, penalty if same else None) if passes else None,
+            penalty,
+            self.objective.growth(points, suppressed if self._absorbing else None),
+            hopeless or (not passes and self.monotone),
+            () if passes or self.allowed else _outliers(points, suppressed),
+            lost,
+        )
+
+    def _too_small(self, points: Points) -> Mask:
+        nobody: Mask = points.sizes == 0
+        return nobody if self._counting is None else nobody | self._counting.failing(points.bare_groups())
+
+    def _suppressed_in_sets(self, points: Points) -> Mask:
+        """With several quasi sets each must be safe on its own (R-LD-4); what one leaves out is missing in the others."""
+        mask = np.zeros(len(points), dtype=bool)
+        while True:
+            before = int(mask.sum())
+            for each in self.quasi_sets or ():
+                mine, _, groups = seen_as(points.groups(), *points.alike(each.places), ~mask)
+                failing = failing_groups(each.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
+                mask[np.flatnonzero(~mask)[failing[mine]]] = True
+                if int(points.sizes[mask].sum()) > self.allowed:
+                    return mask
+            if int(mask.sum()) == before:
+                return mask
+
+
+def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
+    chosen = np.flatnonzero(failing)
+    smallest = np.argsort(points.sizes[chosen], kind="stable")[:_OUTLIERS]
+    return tuple(points.point_in(int(group)) for group in chosen[smallest])
+
+
+def _split(definition: GroupDefinition) -> tuple[GroupDefinition | None, GroupDefinition | None]:
+    """The part that looks at sizes only and fails in every finer group as well, and the rest."""
+
+    def counts(part: GroupDefinition) -> bool:
+        return part.local and part.absorbing and not part.needs_sensitive
+
+    parts = definition.parts()
+    return together_of(tuple(filter(counts, parts))), together_of(tuple(part for part in parts if not counts(part)))

@@ -1,0 +1,224 @@
+"""The lattice as a picture: every way to generalize, by height, which of them pass, and the one that was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil, prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.figures import NARROW, WIDTH, Figure, box, dot, line, picture, text
+
+MOST_DOTS = 1500
+_MOST_WITH_EDGES = 60
+_DOTS_ABREAST = 54
+_LEFT, _TOP = 120.0, 24.0
+
+
+@dataclass(frozen=True)
+class LatticeFacts:
+    """What a search left behind: columns with the heights of their hierarchies, the chosen node, and what is known of nodes."""
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    chosen: tuple[int, ...]
+    status: Mapping[tuple[int, ...], str]
+
+    @classmethod
+    def of(cls, search: Mapping[str, Any]) -> LatticeFacts | None:
+        """From a draft's ``search``; None when the method did not search a lattice."""
+        if not {"columns", "heights", "chosen"} <= set(search) or not search["chosen"]:
+            return None
+        columns, heights = tuple(search["columns"]), tuple(int(height) for height in search["heights"])
+        chosen = search["chosen"]
+        levels = (
+            tuple(int(chosen[name]) for name in columns) if isinstance(chosen, Mapping) else tuple(map(int, chosen))
+        )
+        status = {tuple(map(int, node["levels"])): str(node["status"]) for node in search.get("nodes") or ()}
+        return cls(columns, heights, levels, status)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return prod(height + 1 for height in self.heights)
+
+    @property
+    def height(self) -> int:
+        """The height of the top node."""
+        return sum(self.heights)
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many nodes there are at each height."""
+        counts = np.ones(1, dtype=object)
+        for height in self.heights:
+            counts = np.convolve(counts, np.ones(height + 1, dtype=object))
+        return np.array([int(count) for count in counts], dtype=object)
+
+    def known(self) -> dict[str, NDArray[np.int64]]:
+        """How many nodes of each kind are known at each height; the chosen node counts as passing."""
+        found = {kind: np.zeros(self.height + 1, dtype=np.int64) for kind in ("failing", "passing")}
+        for levels, status in self.status.items():
+            kind = "passing" if status == "chosen" else status
+            if kind in found:
+                found[kind][sum(levels)] += 1
+        return found
+
+
+def lattice(facts: LatticeFacts) -> Figure:
+    """The lattice from the exact values (bottom) to nothing at all (top)."""
+    draw = _dots if facts.size <= MOST_DOTS else _bands
+    known = facts.known()
+    passing, failing = int(known["passing"].sum()), int(known["failing"].sum())
+    unknown = facts.size - passing - failing
+    words = (
+        f"{facts.size:,} ways to generalize: {passing:,} known to pass, {failing:,} known to fail"
+        + (f", {unknown:,} not needed to find the best" if unknown else "")
+        + f". Chosen: {describe(facts)}."
+    )
+    counts = facts.counts()
+    rows = tuple(
+        (
+            str(height),
+            f"{int(counts[height]):,}",
+            f"{int(known['passing'][height]):,}",
+            f"{int(known['failing'][height]):,}",
+        )
+        for height in range(facts.height, -1, -1)
+    )
+    wide, narrow = (picture(width, *draw(facts, width - 12.0), words) for width in (WIDTH, NARROW))
+    title = "The ways to generalize, and the one chosen"
+    return Figure(title, words, wide, ("height", "nodes", "passing", "failing"), rows, narrow=narrow)
+
+
+def describe(facts: LatticeFacts) -> str:
+    """The chosen node in words: ``age 3 of 5, sex 0 of 1``."""
+    return ", ".join(
+        f"{name} {level} of {height}"
+        for name, level, height in zip(facts.columns, facts.chosen, facts.heights, strict=True)
+    )
+
+
+def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
+    """Each node as a dot, stacked where a height has many; failing ones left, passing ones right, so that the border shows."""
+    rows: list[list[tuple[int, ...]]] = [[] for _ in range(facts.height + 1)]
+    for levels in product(*(range(height + 1) for height in facts.heights)):
+        rows[sum(levels)].append(levels)
+    widest = max(len(row) for row in rows)
+    stack = ceil(widest / (_DOTS_ABREAST * right / WIDTH))
+    with_edges = facts.size <= _MOST_WITH_EDGES
+    gap = min(62.0 if with_edges else 26.0, (right - _LEFT) / ceil(widest / stack))
+    radius = min(8.0, gap * 0.36)
+    step = 46.0 if with_edges else stack * gap + max(8.0, min(14.0, 220.0 / (facts.height + 1)))
+    place: dict[tuple[int, ...], tuple[float, float]] = {}
+    circles = []
+    for number, row in enumerate(rows):
+        middle = _TOP + (facts.height - number) * step
+        ordered = sorted(row, key=lambda levels: (_rank(facts, levels), levels))
+        high = min(stack, len(ordered))
+        start = (_LEFT + right) / 2 - gap * (ceil(len(ordered) / high) - 1) / 2
+        for position, levels in enumerate(ordered):
+            across, down = divmod(position, high)
+            x, y = start + across * gap, middle + (down - (high - 1) / 2) * gap
+            place[levels] = (x, y)
+            kind = "chosen" if levels == facts.chosen else facts.status.get(levels, "unknown")
+            tip = ", ".join(f"{name} {level}" for name, level in zip(facts.columns, levels, strict=True)) + f" ({kind})"
+            circles.append(dot(x, y, radius * 1.35 if kind == "chosen" else radius, f"node {kind}", tip))
+    edges = _edges(place) if with_edges else []
+    bottom = _TOP + step * facts.height + min(stack * gap / 2, 26) + 32
+    height, legend = _legend(facts, bottom, right)
+    around = [*_callout(facts, place[facts.chosen]), *_axis(facts, step), *legend]
+    return height, [*edges, *around, *circles]
+
+
+def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
+    """Too many nodes to draw: one band for each height, as wide as the square root of its nodes, split by what is known."""
+    counts, known = facts.counts(), facts.known()
+    step = max(10.0, min(30.0, 420.0 / (facts.height + 1)))
+    middle = (_LEFT + right) / 2
+    scale = (right - _LEFT) / sqrt(float(max(counts)))
+    parts, target = [], (middle, 0.0)
+    for number in range(facts.height + 1):
+        y = _TOP + (facts.height - number) * step
+        total = int(counts[number])
+        wide = max(6.0, scale * sqrt(float(total)))
+        sure = {kind: int(known[kind][number]) for kind in ("failing", "passing")}
+        sure["unknown"] = total - sure["failing"] - sure["passing"]
+        x = middle - wide / 2
+        if number == sum(facts.chosen):
+            target = (x, y)
+        for kind in ("failing", "unknown", "passing"):
+            part = wide * sure[kind] / total
+            tip = f"height {number}: {sure[kind]:,} of {total:,} nodes {kind}"
+            parts.append(box(x, y - step * 0.4, part, step * 0.8, f"node {kind}", tip, 1))
+            x += part
+    height, legend = _legend(facts, _TOP + step * facts.height + 42, right)
+    chosen = dot(*target, 7, "node chosen", f"chosen: {describe(facts)}")
+    return height, [*parts, *_callout(facts, target), *_axis(facts, step), *legend, chosen]
+
+
+def _rank(facts: LatticeFacts, levels: tuple[int, ...]) -> int:
+    """The order in a row: the chosen node first, where its label can reach it, then failing, unknown and passing ones."""
+    if levels == facts.chosen:
+        return 0
+    return {"failing": 1, "unknown": 2, "passing": 3}.get(facts.status.get(levels, "unknown"), 2)
+
+
+def _edges(place: Mapping[tuple[int, ...], tuple[float, float]]) -> list[str]:
+    drawn = []
+    for levels, (x, y) in place.items():
+        for column in range(len(levels)):
+            above = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
+            if above in place:
+                drawn.append(line(x, y, *place[above], "edge"))
+    return drawn
+
+
+def _callout(facts: LatticeFacts, target: tuple[float, float]) -> list[str]:
+    x, y = target
+    return [
+        line(88, y, x, y, "leader"),
+        text(34, y + 4, "chosen", "chosentext"),
+        text(34, y + 19, f"height {sum(facts.chosen)}", "tick"),
+    ]
+
+
+def _axis(facts: LatticeFacts, step: float) -> list[str]:
+    bottom = _TOP + facts.height * step
+    return [
+        text(10, _TOP + 4, "nothing left", "tick"),
+        text(10, bottom + 4, "exact values", "tick"),
+        line(20, _TOP + 14, 20, bottom - 12, "axis"),
+    ]
+
+
+def _legend(facts: LatticeFacts, y: float, right: float) -> tuple[float, list[str]]:
+    """What the colours mean, on as many lines as it takes, and where it ends."""
+    present = ["chosen", *(kind for kind in ("passing", "failing", "unknown") if _occurs(facts, kind))]
+    words = {"chosen": "chosen", "passing": "keeps the promise", "failing": "breaks it", "unknown": "not needed"}
+    parts, x = [], _LEFT
+    for kind in present:
+        if x + 10 + 7 * len(words[kind]) > right:
+            x, y = _LEFT, y + 20
+        parts.append(dot(x, y, 5, f"node {kind}"))
+        parts.append(text(x + 10, y + 4, words[kind], "tick"))
+        x += 40 + 7 * len(words[kind])
+    return y + 8, parts
+
+
+def _occurs(facts: LatticeFacts, kind: str) -> bool:
+    if kind == "unknown":
+        known = sum(status in ("passing", "failing", "chosen") for status in facts.status.values())
+        return known < facts.size
+    return kind in facts.status.values()
+
+
+def ladder(facts: LatticeFacts, examples: Mapping[str, Sequence[str]]) -> list[tuple[str, int, int, str]]:
+    """For each column the chosen level, the height of its hierarchy, and a few labels as examples."""
+    return [
+        (name, level, height, ", ".join(examples.get(name, ())))
+        for name, level, height in zip(facts.columns, facts.chosen, facts.heights, strict=True)
+    ]

@@ -1,0 +1,53 @@
+"""A guess at how many rows a node will lose, learned from the nodes evaluated so far. It only chooses what to look at next."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import FrequencySet
+from reticent.methods.lattice.evaluation import Evaluation
+from reticent.methods.lattice.node_space import Space
+
+_ENOUGH = 5
+_RIDGE = 0.3
+_STEEPNESS = 2.0
+
+
+class Forecast:
+    """Lost rows grow about as a power of the number of parts of each column, so their logarithm is fitted as a plane.
+
+    A search stays exact whatever is forecast here: nodes are ruled out by bounds alone.
+    """
+
+    def __init__(self, frequencies: FrequencySet, space: Space, allowed: int) -> None:
+        parts = [
+            np.log([hierarchy.levels[level].size for level in range(hierarchy.height + 1)])
+            for hierarchy in frequencies.hierarchies
+        ]
+        self._parts = parts
+        self._space = space
+        self._limit = float(np.log(allowed + 1))
+        self._seen: list[list[float]] = []
+        self._lost: list[float] = []
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether enough nodes were seen to say anything."""
+        return len(self._seen) >= _ENOUGH
+
+    def learn(self, found: Evaluation) -> None:
+        """Take an evaluated node into account."""
+        self._seen.append([1.0, *(float(table[level]) for table, level in zip(self._parts, found.levels, strict=True))])
+        self._lost.append(float(np.log(found.doomed + 1)))
+
+    def hopeless(self) -> NDArray[np.float64]:
+        """For every node a chance that it loses more rows than allowed."""
+        seen, lost = np.array(self._seen), np.array(self._lost)
+        # Nodes that lose about as many rows as allowed say most about where the border runs.
+        weight = np.exp(-np.abs(lost - self._limit))[:, None]
+        normal = seen.T @ (weight * seen) + _RIDGE * np.eye(seen.shape[1])
+        slopes = np.linalg.solve(normal, seen.T @ (weight[:, 0] * lost))
+        expected = slopes[0] + self._space.added([s * t for s, t in zip(slopes[1:], self._parts, strict=True)])
+        chance: NDArray[np.float64] = np.clip(0.5 + _STEEPNESS * (expected - self._limit), 0.0, 1.0)
+        return chance

@@ -1,0 +1,161 @@
+"""The default search: exact branch and bound over the whole lattice at once.
+
+The lattice is an array, and three things are kept for every node: whether it is known to fail, a lower bound of its
+objective, and whether it was evaluated. A node is a candidate while it may still beat the best one. Each round evaluates the candidate
+whose answer removes most others in the worse case, be it a pass (everything with a higher bound goes) or a failure (its
+specializations go); the search ends when no candidate is left, and the best node is then proven optimal.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.methods.lattice.evaluation import Evaluation, Evaluator
+from reticent.methods.lattice.forecast import Forecast
+from reticent.methods.lattice.outliers import Outliers
+
+_ROUNDING = 1e-12
+_FEW = 6
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """The best node found, whether it is proven to be the best there is, and a bound that no node goes below."""
+
+    best: Evaluation | None
+    proven: bool
+    bound: float | None
+
+
+class Frontier:
+    """The state of a search: what is still possible, node by node."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.space = evaluator.space
+        self.floors = evaluator.objective.floors(self.space)
+        self.base = self.floors.copy()
+        self.open: NDArray[np.bool_] = np.ones(self.space.shape, dtype=bool)
+        self.best: Evaluation | None = None
+        # Whether a bound or the best node has changed since candidates were last held against each other.
+        self._moved = False
+        self._index = np.arange(self.space.size).reshape(self.space.shape)
+        usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
+        usable = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
+        self._outliers = (
+            Outliers(evaluator.points(self.space.floor), self.space, evaluator.definition) if usable else None
+        )
+        self._evaluated: NDArray[np.bool_] = np.zeros(self.space.shape, dtype=bool)
+        self._forecast = self._forecaster()
+        # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
+        free = evaluator.allowed == 0 or not evaluator.objective.sees_suppression
+        self._minimal_only = free and evaluator.objective.grows and evaluator.monotone
+
+    def _forecaster(self) -> Forecast | None:
+        """A forecast of lost rows, where these follow from sizes and counted values and the bounds make use of it."""
+        evaluator = self.evaluator
+        counted = all(part.relaxation() is not None for part in evaluator.definition.parts())
+        usable = evaluator.allowed > 0 and evaluator.quasi_sets is None and evaluator.objective.knows_floors
+        return Forecast(evaluator.frequencies, self.space, evaluator.allowed) if usable and counted else None
+
+    def run(self, deadline: float | None = None) -> SearchOutcome:
+        """Search until nothing can beat the best node, or the time is up."""
+        if self._outliers is not None:
+            self._look_at_outliers((self._outliers.rarest(),))
+        while True:
+            candidates = self._candidates()
+            if not candidates.any():
+                bound = self.best.objective if self.best is not None else None
+                return SearchOutcome(self.best, True, bound)
+            if deadline is not None and time.monotonic() >= deadline:
+                lowest = float(self.floors[candidates].min())
+                objective = self.best.objective if self.best is not None else None
+                return SearchOutcome(self.best, False, lowest if objective is None else min(lowest, objective))
+            context = self.evaluator.context
+            if context.heard:
+                note = f"{self.evaluator.evaluated:,} of {self.space.size:,} generalizations looked at"
+                context.step("searching", self.space.size - int(candidates.sum()), self.space.size, note)
+            found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
+            self.learn(found)
+            self._look_at_outliers(found.outliers)
+
+    def _look_at_outliers(self, points: tuple[int, ...]) -> None:
+        """Close every node at which the group of one of these points fails; a few candidates are sooner looked at themselves."""
+        if self._outliers is not None and points and np.count_nonzero(self.open) > _FEW:
+            self.open &= ~self._outliers.failing(points)
+
+    def learn(self, found: Evaluation) -> None:
+        """Spread what an evaluated node says over the lattice."""
+        space, levels = self.space, found.levels
+        self.open[space.at(levels)] = False
+        self._evaluated[space.at(levels)] = True
+        self._moved |= found.passes or found.penalty > 0 or found.growth is not None
+        if self._forecast is not None:
+            self._forecast.learn(found)
+        if found.hopeless:
+            self.open[space.below(levels)] = False
+        elif found.penalty > 0:
+            below = space.below(levels)
+            np.maximum(self.floors[below], self.base[below] + found.penalty, out=self.floors[below])
+        if found.growth is not None:
+            above = space.above(levels)
+            np.maximum(self.floors[above], found.growth, out=self.floors[above])
+        if found.objective is None:
+            return
+        if self._minimal_only:
+            self.open[space.above(levels)] = False
+        if self.best is None or self._rank(found) < self._rank(self.best):
+            self.best = found
+
+    def _rank(self, found: Evaluation) -> tuple[float, int]:
+        assert found.objective is not None
+        return found.objective, int(self._index[self.space.at(found.levels)])
+
+    def _candidates(self) -> NDArray[np.bool_]:
+        """Open nodes whose bound lies below the best objective; ties may still win by their level vector."""
+        if self.best is None or not self._moved:
+            return self.open
+        self._moved = False
+        objective, index = self._rank(self.best)
+        nearly = objective + _ROUNDING * abs(objective)
+        self.open &= (self.floors < objective) | ((self.floors <= nearly) & (self._index < index))
+        return self.open
+
+    def _pick(self, candidates: NDArray[np.bool_]) -> int:
+        """The candidate that removes the most others in the worse of its two outcomes."""
+        flat = np.flatnonzero(candidates)
+        if len(flat) <= 2:
+            return int(flat[0])
+        if self._outliers is not None:
+            # Half of the candidates cost more, and fall if it passes; a group that fails here is rare enough to fail at many.
+            middle = len(flat) // 2
+            return int(flat[np.argpartition(self.floors.ravel()[flat], middle)[middle]])
+        below = self.space.count_below(candidates)
+        bounds = self.floors.ravel()[flat]
+        if self._forecast is not None and self._forecast.is_ready:
+            return self._most_promising(flat[np.argsort(bounds)], below)
+        if_failing = below.ravel()[flat]
+        if not self.evaluator.objective.knows_floors:
+            if_passing: NDArray[Any] = self.space.count_above(candidates).ravel()[flat]
+        else:
+            if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)
+        return int(flat[np.argmax(np.minimum(if_failing, if_passing))])
+
+    def _most_promising(self, by_bound: NDArray[np.intp], below: NDArray[Any]) -> int:
+        """The node that may be expected to remove the most candidates, be it one itself or only lie above some.
+
+        A node that is too costly to win can still be hopeless, and then takes all candidates below it along. A candidate that
+        passes takes all along that cost more: those after it in ``by_bound``.
+        """
+        assert self._forecast is not None
+        hopeless = self._forecast.hopeless()
+        expected = (hopeless * below).ravel()
+        expected[by_bound] += (1 - hopeless.ravel()[by_bound]) * np.arange(len(by_bound), 0, -1)
+        expected[self._evaluated.ravel()] = -1.0
+        chosen = int(np.argmax(expected))
+        return chosen if expected[chosen] >= 1.0 else int(by_bound.min())

@@ -1,0 +1,294 @@
+"""The method ``Lattice``: full-domain generalization, from search to draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact
+from reticent.core import (
+    Draft,
+    FrequencySet,
+    Groups,
+    Kind,
+    Levels,
+    NodeLevels,
+    Recoded,
+    Regions,
+    declared_domains,
+    shown_meanings,
+)
+from reticent.definitions import Definition, GroupDefinition, against_all, require_feasible
+from reticent.engine import count_table, engine_of, finest_floor
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.grouping import (
+    GROUPS,
+    Columns,
+    PublishedGroups,
+    SuppressedGroups,
+    discloses_too_much,
+    kept_definition,
+    not_in_buckets,
+    seen_as,
+    value_meanings,
+)
+from reticent.methods.lattice.objectives import NodeView, describe
+from reticent.methods.lattice.points import Points
+from reticent.methods.lattice.search import Node, Search, Strategy, levels_of, search
+from reticent.methods.typical import FORMAT as TYPICAL
+from reticent.methods.typical import check_values, level_regions, refused, refused_sets, with_groups
+from reticent.table import Meaning, Table
+from reticent.utility import LevelsSummary, UtilityMeasures
+
+_MOST_TRIED = 64
+_NOTHING_LEFT = (
+    "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
+)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Full-domain generalization: every column moves to one level of its hierarchy, the best there is (R-LD-20..24).
+
+    ``suppression`` is the share of rows that may be left out, whole groups at a time. ``repair="rows"``, which cut failing groups down instead, is
+    refused wherever it would change anything: rerunning the method undoes it. ``format="bucketize"`` publishes exact quasi values in one table and shuffled
+    sensitive values in another, joined by a bucket number. ``node`` names the levels instead of searching for them. ``values="typical"`` publishes one typical value a
+    group in each column's own type instead of labels, with a column that numbers the groups and a table of the labels behind.
+    """
+
+    objective: str | Callable[[NodeView], float] = "loss"
+    suppression: Number = 0
+    format: Literal["generalize", "bucketize"] = "generalize"
+    weights: Mapping[str, float] | None = None
+    seconds: float | None = None
+    strategy: Strategy = "default"
+    repair: Literal["groups", "rows"] = "groups"
+    floor: Mapping[str, int] | None = None
+    node: Mapping[str, int] | None = None
+    values: Literal["labels", "typical"] = "labels"
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = True
+    searches: ClassVar[bool] = True
+    """All generalizations may have to be looked at, which is not tried for many columns unless it is asked for."""
+
+    def __post_init__(self) -> None:
+        exact(self.suppression, "Lattice: suppression", low=0, high=1)
+        if self.format not in ("generalize", "bucketize"):
+            raise PolicyError(f"Lattice: format must be 'generalize' or 'bucketize', but it is {self.format!r}.")
+        if self.repair not in ("groups", "rows"):
+            raise PolicyError(f"Lattice: repair must be 'groups' or 'rows', but it is {self.repair!r}.")
+        if self.repair == "rows" and self.format == "bucketize":
+            raise PolicyError("Lattice: repair='rows' goes with format='generalize' only.")
+        check_values("Lattice", self.values)
+        if self.values == "typical" and (self.format == "bucketize" or self.floor):
+            other = "format='bucketize'" if self.format == "bucketize" else "floor="
+            raise PolicyError(f"Lattice: values='typical' does not go with {other}.", setting=("values",))
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The least distorted generalization that satisfies the definition."""
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        # Counted with values for the draft; the search takes its own counts from these.
+        asked = levels_of(table, self.floor, "floor")
+        start = finest_floor(table, asked, context) if self.values == "labels" else asked
+        frequencies = count_table(table, context, floor=start)
+        best, points, left_out, found = self._chosen(table, wanted, frequencies, context)
+        levels, suppressed = points.levels, left_out.mask
+        # A group may have people of a population and no rows; nothing of it is published.
+        published = ~suppressed & (points.sizes > 0)
+        if not published.any():
+            raise Infeasible(_NOTHING_LEFT)
+        exact_values = self.format == "bucketize"
+        codes = tuple(parts[published] for parts in points.codes)
+        typical = self.values == "typical"
+        recoding: Levels | Regions = (
+            level_regions(table, frequencies, levels, _groups_of(frequencies, levels, published), codes)
+            if typical
+            else Levels.of(table, levels, codes, exact=exact_values)
+        )
+        figures = _search_figures(found, best)
+        if start != asked:
+            figures["floor"] = dict(zip(table.quasi, start, strict=True))
+        # What the search kept of the lattice is large, and so are the recoded rows.
+        del found
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        return Draft(
+            format=TYPICAL if typical else self.format,
+            recoding=recoding,
+            evidence=self.leaving(table, wanted, points).evidence(left_out),
+            tables=with_groups(recoded.tables, recoding) if isinstance(recoding, Regions) else recoded.tables,
+            meanings=recoding.meanings if isinstance(recoding, Regions) else _meanings(table, recoding, recoded),
+            suppressed=int(points.sizes[suppressed].sum()),
+            method=self.describe(),
+            utility=UtilityMeasures(LevelsSummary(frequencies, levels, suppressed, exact_values)),
+            search=figures,
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        shown = {"values": self.values} if self.values == "typical" else {"format": self.format}
+        return {
+            "name": "Lattice",
+            "objective": describe(self.objective),
+            "suppression": str(exact(self.suppression, "suppression")),
+            **shown,
+            "repair": self.repair,
+        }
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        if table.streamed and table.pseudonyms:
+            return f"Lattice: pseudonyms= needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
+        if self.repair == "rows":
+            undone = [part for part in definition.parts() if not _absorbs(part, table)]
+            if undone:
+                return _undone(undone[0])
+        if self.values == "typical":
+            return refused_sets("Lattice", table) or refused("Lattice", table, definition)
+        if self.format == "generalize":
+            return None
+        return not_in_buckets(table, definition, "format='bucketize'", "Use format='generalize'")
+
+    def _search(self, table: Table, definition: GroupDefinition, suppression: Number, context: Context) -> Search:
+        return search(
+            # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
+            table.against_all() if self.format == "bucketize" else table,
+            against_all(definition) if self.format == "bucketize" else definition,
+            suppression=suppression,
+            objective=self.objective,
+            weights=self.weights,
+            seconds=self.seconds,
+            strategy=self.strategy,
+            floor=self.floor,
+            node=self.node,
+            context=context,
+        )
+
+    def _chosen(
+        self, table: Table, definition: GroupDefinition, frequencies: FrequencySet, context: Context
+    ) -> tuple[Node, Points, SuppressedGroups, Search]:
+        """The node to publish, its groups, which of them are left out without telling too much about the people in them, and the search.
+
+        Where that takes more than the search counted, the nodes that passed are tried in the order of their cost, and then those that
+        leave nobody out.
+        """
+        found = self._search(table, definition, self.suppression, context)
+        best = self._require(found, frequencies, definition)
+        chosen = self._settled(table, definition, frequencies, found)
+        if chosen is None:
+            without = self._search(table, definition, 0, context)
+            chosen = None if without.best is None else self._settled(table, definition, frequencies, without)
+        if chosen is None:
+            raise Infeasible(discloses_too_much(definition, best.suppressed))
+        return *chosen, found
+
+    def _settled(
+        self, table: Table, definition: GroupDefinition, frequencies: FrequencySet, found: Search
+    ) -> tuple[Node, Points, SuppressedGroups] | None:
+        start = Points.of(frequencies)
+        chosen: tuple[float, Node, Points, SuppressedGroups] | None = None
+        for node in found.in_order()[:_MOST_TRIED]:
+            if chosen is not None and node.objective >= chosen[0]:
+                break
+            levels = tuple(node.levels.values())
+            points = start if start.levels == levels else start.at(levels)
+            mask = found.evaluator.suppressed(points)
+            for way in self.leaving(table, definition, points, found.evaluator.allowed).ways(mask):
+                if way.mask is mask:
+                    return node, points, way
+                cost = found.evaluator.objective.value(points, way.mask, None)
+                if chosen is None or cost < chosen[0]:
+                    lost, groups = int(points.sizes[way.mask].sum()), int((~way.mask).sum())
+                    chosen = cost, Node(node.levels, cost, lost, groups), points, way
+        return None if chosen is None else chosen[1:]
+
+    def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> PublishedGroups:
+        """The groups of a node, and how adversaries see those that are published: in buckets, everybody sees the same."""
+        groups, everything = points.groups(), tuple(range(len(points.levels)))
+
+        def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+            if columns == everything or self.format == "bucketize":
+                return np.arange(int(kept.sum())), groups.select(kept)
+            mine, _, part = seen_as(groups, *points.alike(columns), kept)
+            return mine, part
+
+        return PublishedGroups.of(table, definition, groups, seen, allowed)
+
+    def _require(self, found: Search, frequencies: FrequencySet, definition: GroupDefinition) -> Node:
+        if found.best is not None:
+            return found.best
+        require_feasible(frequencies.groups(), definition)
+        raise Infeasible(
+            (
+                "No generalization satisfies"
+                if found.proven
+                else "In the time given, no generalization was found that satisfies"
+            )
+            + f" {definition} with at most {exact(self.suppression, 'suppression')} of the rows suppressed. "
+            "Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
+        )
+
+
+def _groups_of(frequencies: FrequencySet, levels: NodeLevels, published: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The published group of every point at some levels; -1 where it has none."""
+    ids, _ = frequencies.group_ids(levels)
+    found: NDArray[np.int64] = np.where(published, np.cumsum(published) - 1, -1)[ids]
+    return found
+
+
+def _absorbs(part: Definition, table: Table) -> bool:
+    """Whether leaving rows out of a group never makes it pass."""
+    return (
+        isinstance(part, GroupDefinition) and part.absorbing and (len(table.sensitive) <= 1 or not part.needs_sensitive)
+    )
+
+
+def _undone(part: Definition) -> str:
+    return (
+        f"Lattice: repair='rows' cuts a failing group down until {part} holds, and whoever knows how many people the group has, and the method, "
+        "reckons back what was cut. Use repair='groups', which leaves such a group out."
+    )
+
+
+def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dict[str, Meaning]]:
+    """The meanings of what is shown: the labels of published groups, or in buckets the values themselves."""
+    if not recoding.exact:
+        return shown_meanings(table.hierarchies, tuple(recoding.levels.values()), recoding.published)
+    return value_meanings(table, recoded)
+
+
+def _search_figures(found: Search, best: Node) -> dict[str, Any]:
+    """What the steward's report shows of the search."""
+    space = found.evaluator.space
+    chosen = tuple(best.levels.values())
+    seen = {each.levels: each for each in found.evaluator.log}
+    return {
+        "columns": list(best.levels),
+        "heights": list(space.top),
+        "chosen": list(chosen),
+        "objective": found.objective,
+        "value": best.objective,
+        "proven": found.proven,
+        "bound": found.bound,
+        "lattice_nodes": found.nodes,
+        "evaluated": len(seen),
+        "suppressed": best.suppressed,
+        "nodes": [
+            {
+                "levels": list(levels),
+                "status": "chosen" if levels == chosen else "passing" if each.passes else "failing",
+                "objective": each.objective,
+            }
+            for levels, each in seen.items()
+        ],
+    }

@@ -1,0 +1,347 @@
+"""What a search minimizes, in a form that a search can use: values of nodes, and bounds for many nodes at once.
+
+The measures are those of ``utility`` (R-LD-30, R-UM-1..3); there they are computed from any release, here from the
+groups of a node. Tests hold the two equal.
+
+Three facts let a search skip nodes. *Floors*: the objective of a node is never below what it would be with no row suppressed, which for
+the column-wise measures follows from the columns' own histograms. *Penalties*: rows that an absorbing definition suppresses at a node
+are suppressed at each of its specializations, and there they cost at least as much extra. *Growth*: without suppression every measure
+here only grows along a generalization, so an evaluated node bounds all those above it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import FrequencySet, Groups, NodeLevels
+from reticent.errors import PolicyError, did_you_mean
+from reticent.methods.lattice.costs import Costs, column_masses, entropy_costs, loss_costs, spread_costs
+from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.points import Points
+from reticent.utility import column_weights
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.float64] | NDArray[np.int64]
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """What a callback objective gets to see of a passing node."""
+
+    levels: Mapping[str, int]
+    groups: Groups
+    suppressed: int
+    rows: int
+
+
+class Objective(ABC):
+    """A measure to minimize, prepared for one frequency set.
+
+    ``grows``: without suppression it never falls along a generalization. ``sees_suppression``: leaving rows out changes
+    it. ``knows_floors``: the bounds before any evaluation tell nodes apart.
+    """
+
+    name: str
+    grows: bool = True
+    sees_suppression: bool = True
+    knows_floors: bool = True
+
+    @property
+    def bounds_generalizations(self) -> bool:
+        """Whether an evaluated node says more about its generalizations than the floors do."""
+        return type(self).growth is not Objective.growth
+
+    @abstractmethod
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        """A lower bound for every node, known before any is evaluated."""
+
+    @abstractmethod
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        """The objective of a node when the groups under ``suppressed`` are left out.
+
+        ``penalty`` is theirs, where it is known already.
+        """
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        """What it adds, at least, to the floor of every specialization that so many rows of each group are lost there."""
+        return 0.0
+
+    def growth(self, points: Points, suppressed: Mask | None) -> float | None:
+        """A bound for all generalizations of an evaluated node, where floors do not know it already.
+
+        ``suppressed`` are its failing groups when the definition is absorbing: all other groups then stay published above.
+        """
+        return None
+
+
+class Columnwise(Objective):
+    """A weighted sum over columns of a cost per cell; a suppressed cell costs the most."""
+
+    def __init__(self, name: str, frequencies: FrequencySet, costs: Costs, weights: Sequence[float]) -> None:
+        self.name = name
+        self._costs = costs
+        self._weights = weights
+        masses = column_masses(frequencies)
+        self.sums = [
+            np.array([float(masses[j][level] @ table) for level, table in enumerate(tables)])
+            for j, tables in enumerate(costs.tables)
+        ]
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        tables = [weight * table for weight, table in zip(self._weights, self.sums, strict=True)]
+        return space.added(tables) * self._costs.scale + self._costs.constant
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        floor = sum(weight * table[level] for weight, table, level in self._chosen(points.levels))
+        if penalty is None:
+            penalty = self.penalty(points, np.where(suppressed, points.sizes, 0))
+        return float(floor) * self._costs.scale + self._costs.constant + penalty
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        chosen = np.flatnonzero(doomed)
+        if len(chosen) == 0:
+            return 0.0
+        extra = [
+            weight * (worst - tables[level])
+            for weight, worst, tables, level in zip(
+                self._weights, self._costs.worst, self._costs.tables, points.levels, strict=True
+            )
+        ]
+        return float(doomed[chosen] @ points.runs.added(extra, chosen)) * self._costs.scale
+
+    def _chosen(self, levels: NodeLevels) -> zip[tuple[float, NDArray[np.float64], int]]:
+        return zip(self._weights, self.sums, levels, strict=True)
+
+
+class Geometric(Columnwise):
+    """The geometric mean of the columns' losses: ``(prod(x_j + 1)) ^ (1 / columns) - 1``, with exponents by weight."""
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        tables: list[NDArray[Any]] = [
+            weight * np.log1p(table * self._costs.scale) for weight, table in zip(self._weights, self.sums, strict=True)
+        ]
+        return np.expm1(space.added(tables))
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        extra = self._extra(points, np.where(suppressed, points.sizes, 0))
+        chosen = np.array([table[level] for _, table, level in self._chosen(points.levels)])
+        return float(np.expm1(np.dot(self._weights, np.log1p((chosen + extra) * self._costs.scale))))
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        return 0.0
+
+    def _extra(self, points: Points, lost: Rows) -> NDArray[np.float64]:
+        """What leaving so many rows of each group out costs more than publishing them, column by column."""
+        extra = np.zeros(len(points.codes))
+        chosen = np.flatnonzero(lost)
+        if len(chosen):
+            sizes = lost[chosen]
+            for j, level in enumerate(points.levels):
+                cost = self._costs.tables[j][level].take(points.codes[j].take(chosen))
+                extra[j] = float(sizes @ (self._costs.worst[j] - cost))
+        return extra
+
+
+class Height(Objective):
+    """The sum of the levels, by weight."""
+
+    name = "height"
+    sees_suppression = False
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        self._weights = weights
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return space.added(
+            [weight * np.arange(high + 1) for weight, high in zip(self._weights, space.top, strict=True)]
+        )
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        return float(np.dot(self._weights, points.levels))
+
+
+class Discernibility(Objective):
+    """The sum of squared sizes of kept groups, and the number of all rows for each suppressed one."""
+
+    name = "discernibility"
+    knows_floors = False
+
+    def __init__(self, rows: int, least: int) -> None:
+        self._rows, self._least = rows, least
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, float(self._rows))
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        lost = float(doomed.sum())
+        return (self._rows - 1) * lost + (self._least - 1) * (self._rows - lost)
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        kept = points.sizes[~suppressed].astype(np.float64)
+        return float(kept @ kept) + float(self._rows) * float(points.sizes[suppressed].sum())
+
+    def growth(self, points: Points, suppressed: Mask | None) -> float:
+        sizes = points.sizes.astype(np.float64)
+        merged = float(sizes @ sizes)
+        if suppressed is None:
+            return merged
+        kept = sizes[~suppressed]
+        return max(merged, float(kept @ kept) + self._least * float(sizes[suppressed].sum()))
+
+
+class AverageGroupSize(Objective):
+    """Rows by groups; suppressed rows together are one more group."""
+
+    name = "average_group_size"
+    knows_floors = False
+
+    def __init__(self, rows: int, least: int) -> None:
+        self._rows, self._least = rows, least
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.zeros(space.shape)
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        kept = self._rows - int(doomed.sum())
+        return self._rows / (kept // self._least + 1)
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        return self._rows / (int((~suppressed).sum()) + bool(points.sizes[suppressed].any()))
+
+    def growth(self, points: Points, suppressed: Mask | None) -> float:
+        # A generalization has no more groups; suppressed rows count as one group, but only where one was lost.
+        if suppressed is None:
+            return self._rows / len(points)
+        regained = int(points.sizes[suppressed].sum()) // self._least
+        return self._rows / min(len(points), int((~suppressed).sum()) + regained + bool(suppressed.any()))
+
+
+class Divergence(Objective):
+    """KL-divergence between the table and the release read as a distribution, over quasi and sensitive columns.
+
+    Suppressed rows form one group that covers the whole domain. Merging groups never brings the release closer (log-sum
+    inequality), so the value without suppression bounds all generalizations.
+    """
+
+    name = "kl"
+    knows_floors = False
+
+    def __init__(self, frequencies: FrequencySet) -> None:
+        self._frequencies = frequencies
+        rows = frequencies.rows
+        shares = frequencies.histograms.counts / rows
+        self._entropy = float(shares @ np.log(shares))
+        self._log_covers = [
+            [np.log(hierarchy.cover(level).astype(np.float64)) for level in range(hierarchy.height + 1)]
+            for hierarchy in frequencies.hierarchies
+        ]
+        self._log_domain = sum(float(np.log(hierarchy.size)) for hierarchy in frequencies.hierarchies)
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, -1e-9)
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        rows = self._frequencies.rows
+        cells = points.histograms
+        kept = ~suppressed[cells.owners]
+        volumes = np.zeros(len(points))
+        for tables, level, codes in zip(self._log_covers, points.levels, points.codes, strict=True):
+            volumes += tables[level][codes]
+        shares = cells.counts[kept] / rows
+        total = float(shares @ (np.log(shares) - volumes[cells.owners[kept]]))
+        lost = np.bincount(cells.values[~kept], weights=cells.counts[~kept]) / rows
+        lost = lost[lost > 0]
+        total += float(lost @ (np.log(lost) - self._log_domain))
+        return self._entropy - total
+
+    def growth(self, points: Points, suppressed: Mask | None) -> float:
+        # The margin covers rounding: equal divergences must not rule each other out.
+        return self.value(points, np.zeros(len(points), dtype=bool)) - 1e-9
+
+
+class Callback(Objective):
+    """A function of the user's: nothing is known about it, so every passing node is evaluated."""
+
+    name = "callback"
+    grows = False
+
+    def __init__(self, function: Callable[[NodeView], float], frequencies: FrequencySet) -> None:
+        self._function = function
+        self._columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
+        self._rows = frequencies.rows
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, -np.inf)
+
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        levels = dict(zip(self._columns, points.levels, strict=True))
+        kept = points.groups().select(~suppressed)
+        return float(self._function(NodeView(levels, kept, int(points.sizes[suppressed].sum()), self._rows)))
+
+
+OBJECTIVES = (
+    "loss",
+    "loss_geometric",
+    "ncp",
+    "non_uniform_entropy",
+    "discernibility",
+    "average_group_size",
+    "kl",
+    "height",
+)
+
+
+def prepare(
+    objective: str | Callable[[NodeView], float],
+    frequencies: FrequencySet,
+    weights: Weights | None = None,
+    least_rows: int = 1,
+) -> Objective:
+    """The objective of that name for a frequency set; attribute weights apply to the column-wise ones and to height.
+
+    ``least_rows`` is a size that every passing group has; it only sharpens bounds.
+    """
+    if callable(objective):
+        return Callback(objective, frequencies)
+    plain = _weights(frequencies, weights)
+    shares = [weight / sum(plain) for weight in plain]
+    rows = frequencies.rows
+    match objective:
+        case "loss":
+            return Columnwise("loss", frequencies, loss_costs(frequencies), shares)
+        case "loss_geometric":
+            return Geometric("loss_geometric", frequencies, loss_costs(frequencies), shares)
+        case "ncp":
+            return Columnwise("ncp", frequencies, spread_costs(frequencies), shares)
+        case "non_uniform_entropy":
+            return Columnwise("non_uniform_entropy", frequencies, entropy_costs(frequencies, plain), plain)
+        case "discernibility":
+            return Discernibility(rows, least_rows)
+        case "average_group_size":
+            return AverageGroupSize(rows, least_rows)
+        case "kl":
+            return Divergence(frequencies)
+        case "height":
+            return Height(plain)
+    raise PolicyError(
+        f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or give a function.",
+        setting=("objective",),
+        value=objective,
+    )
+
+
+def _weights(frequencies: FrequencySet, weights: Weights | None) -> list[float]:
+    columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
+    return [float(weight) for weight in column_weights(columns, weights)]
+
+
+def describe(objective: str | Callable[[Any], float]) -> str:
+    """The objective's name for manifests and reports."""
+    return objective if isinstance(objective, str) else f"callback {getattr(objective, '__name__', 'function')}"

@@ -1,0 +1,77 @@
+"""Columns in runs: neighbouring columns packed into one code, so that several are looked up at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes
+
+# A run's table is made anew for every sum: it must stay small beside the points, and small enough for the nearest memory.
+_SHORTEST, _LONGEST = 64, 4096
+
+
+@dataclass(frozen=True)
+class Runs:
+    """For every point one code a run; ``cards`` are the columns' numbers of parts, run by run."""
+
+    cards: tuple[tuple[int, ...], ...]
+    codes: tuple[NDArray[np.intp], ...]
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Codes], cards: Sequence[int]) -> Runs:
+        """Runs packed from one code a column."""
+        runs, codes, start = _cut(cards, len(columns[0])), [], 0
+        for run in runs:
+            code = columns[start].astype(np.intp)
+            for column, card in zip(columns[start + 1 : start + len(run)], run[1:], strict=True):
+                code *= card
+                code += column
+            codes.append(code)
+            start += len(run)
+        return cls(runs, tuple(codes))
+
+    @classmethod
+    def of_keys(cls, keys: NDArray[Any], cards: Sequence[int]) -> Runs:
+        """Runs cut from keys that hold all columns."""
+        runs, codes, rest = _cut(cards, len(keys)), [], keys
+        for run in reversed(runs[1:]):
+            rest, code = np.divmod(rest, prod(run))
+            codes.append(code.astype(np.intp, copy=False))
+        codes.append(rest.astype(np.intp, copy=False))
+        return cls(runs, tuple(reversed(codes)))
+
+    def added(self, tables: Sequence[NDArray[Any]], chosen: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """For every point (or the chosen ones) the sum over the columns of one number a part, ``tables[column][part]``."""
+        total: NDArray[Any] | None = None
+        start = 0
+        for run, codes in zip(self.cards, self.codes, strict=True):
+            table = reduce(_outer_sum, tables[start : start + len(run)])
+            start += len(run)
+            part = table.take(codes if chosen is None else codes.take(chosen))
+            total = part if total is None else np.add(total, part, out=total)
+        assert total is not None
+        return total
+
+
+def _outer_sum(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    summed: NDArray[Any] = first[:, None] + second
+    return summed.ravel()
+
+
+def _cut(cards: Sequence[int], points: int) -> tuple[tuple[int, ...], ...]:
+    """Columns in runs, as long as their tables stay small."""
+    limit = min(max(points // 8, _SHORTEST), _LONGEST)
+    runs: list[tuple[int, ...]] = []
+    for card in cards:
+        if runs and prod(runs[-1]) * card <= limit:
+            runs[-1] = (*runs[-1], card)
+        else:
+            runs.append((card,))
+    return tuple(runs)

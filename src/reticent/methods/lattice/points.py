@@ -1,0 +1,189 @@
+"""Points under generalization: merging the groups of one node into those of a coarser one, as cheaply as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, is_dense, number, pack, sort_equal, sum_by
+from reticent.core import FrequencySet, Groups, Histograms, NodeLevels
+from reticent.methods.lattice.packed_columns import Runs
+
+# Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
+_LARGEST_UNPACKED = 2**31
+# Powers of two; a multiplier that spreads neighbouring keys over all places.
+_MOST_PLACES, _SCATTER = 22, np.uint32(0x9E3779B1)
+
+
+@dataclass(frozen=True)
+class Points:
+    """The groups of a node: sizes, and (made when asked for) one code per column and histograms.
+
+    A coarser node is made from a finer one by :meth:`at`, never from the rows (R-LD-21). Most nodes are decided by sizes alone, so
+    everything else waits until somebody looks at it. ``keys`` holds the packed parts of the source's groups at this node, ``distinct``
+    the keys of the groups here.
+    """
+
+    frequencies: FrequencySet
+    levels: NodeLevels
+    sizes: NDArray[np.int64]
+    source: Points | None = None
+    keys: NDArray[Any] | None = None
+    distinct: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, frequencies: FrequencySet) -> Points:
+        """The points of a frequency set themselves."""
+        return cls(frequencies, frequencies.levels, frequencies.sizes)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def ids(self) -> NDArray[Any] | None:
+        """For each group of the source the group here that it became part of."""
+        if self.keys is None or self.distinct is None:
+            return None
+        space = int(self.distinct[-1]) + 1
+        if not is_dense(space, len(self.keys)):
+            return np.searchsorted(self.distinct, self.keys).astype(np.int32)
+        lookup = np.empty(space, dtype=np.int32)
+        lookup[self.distinct] = np.arange(len(self), dtype=np.int32)
+        return lookup.take(self.keys)
+
+    @cached_property
+    def codes(self) -> tuple[Codes, ...]:
+        """The part that each group has in every column."""
+        if self.source is None or self.distinct is None:
+            return self.frequencies.codes
+        if prod(self.cards) < _LARGEST_UNPACKED:
+            return _unpack(self.distinct, self.cards)
+        assert self.ids is not None
+        firsts = np.empty(len(self), dtype=np.int64)
+        firsts[self.ids] = np.arange(len(self.ids))
+        return tuple(
+            self.source.map(column, level).take(self.source.codes[column].take(firsts))
+            for column, level in enumerate(self.levels)
+        )
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The same in runs of columns, for sums over columns."""
+        if self.distinct is None or prod(self.cards) >= _LARGEST_UNPACKED:
+            return Runs.of_columns(self.codes, self.cards)
+        return Runs.of_keys(self.distinct, self.cards)
+
+    def alike(self, columns: Sequence[int]) -> tuple[NDArray[Any], int]:
+        """The number of every group among those that look different to somebody who knows some columns, and how many these are."""
+        cards = [self.cards[column] for column in columns]
+        return number(*pack([self.codes[column] for column in columns], cards, len(self)))
+
+    def point_in(self, group: int) -> int:
+        """Some point of the frequency set that lies in a group."""
+        points, place = self, group
+        while points.source is not None and points.keys is not None and points.distinct is not None:
+            place = int(np.argmax(points.keys == points.distinct[place]))
+            points = points.source
+        return place
+
+    @cached_property
+    def extras(self) -> Mapping[str, NDArray[np.int64]]:
+        """Further counts of the groups."""
+        if self.source is None or not self.source.extras or self.ids is None:
+            return self.frequencies.extras
+        return {name: sum_by(self.ids, values, len(self)) for name, values in self.source.extras.items()}
+
+    @cached_property
+    def histograms(self) -> Histograms:
+        """The sensitive histograms of the groups."""
+        if self.source is None or self.ids is None:
+            return self.frequencies.histograms
+        cells = self.source.histograms
+        return Histograms.from_cells(
+            self.ids.take(cells.owners), cells.values, cells.counts, len(self), self.frequencies.domain.size
+        )
+
+    @cached_property
+    def cards(self) -> list[int]:
+        """The number of parts of every column at this node."""
+        return self._cards_at(self.levels)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The sizes as numpy's counting wants them."""
+        return self.sizes.astype(np.float64)
+
+    @cached_property
+    def _has_empty(self) -> bool:
+        return "population" in self.extras and not self.sizes.all()
+
+    def at(self, levels: NodeLevels) -> Points:
+        """These groups merged at coarser levels."""
+        keys, space = self._keys(levels)
+        if not is_dense(space, len(keys)):
+            order, starts = sort_equal(keys, space)
+            sizes = np.add.reduceat(self.sizes.take(order), starts)
+            return Points(self.frequencies, levels, sizes, self, keys, keys.take(order.take(starts)))
+        table = np.bincount(keys, weights=self.weights, minlength=space)
+        # Points without rows stay: their population counts in the groups that they join.
+        present = np.flatnonzero((np.bincount(keys, minlength=space) if self._has_empty else table) != 0)
+        return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)
+
+    def in_small_groups(self, levels: NodeLevels, least: int) -> int:
+        """So many rows at least are in groups of fewer than ``least`` rows at coarser levels; 0 where :meth:`at` need not sort to tell.
+
+        Every group is put in one of fewer places than there are groups. Those that share one are taken for one, which only makes groups larger.
+        """
+        space = prod(self._cards_at(levels))
+        if is_dense(space, len(self)) or space >= _LARGEST_UNPACKED:
+            return 0
+        bits = min((2 * len(self)).bit_length(), _MOST_PLACES)
+        places = (self._keys(levels)[0].astype(np.uint32) * _SCATTER) >> np.uint32(32 - bits)
+        together = np.bincount(places, weights=self.weights)
+        return int(together[together < least].sum())
+
+    def groups(self) -> Groups:
+        """What a definition judges, histograms included."""
+        return Groups(self.sizes, self.histograms, self.frequencies.reference, self.frequencies.domain, self.extras)
+
+    def bare_groups(self) -> Groups:
+        """The same for definitions that only count: every group's rows are put under one value."""
+        plain = Histograms.of_one_value(self.sizes)
+        return Groups(self.sizes, plain, self.frequencies.reference, self.frequencies.domain, self.extras)
+
+    def map(self, column: int, level: int) -> NDArray[np.int32]:
+        """From the parts of a column here to those at a coarser level."""
+        return self.frequencies.hierarchies[column].between(self.levels[column], level)
+
+    def _cards_at(self, levels: NodeLevels) -> list[int]:
+        return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, levels, strict=True)]
+
+    def _keys(self, levels: NodeLevels) -> tuple[NDArray[Any], int]:
+        cards = self._cards_at(levels)
+        space = prod(cards)
+        if space >= _LARGEST_UNPACKED:
+            parts = [self.map(column, level).take(self.codes[column]) for column, level in enumerate(levels)]
+            return pack(parts, cards, len(self))
+        scaled, stride = [], space
+        for column, (level, card) in enumerate(zip(levels, cards, strict=True)):
+            stride //= card
+            scaled.append(self.map(column, level) * np.int32(stride))
+        return self.runs.added(scaled), space
+
+
+def _unpack(keys: NDArray[np.int64], cards: Sequence[int]) -> tuple[NDArray[np.int32], ...]:
+    codes: list[NDArray[np.int32]] = []
+    rest = keys
+    for card in reversed(cards):
+        if card == 1:
+            codes.append(np.zeros(len(keys), dtype=np.int32))
+            continue
+        rest, code = np.divmod(rest, card)
+        codes.append(code.astype(np.int32))
+    return tuple(reversed(codes))

@@ -1,0 +1,202 @@
+"""``rt.search``: the best, the minimal and the passing generalizations of a table for a definition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact, whole
+from reticent.core import NodeLevels
+from reticent.definitions import Definition, of_groups, own_sets
+from reticent.engine import count_table, finest_floor
+from reticent.errors import PolicyError, did_you_mean
+from reticent.methods.grouping import adversary_sets, judged_sets
+from reticent.methods.lattice.anytime import BestFirstSearch
+from reticent.methods.lattice.classification import exhaustive, incognito, tagging
+from reticent.methods.lattice.evaluation import Evaluation, Evaluator
+from reticent.methods.lattice.frontier import Frontier, SearchOutcome
+from reticent.methods.lattice.objectives import NodeView, Weights
+from reticent.table import Table
+
+Strategy = Literal["default", "incognito", "exhaustive"]
+
+# Arrays over the lattice stay small up to here; beyond, the search is anytime.
+_LARGEST_ARRAY = 1 << 22
+_SECONDS_WHEN_HUGE = 30.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A passing node: its levels, what it costs, how many rows it suppresses and how many groups it keeps."""
+
+    levels: Mapping[str, int]
+    objective: float
+    suppressed: int
+    groups: int
+
+
+@dataclass(frozen=True, repr=False)
+class Search(ShownAsCard):
+    """What a search found.
+
+    ``best`` is None when nothing passes. ``proven`` says that no node is better; otherwise ``bound`` is a value that
+    no node goes below. ``passing`` and ``minimal`` are established when they are first asked for, and None where
+    the time was limited or the lattice is too large.
+    """
+
+    best: Node | None
+    proven: bool
+    bound: float | None
+    objective: str
+    nodes: int
+    evaluated: int
+    floor: Mapping[str, int]
+    evaluator: Evaluator = field(repr=False, compare=False)
+    _passing: NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
+    _limited: bool = field(default=False, repr=False, compare=False)
+
+    def card(self) -> Card:
+        """The best node, its cost, and whether it is proven that none is better."""
+        facts: dict[str, object] = {"nodes": self.nodes, "objective": self.objective}
+        if self.best is None:
+            return Card("Search: nothing passes", facts, good=False)
+        levels = ", ".join(f"{name} {level}" for name, level in self.best.levels.items())
+        best = {"best": levels, "value": self.best.objective, "suppressed": self.best.suppressed, "proven": self.proven}
+        return Card("Search", facts | best, good=True)
+
+    @cached_property
+    def passing_nodes(self) -> NDArray[np.bool_] | None:
+        """For every node whether it passes, as an array over the lattice."""
+        if self._passing is not None:
+            return self._passing
+        if self._limited or self.nodes > _LARGEST_ARRAY:
+            return None
+        return tagging(self.evaluator)
+
+    @property
+    def passing(self) -> int | None:
+        """How many nodes pass."""
+        return None if self.passing_nodes is None else int(self.passing_nodes.sum())
+
+    @cached_property
+    def minimal(self) -> list[dict[str, int]] | None:
+        """Passing nodes without a passing direct specialization, in the order of their level vectors."""
+        if self.passing_nodes is None:
+            return None
+        return [self._named(levels) for levels in self.evaluator.space.minimal(self.passing_nodes)]
+
+    def in_order(self) -> list[Node]:
+        """The passing nodes that were evaluated, the best first."""
+        passing = {each.levels: each for each in self.evaluator.log if each.passes}
+        best = sorted(passing.values(), key=lambda each: (_objective(each), each.levels))
+        return [node for each in best if (node := _node(each, list(self.floor))) is not None]
+
+    def _named(self, levels: NodeLevels) -> dict[str, int]:
+        return dict(zip(self.floor, levels, strict=True))
+
+
+def search(
+    table: Table,
+    definition: Definition,
+    *,
+    suppression: Number = 0,
+    objective: str | Callable[[NodeView], float] = "loss",
+    weights: Weights | None = None,
+    seconds: float | None = None,
+    strategy: Strategy = "default",
+    floor: Mapping[str, int] | None = None,
+    node: Mapping[str, int] | None = None,
+    context: Context | None = None,
+) -> Search:
+    """Search all full-domain generalizations of a table.
+
+    After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
+    rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
+    ``floor`` starts the search above the lowest level (0, or the ``min_level`` of a hierarchy) in some columns; finer nodes are then not searched. So does an engine
+    that cannot hold all points of the lowest levels (Spark); the ``floor`` of the answer says where the search began.
+    ``node`` looks at one node only, with the lowest level for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
+    """
+    limit = exact(suppression, "suppression", low=0, high=1)
+    wanted = of_groups(definition, "search")
+    table = wanted.prepare(table)
+    adversary_sets(table)
+    context = context or Context()
+    deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
+    start = finest_floor(table, levels_of(table, floor, "floor"), context)
+    only = None if node is None else levels_of(table, node, "node")
+    wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
+    frequencies = count_table(table, context, sensitive=wants_values, floor=start)
+    columns = list(table.quasi)
+    several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
+    evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only, context)
+    outcome, passing = _run(evaluator, strategy, deadline)
+    return Search(
+        _node(outcome.best, columns),
+        outcome.proven,
+        outcome.bound,
+        evaluator.objective.name,
+        evaluator.space.size,
+        evaluator.evaluated,
+        dict(zip(columns, start, strict=True)),
+        evaluator,
+        passing,
+        deadline is not None and not outcome.proven,
+    )
+
+
+def _run(
+    evaluator: Evaluator, strategy: Strategy, deadline: float | None
+) -> tuple[SearchOutcome, NDArray[np.bool_] | None]:
+    if strategy == "default":
+        if evaluator.space.size > _LARGEST_ARRAY:
+            limit = deadline if deadline is not None else time.monotonic() + _SECONDS_WHEN_HUGE
+            return BestFirstSearch(evaluator).run(limit), None
+        return Frontier(evaluator).run(deadline), None
+    if strategy not in ("incognito", "exhaustive"):
+        raise PolicyError(f"There is no search strategy {strategy!r}. Choose 'default', 'incognito' or 'exhaustive'.")
+    passing = incognito(evaluator) if strategy == "incognito" else exhaustive(evaluator)
+    found = [evaluator.evaluate(evaluator.space.node(int(index))) for index in np.flatnonzero(passing)]
+    best = min(found, key=lambda each: (_objective(each), each.levels), default=None)
+    return SearchOutcome(best, True, None if best is None else best.objective), passing
+
+
+def _objective(found: Evaluation) -> float:
+    assert found.objective is not None
+    return found.objective
+
+
+def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
+    if found is None:
+        return None
+    levels = dict(zip(columns, found.levels, strict=True))
+    return Node(levels, _objective(found), found.suppressed, found.groups)
+
+
+def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> NodeLevels:
+    """The levels that a mapping names; columns that it does not name have the lowest level that may be published, which is usually 0."""
+    wanted: dict[str, Any] = dict(named or {})
+    for name in wanted:
+        if name not in table.quasi:
+            raise PolicyError(f"{what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}")
+    plain = {name: int(level) if isinstance(level, np.integer) else level for name, level in wanted.items()}
+    levels = tuple(
+        whole(plain.get(hierarchy.column, hierarchy.lowest), f"{what}: the level of {hierarchy.column!r}", low=0)
+        for hierarchy in table.hierarchies
+    )
+    for hierarchy, level in zip(table.hierarchies, levels, strict=True):
+        if not hierarchy.lowest <= level <= hierarchy.height:
+            raise PolicyError(
+                f"{what}: column {hierarchy.column!r} has levels {hierarchy.lowest} to {hierarchy.height}, not {level}.",
+                setting=(what,),
+                column=hierarchy.column,
+                value=level,
+            )
+    return levels

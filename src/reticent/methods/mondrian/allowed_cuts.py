@@ -1,0 +1,172 @@
+"""Which cuts a definition allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reticent.base.packing import sum_by
+from reticent.core import FrequencySet, Groups, Histograms
+from reticent.definitions import GroupDefinition, admitted
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.grouping import Cut, Ids, Mask, Stage, together_of
+
+
+@dataclass(frozen=True)
+class CutVerdict:
+    """The cuts that are made, and of every half whether it passes the wavering parts of the definition."""
+
+    made: Mask
+    passing: Mask
+
+
+class CutJudge:
+    """A definition in its three parts, each of which limits the cuts in its own way.
+
+    ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
+    ``wavering`` parts may hold for parts of a group that fails: they are not monotone, or the whole table fails and rows ``may_suppress``. A
+    group that passes them is cut only into halves that pass. One that fails is cut as long as halves may still have parts that pass: both, or one where
+    the other may be left out. What fails in the end has to be suppressed.
+    ``together`` parts judge all groups at once: cuts are made one after the other, in the order of the groups, as long as they hold.
+    """
+
+    def __init__(self, units: FrequencySet, definition: GroupDefinition, *, may_suppress: bool = False) -> None:
+        self.units, self._may_suppress = units, may_suppress
+        parts, whole = definition.parts(), units.groups().whole()
+
+        def wavers(part: GroupDefinition) -> bool:
+            lost = may_suppress and not part.absorbing_on(units.domain)
+            return part.local and (not part.monotone or (lost and not part.holds(whole)))
+
+        self.firm = _all(parts, lambda part: part.local and not wavers(part))
+        self.wavering = _all(parts, wavers)
+        self.together = tuple(part for part in parts if not part.local)
+        for part in self.together:
+            if not part.monotone:
+                # What does not judge groups at all says so itself.
+                part.holds(whole)
+                raise PolicyError(
+                    f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
+                )
+        self.least = definition.least_rows()
+        self._hope = None if self.wavering is None else self.wavering.relaxation()
+
+    @property
+    def needed(self) -> GroupDefinition | None:
+        """What the whole table in one group must pass, if anything is to pass."""
+        parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
+        return _all(parts, lambda part: True)
+
+    @cached_property
+    def start(self) -> tuple[Ids, int]:
+        """The groups to begin with, by number and how many: all units together, but for columns whose coarsest level still tells them apart."""
+        capped = [place for place, each in enumerate(self.units.hierarchies) if each.capped]
+        if not capped:
+            return np.zeros(len(self.units), dtype=np.int64), 1
+        tops = [
+            each.height if each.capped else at
+            for each, at in zip(self.units.hierarchies, self.units.levels, strict=True)
+        ]
+        ids, count = self.units.group_ids(tops, capped)
+        return ids.astype(np.int64), count
+
+    def require_start(self) -> None:
+        """What no cut can mend must hold for the groups to begin with."""
+        needed, (ids, count) = self.needed, self.start
+        if needed is None or count == 1:
+            return
+        groups = self.units.merged(ids.astype(np.int32), count)
+        if needed.holds(groups):
+            return
+        names = ", ".join(repr(each.column) for each in self.units.hierarchies if each.capped)
+        raise Infeasible(
+            f"max_level keeps apart what {needed} needs together, in {names}. Raise max_level, weaken the definition, or use Lattice, which can leave rows "
+            "out (suppression=)."
+        )
+
+    def passing(self, ids: Ids, count: int) -> Mask:
+        """Which of some groups pass the wavering parts."""
+        if self.wavering is None:
+            return np.ones(count, dtype=bool)
+        return ~self.wavering.failing(self.units.merged(ids.astype(np.int32), count))
+
+    def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> CutVerdict:
+        """Judge a cut of every group on the stage; ``groups`` is the finished group of every unit (-1: it is on the stage)."""
+        made, halves_pass = cut.possible, np.ones(2 * len(stage), dtype=bool)
+        if not made.any():
+            return CutVerdict(made, halves_pass)
+        halves = self._halves(stage, cut, rows)
+        if self.firm is not None:
+            made = made & ~_either(self.firm.failing(halves) & (halves.sizes > 0))
+        if self.wavering is not None:
+            failing = self.wavering.failing(halves) & (halves.sizes > 0)
+            lost = np.zeros_like(failing) if self._hope is None else self._hope.failing(halves) & (halves.sizes > 0)
+            useless = lost[0::2] & lost[1::2] if self._may_suppress else _either(lost)
+            made = made & ~np.where(passing, _either(failing), useless)
+            halves_pass = ~failing
+        if self.together:
+            made = self._admitted(stage, made, halves, groups)
+        return CutVerdict(made, halves_pass)
+
+    def _admitted(self, stage: Stage, wanted: Mask, halves: Groups, groups: Ids) -> Mask:
+        """Of the wanted cuts those that are made one after the other while the parts that judge all groups together hold."""
+        for part in self.together:
+            wanted = wanted & ~_either(part.hopeless(halves) & (halves.sizes > 0))
+        made = np.zeros(len(stage), dtype=bool)
+        chosen = np.flatnonzero(wanted)
+        if not len(chosen):
+            return made
+        finished = int(groups.max(initial=-1)) + 1
+        now = groups.copy()
+        now[stage.members] = finished + stage.owners
+        current = self._groups(np.arange(len(now)), now, finished + len(stage), True)
+        staying = np.ones(len(current), dtype=bool)
+        staying[finished + chosen] = False
+        rest, before, after = current.select(staying), current.select(~staying), halves.select(np.repeat(wanted, 2))
+        tallies = [part.exchanges(rest, before, after) for part in self.together]
+        made[chosen] = admitted(tallies, len(chosen))
+        return made
+
+    def _halves(self, stage: Stage, cut: Cut, rows: Ids) -> Groups:
+        """The halves of every group, left before right."""
+        needs_values = any(
+            part.needs_sensitive for part in (self.firm, self.wavering, *self.together) if part is not None
+        )
+        if needs_values or self.units.extras:
+            return self._groups(stage.members, 2 * stage.owners + cut.right, 2 * len(stage), needs_values)
+        sizes = np.stack([np.where(cut.possible, cut.left, rows), np.where(cut.possible, rows - cut.left, 0)], axis=1)
+        return Groups(sizes.ravel(), _plain(sizes.ravel()), self.units.reference, self.units.domain)
+
+    def _groups(self, members: Ids, ids: Ids, count: int, needs_values: bool) -> Groups:
+        units = self.units
+        sizes = sum_by(ids, units.sizes.take(members), count)
+        extras = {name: sum_by(ids, values.take(members), count) for name, values in units.extras.items()}
+        if not needs_values:
+            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras)
+        target = np.full(len(units), -1, dtype=np.int64)
+        target[members] = ids
+        cells = units.histograms
+        owner = target.take(cells.owners)
+        inside = owner >= 0
+        histograms = Histograms.from_cells(
+            owner[inside], cells.values[inside], cells.counts[inside], count, units.domain.size
+        )
+        return Groups(sizes, histograms, units.reference, units.domain, extras)
+
+
+def _plain(sizes: Ids) -> Histograms:
+    """Histograms for definitions that do not look at them."""
+    return Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
+
+
+def _either(halves: Mask) -> Mask:
+    """The groups of which one half or both are marked."""
+    return halves[0::2] | halves[1::2]
+
+
+def _all(parts: tuple[GroupDefinition, ...], wanted: Callable[[GroupDefinition], bool]) -> GroupDefinition | None:
+    """Some of the parts as one definition; None where there are none."""
+    return together_of(tuple(part for part in parts if wanted(part)))

@@ -1,0 +1,177 @@
+"""The method ``Mondrian``: local recoding, where the same value may be coarsened differently in different rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact, one_of
+from reticent.core import Draft, FrequencySet, Kind
+from reticent.definitions import Definition, GroupDefinition, require_feasible
+from reticent.engine import count_table, engine_of
+from reticent.errors import Infeasible
+from reticent.methods.grouping import (
+    GROUPS,
+    CellStyle,
+    Columns,
+    Ids,
+    PublishedGroups,
+    ShownGroups,
+    SuppressedGroups,
+    adversary_sets,
+    apart,
+    discloses_too_much,
+    draft_shown,
+    kept_definition,
+    narrowed,
+)
+from reticent.methods.mondrian.allowed_cuts import CutJudge
+from reticent.methods.mondrian.partition import Choice, Partition
+from reticent.methods.typical import refused
+from reticent.table import Table
+
+
+@dataclass(frozen=True)
+class Mondrian:
+    """Multidimensional local recoding: groups are cut in two as long as both halves satisfy the definition (R-PM-32).
+
+    ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
+    ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
+    drawn by the operating system). ``values`` says what is published of a group: the exact ``sets`` of its values, ``ranges`` of numbers, nodes of
+    the ``hierarchy``, or one ``typical`` value in the column's own type, with a column that numbers the groups and a table of the ranges behind.
+
+    Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
+    cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
+    people as well as the rows. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
+    """
+
+    split: Choice = "span"
+    ties: Literal["keep", "divide"] = "keep"
+    values: CellStyle = "sets"
+    suppression: Number = 0
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("split", ("span", "loss")),
+            ("ties", ("keep", "divide")),
+            ("values", ("sets", "ranges", "hierarchy", "typical")),
+        ):
+            one_of(getattr(self, name), f"Mondrian: {name}", known)
+        exact(self.suppression, "Mondrian: suppression", low=0, high=1)
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
+        sets = adversary_sets(table)
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        units, order = self._units(table, context)
+        shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
+        return draft_shown(self, table, shown, leaving.evidence(left_out), ~left_out.mask, context, order)
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        given = {"name": "Mondrian", "split": self.split, "ties": self.ties, "values": self.values}
+        return {**given, "suppression": str(self._limit)} if self._limit else given
+
+    @property
+    def _limit(self) -> Fraction:
+        return exact(self.suppression, "suppression")
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        if table.streamed and (self.ties == "divide" or table.pseudonyms):
+            what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
+            return f"Mondrian: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
+        if self.ties == "divide" and table.unit == "person":
+            return "ties='divide' would part the rows of one person; use ties='keep' where unit='person'."
+        if self.ties == "divide" and definition.needs_population:
+            wrong = next(part for part in definition.parts() if part.needs_population)
+            return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
+        return refused("Mondrian", table, definition) if self.values == "typical" else None
+
+    def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Ids | None]:
+        """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""
+        if self.ties == "keep":
+            return count_table(table, context), None
+        order = context.randomness.order(table.rows)
+        return engine_of(table, context).single_rows(table, order), order
+
+    def _settled(
+        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
+    ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
+        """The groups, and which are left out, if any, without telling too much about the people in them; else cuts that leave nobody out."""
+        shown, judge = self._recoded(units, definition, sets, context)
+        kept = self._kept(shown, judge, sets, definition)
+        allowed = int(self._limit * units.rows)
+        leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, allowed)
+        ways = list(leaving.ways(~kept))
+        if ways:
+            return shown, leaving, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
+        if not self._limit:
+            raise Infeasible(discloses_too_much(definition, int(shown.groups.sizes[~kept].sum())))
+        return replace(self, suppression=0)._settled(table, units, definition, sets, context)
+
+    def _recoded(
+        self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
+    ) -> tuple[ShownGroups, CutJudge]:
+        """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
+        divide, parts = self.ties == "divide", []
+        for columns in apart(sets):
+            narrow, place = narrowed(units, columns, single=divide)
+            judge = CutJudge(narrow, definition, may_suppress=self._limit > 0)
+            _require(judge, narrow)
+            judge.require_start()
+            parts.append((columns, Partition(narrow, judge, self.split, divide, self.values, context).run()[place]))
+        return ShownGroups.of(units, parts, self.values), judge
+
+    def _kept(
+        self, shown: ShownGroups, judge: CutJudge, sets: Sequence[Columns], definition: GroupDefinition
+    ) -> NDArray[np.bool_]:
+        """The groups that are published: without those that fail although no cut of theirs helped.
+
+        What is left out on account of one set of columns is missing in the groups of the others, which are judged again.
+        """
+        sizes = shown.groups.sizes
+        kept: NDArray[np.bool_] = sizes > 0
+        if judge.wavering is None:
+            return kept
+        local = judge.wavering if judge.firm is None else judge.wavering & judge.firm
+        while True:
+            before = kept.copy()
+            for columns in sets:
+                mine, groups = shown.seen(columns, kept)
+                kept[kept] = ~local.failing(groups)[mine]
+                self._require_few(int(sizes[~kept].sum()), int(sizes.sum()), definition)
+            if (kept == before).all():
+                break
+        lost = int(sizes[~kept].sum())
+        if lost and not all(part.holds(shown.seen(columns, kept)[1]) for part in judge.together for columns in sets):
+            raise Infeasible(
+                f"Without the {lost} rows that cannot be published the rest does not satisfy {definition}. Weaken the definition, or use Lattice."
+            )
+        return kept
+
+    def _require_few(self, lost: int, rows: int, definition: GroupDefinition) -> None:
+        if lost > self._limit * rows or lost == rows:
+            raise Infeasible(
+                f"Cutting the table leaves {lost} of {rows} rows in groups that do not satisfy {definition}, and at most "
+                f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
+            )
+
+
+def _require(judge: CutJudge, units: FrequencySet) -> None:
+    """What no cut can mend must hold before the first one."""
+    needed = judge.needed
+    if needed is not None and not needed.holds(units.groups().whole()):
+        require_feasible(units.groups(), needed)
+        raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")

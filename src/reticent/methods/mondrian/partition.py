@@ -1,0 +1,151 @@
+"""Mondrian's partition, all groups of a generation at once (R-PM-32).
+
+A round proposes one cut for every open group: in the column where the group is widest, between two values near its median. Cuts
+that the definition allows are made; a group whose cut is refused tries its next column, and is finished when none
+is left. Every round is a handful of passes over the units of open groups, and there are about log2(rows / k) rounds of
+cuts, so the whole takes n log n. (Ties make cuts uneven, but two of them part a heavy value from the rest, and a group is refused once a column.)
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import sum_by
+from reticent.core import FrequencySet
+from reticent.methods.grouping import CellStyle, Cut, Ids, Mask, Stage
+from reticent.methods.mondrian.allowed_cuts import CutJudge, CutVerdict
+
+Choice = Literal["span", "loss"]
+
+
+class Partition:
+    """The state of a partition: units (points, or single rows when ties may be divided), and the group of those that are finished.
+
+    Of every group on the stage it knows the ``rows``, the ``widths`` (how many leaves it covers in each column), the columns in which a cut was
+    ``refused``, and whether it is ``passing`` the wavering parts of the definition.
+    """
+
+    def __init__(
+        self,
+        units: FrequencySet,
+        judge: CutJudge,
+        choice: Choice,
+        divide_ties: bool,
+        values: CellStyle,
+        context: Context | None = None,
+    ) -> None:
+        self.units = units
+        self._context = context or Context()
+        self.choice = choice
+        self.values = values
+        self.divide_ties = divide_ties
+        self.judge = judge
+        self.least = judge.least
+        self.group: Ids = np.full(len(units), -1, dtype=np.int64)
+        self.count = 0
+        self._dividing = False
+        self._begin(*judge.start)
+
+    def run(self) -> Ids:
+        """Cut until no group can be cut; the group of every unit.
+
+        Ties are divided only in the end, where nothing else is left to do: it costs information.
+        """
+        self._finish()
+        if self.divide_ties:
+            self._dividing = True
+            self._reopen()
+            self._finish()
+        return self.group
+
+    def _finish(self) -> None:
+        while len(self._stage):
+            self._context.step("cutting groups", len(self.units) - len(self._stage.members), len(self.units))
+            self._round()
+
+    def _open(self, stage: Stage, passing: Mask) -> None:
+        everything = np.ones(len(stage), dtype=bool)
+        self._stage, self._passing = stage, passing
+        self._rows = stage.rows()
+        self._refused = np.zeros((len(stage), len(stage.scales)), dtype=bool)
+        self._widths = stage.widths(np.zeros(self._refused.shape, dtype=np.int64), everything)
+
+    def _reopen(self) -> None:
+        group, count = self.group.copy(), self.count
+        self.group[:], self.count = -1, 0
+        self._begin(group, count)
+
+    def _begin(self, group: Ids, count: int) -> None:
+        """Open some groups of all units."""
+        stage = Stage.of(self.units, self.values)
+        if count > 1:
+            order = np.argsort(group, kind="stable")
+            stage = stage.at(order, np.searchsorted(group[order], np.arange(count + 1)))
+        self._open(stage, self.judge.passing(group, count))
+
+    def _round(self) -> None:
+        spans = self._spans(self._widths)
+        spans[self._refused] = -1.0
+        worth = (spans.max(axis=1) > 0) & (self._rows >= 2 * self.least)
+        self._leave(~worth)
+        if not len(self._stage):
+            return
+        spans = spans[worth]
+        column = self._best_column(spans)
+        cut = self._cut(column)
+        verdict = self.judge.verdict(self._stage, cut, self._rows, self._passing, self.group)
+        self._apply(column, cut, verdict)
+
+    def _leave(self, finished: Mask) -> None:
+        """Finished groups leave the stage, each with a number of its own."""
+        numbers = self.count + np.cumsum(finished) - 1
+        gone = self._stage.only(finished)
+        self.group[gone.members] = np.repeat(numbers[finished], gone.lengths)
+        self.count += int(finished.sum())
+        staying = ~finished
+        self._stage = self._stage.only(staying)
+        self._rows, self._passing = self._rows[staying], self._passing[staying]
+        self._widths, self._refused = self._widths[staying], self._refused[staying]
+
+    def _spans(self, widths: Ids) -> NDArray[np.float64]:
+        """How much of each column's domain each group covers: distinct values beyond one, by leaves beyond one."""
+        spans: NDArray[np.float64] = (widths - 1) / np.maximum(self._stage.leaves - 1, 1)
+        return spans
+
+    def _best_column(self, spans: NDArray[np.float64]) -> Ids:
+        if self.choice == "span":
+            widest: Ids = np.argmax(spans, axis=1)
+            return widest
+        stage, losses = self._stage, np.full(spans.shape, np.inf)
+        for j in range(spans.shape[1]):
+            cut = self._cut(np.full(len(stage), j))
+            children = 2 * stage.owners + cut.right
+            sizes = sum_by(children, stage.sizes, 2 * len(stage))
+            covered = self._spans(stage.widths_of(children, 2 * len(stage))).sum(axis=1)
+            worth = cut.possible & (spans[:, j] > 0)
+            left = (covered * sizes).reshape(-1, 2).sum(axis=1) / self._rows
+            # Rounded, so that columns that leave the same loss tie however their sums came about.
+            losses[worth, j] = np.round(left[worth], 9)
+        unlikely = np.where(spans > 0, 1e300, np.inf)
+        least: Ids = np.argmin(np.where(np.isinf(losses), unlikely, losses), axis=1)
+        return least
+
+    def _cut(self, column: Ids) -> Cut:
+        return self._stage.cut(column, self._rows, self.least, between_equal=self._dividing)
+
+    def _apply(self, column: Ids, cut: Cut, verdict: CutVerdict) -> None:
+        """Carry the cuts out: a group that is cut becomes two, one whose cut is refused knows which column to try no more."""
+        made = verdict.made
+        self._refused[~made, column[~made]] = True
+        there = np.stack([np.ones_like(made), made], axis=1).ravel()
+        fresh = np.repeat(made, 2)[there]
+        self._stage = self._stage.halved(cut.right, made)
+        lefts = np.where(made, cut.left, self._rows)
+        self._rows = np.stack([lefts, self._rows - lefts], axis=1).ravel()[there]
+        self._passing = np.where(np.repeat(made, 2), verdict.passing, np.repeat(self._passing, 2))[there]
+        self._refused = np.repeat(self._refused, 2, axis=0)[there] & ~fresh[:, None]
+        self._widths = self._stage.widths(np.repeat(self._widths, 2, axis=0)[there], fresh)

@@ -1,0 +1,100 @@
+"""What can be had at all (3.8): guaranteed, open, or impossible. Decided from public facts, in whole numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from reticent.base.exact import Number, exact, whole
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.randomize.bounds import Law, bernstein
+from reticent.methods.randomize.domain import ViewDomain
+from reticent.methods.randomize.rates import rates_for
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """The verdict with its reason.
+
+    ``threshold`` is the d above which no meaningful algorithm is private, with the constant of that theorem taken as 1, and ``threshold_k`` the
+    same on the scale of k.
+    """
+
+    verdict: Literal["guaranteed", "open", "impossible"]
+    reason: str
+    threshold: float
+    threshold_k: float
+
+
+def is_above_wall(n: int, size: int, d: Fraction, gamma: Fraction) -> bool:
+    """Whether d >= gamma/(1-gamma) n/sqrt(m), squared so that no root is needed."""
+    return d * d * size * (1 - gamma) ** 2 >= gamma**2 * n**2
+
+
+def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Law | None, error: Fraction) -> Feasibility:
+    """The verdict of R-AB-25 for rates that were found, or for none."""
+    wall = float(gamma / (1 - gamma)) * n / math.sqrt(size)
+    k = wall * size / n
+    if d >= gamma:
+        return Feasibility(
+            "impossible", "The belief before (d) is not below the belief allowed after (gamma).", wall, k
+        )
+    if is_above_wall(n, size, d, gamma):
+        reason = (
+            f"d = {float(d):.4g} is above {wall:.4g}, where no useful view is private (a heuristic: the constant of that theorem is not "
+            "known and was taken as 1)."
+        )
+        return Feasibility("impossible", reason, wall, k)
+    if rates is None:
+        return Feasibility("open", "No rates satisfy the definition with this preset.", wall, k)
+    off = bernstein(rates, n, size, error)
+    if off < n / 2:
+        share = float(100 * (1 - error))
+        reason = (
+            f"The promise holds, and a count of the whole table is off by less than n/2 (by {off:.4g} at {share:g}%)."
+        )
+        return Feasibility("guaranteed", reason, wall, k)
+    reason = (
+        f"The promise holds, but a count of the whole table may be off by {off:.4g} of n = {n}: too much to be useful. Ask for a smaller k or a "
+        "larger gamma, or publish more rows."
+    )
+    return Feasibility("open", reason, wall, k)
+
+
+def feasibility(
+    n: int,
+    domain: ViewDomain | Mapping[str, Any],
+    gamma: Number,
+    *,
+    k: Number | None = None,
+    d: Number | None = None,
+    preset: str = "tight",
+    error: Number = "0.05",
+) -> Feasibility:
+    """Whether a view can be private and useful, without making a plan; never raises because the answer is no (R-AB-25)."""
+    size = ViewDomain.of(domain).size
+    rows = whole(n, "n", low=1)
+    prior, belief = prior_of(rows, size, k, d), exact(gamma, "gamma")
+    rates = None
+    if prior < belief < 1:
+        with suppress(Infeasible):
+            rates = rates_for(prior, belief, preset)
+    return judge(rows, size, prior, belief, rates, exact(error, "error"))
+
+
+def prior_of(n: int, size: int, k: Number | None, d: Number | None) -> Fraction:
+    """The prior d that is given, or k times the average density n/m."""
+    if (k is None) == (d is None):
+        raise PolicyError(
+            "Give k (how many times the average density an outsider may believe) or d (that belief), one of the two."
+        )
+    if d is not None:
+        return exact(d, "d", low=0)
+    times = exact(k if k is not None else 0, "k")
+    if times < 1:
+        raise PolicyError(f"k must be at least 1: nobody believes less than the average on every tuple, but it is {k}.")
+    return times * n / size

@@ -1,0 +1,253 @@
+"""How many tuples of the domain meet a condition (R-AB-13..16): exactly, without walking the domain; by sampling where nothing else is possible.
+
+The condition is brought into a form without negations above single comparisons. There it is true exactly when the and/or of "this comparison is
+true" is, also with nulls, so that counting needs no third truth value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions import Condition
+from reticent.conditions.evaluation import truth
+from reticent.conditions.nodes import And, Node, Or, positive, scope
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.randomize.domain import Keys, ViewDomain
+from reticent.methods.randomize.elimination import CountedSpace, Factor, TooLarge, eliminate
+
+SAMPLES = 1_000_000
+_LARGEST_PREDICATE = 1 << 23
+_MOST_DISJUNCTS = 15
+_MOST_TERMS = 1 << 10
+
+Part = Node | Factor
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A domain count that was sampled (R-AB-15): ``hits`` of ``tries`` uniform tuples of a domain of ``size`` met the condition."""
+
+    hits: int
+    tries: int
+    size: int
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the count; one hit and one miss more, so that a share of 0 or 1 is not taken for certain."""
+        share = (self.hits + 1) / (self.tries + 2)
+        return float(Fraction(self.size) * Fraction(math.sqrt(share * (1 - share) / self.tries)))
+
+    def deviation(self, error: Fraction) -> Fraction:
+        """How far the count may be off, except with probability ``error``: the farther end of the exact interval of a share (Clopper, Pearson)."""
+        from scipy.special import betaincinv
+
+        side, misses = float(error) / 2, self.tries - self.hits
+        low = betaincinv(self.hits, misses + 1, side) if self.hits else 0.0
+        high = betaincinv(self.hits + 1, misses, 1 - side) if misses else 1.0
+        share = Fraction(self.hits, self.tries)
+        return self.size * max(share - Fraction(float(low)), Fraction(float(high)) - share)
+
+
+@dataclass(frozen=True)
+class DomainCount:
+    """The number of tuples of the domain that meet a condition: exact, or estimated from a ``sample``."""
+
+    value: Fraction
+    sample: Sample | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was sampled."""
+        return self.sample is None
+
+    @property
+    def standard_error(self) -> float:
+        """0 when it is exact."""
+        return 0.0 if self.sample is None else self.sample.standard_error
+
+
+def count_domain(condition: str | Condition, domain: ViewDomain | Mapping[str, Any]) -> int:
+    """The exact number of tuples of a domain that meet a condition: ``count_domain("score < 3*age", domain)``.
+
+    A condition that ties too many large columns together for an exact count is :class:`Infeasible`.
+    """
+    space = ViewDomain.of(domain)
+    try:
+        return int(count_exactly(checked(condition, space), space))
+    except TooLarge:
+        raise Infeasible(
+            f"The condition {str(condition)!r} ties columns with too many combinations together for an exact count. Split it, or use an estimate, "
+            "which counts the domain by sampling and says so."
+        ) from None
+
+
+def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = SAMPLES, seed: int = 0) -> DomainCount:
+    """The exact count where it can be had, else the share of uniform tuples that meet the condition (R-AB-15)."""
+    try:
+        return DomainCount(Fraction(int(count_exactly(condition, domain))))
+    except TooLarge:
+        generator = np.random.default_rng(seed)
+        frame = pl.DataFrame(
+            [domain[name].decode(generator.integers(0, domain[name].size, samples)) for name in condition.scope]
+        )
+        found = Sample(int(condition.mask(frame).sum()), samples, domain.size)
+        return DomainCount(Fraction(found.hits * domain.size, samples), found)
+
+
+def checked(condition: str | Condition, domain: ViewDomain) -> Condition:
+    """A condition that fits the domain's columns and kinds."""
+    asked = Condition.of(condition)
+    asked.check_names(domain.names)
+    asked.check({name: domain[name].kind for name in asked.scope}, domain.names)
+    return asked
+
+
+def count_exactly(
+    condition: Condition,
+    domain: ViewDomain,
+    *,
+    weights: Mapping[str, Sequence[Any]] | None = None,
+    keep: Sequence[str] = (),
+) -> Any:
+    """The weighted count of the domain, for each combination of the ``keep`` columns' codes where there are any.
+
+    ``weights`` gives the values of some columns a weight each (whole numbers or fractions); a tuple counts their product.
+    """
+    counter = _Counter(domain, CountedSpace(domain.sizes, weights or {}), tuple(keep))
+    return counter.count([positive(condition.node)])
+
+
+def count_or_refuse(condition: Condition, domain: ViewDomain, what: str, **options: Any) -> Any:
+    """:func:`count_exactly`, with a :class:`PolicyError` that names the condition where it cannot be had."""
+    try:
+        return count_exactly(condition, domain, **options)
+    except TooLarge:
+        raise PolicyError(
+            f"The condition {condition.text!r} ties columns with too many combinations together for {what}. Use fewer columns, or split it."
+        ) from None
+
+
+def masker(condition: Condition, domain: ViewDomain) -> Callable[[Keys], NDArray[np.bool_]]:
+    """Which tuples meet a condition: looked up in its table over codes, or evaluated where that would be too large."""
+    try:
+        factor = tabulate(condition.node, domain)
+    except TooLarge:
+        return lambda keys: condition.mask(domain.unpack(keys, condition.scope)).to_numpy()
+    met = factor.table.astype(bool)
+    if not factor.scope:
+        return lambda keys: np.full(len(keys), bool(met))
+    return lambda keys: met[tuple(domain.codes(keys, name) for name in factor.scope)]
+
+
+def tabulate(node: Node, domain: ViewDomain) -> Factor:
+    """A predicate as a table of 0 and 1 over its columns' codes."""
+    names = scope(node)
+    shape = tuple(domain[name].size for name in names)
+    cells = math.prod(shape)
+    if cells > _LARGEST_PREDICATE:
+        raise TooLarge
+    if not names:
+        one_row = pl.DataFrame({"": [0]})
+        return Factor((), np.asarray(truth(node, one_row).fill_null(False).to_numpy()[0], dtype=np.int8))
+    codes = np.unravel_index(np.arange(cells), shape)
+    frame = pl.DataFrame([domain[name].decode(code) for name, code in zip(names, codes, strict=True)])
+    met = truth(node, frame).fill_null(False).to_numpy()
+    return Factor(names, met.reshape(shape).astype(np.int8))
+
+
+@dataclass(frozen=True)
+class _Counter:
+    domain: ViewDomain
+    space: CountedSpace
+    keep: tuple[str, ...]
+
+    def count(self, parts: Sequence[Part]) -> Any:
+        """The count of a conjunction."""
+        flat = list(_conjuncts(parts))
+        wide = [part for part in flat if not self.is_narrow(part)]
+        if not wide:
+            return eliminate([self.factor(part) for part in flat], self.space, self.keep)
+        chosen = wide[0]
+        if not isinstance(chosen, Or):
+            raise TooLarge
+        return self.count_any(list(chosen.parts), [part for part in flat if part is not chosen])
+
+    def count_any(self, disjuncts: Sequence[Part], rest: Sequence[Part]) -> Any:
+        """The count of ``rest and (any of disjuncts)``.
+
+        Disjuncts that fit into tables are joined by one complement: all minus none of them. The others are counted by inclusion and exclusion over
+        non-empty subsets (R-AB-14, erratum 8), or as disjoint terms when there are many.
+        """
+        narrow = [self.factor(part).complement() for part in disjuncts if self.is_narrow(part)]
+        total: Any = self.count(rest) - self.count([*rest, *narrow]) if narrow else 0
+        outside: list[Part] = [*rest, *narrow]
+        wide = [self._tables(part) for part in disjuncts if not self.is_narrow(part)]
+        if len(wide) <= _MOST_DISJUNCTS:
+            return total + self._alternating(wide, outside)
+        return total + self._disjoint(wide, outside, [_MOST_TERMS])
+
+    def _tables(self, disjunct: Part) -> list[Part]:
+        """A disjunct as parts that were made into tables once, where they fit into one."""
+        return [self.factor(part) if self.is_narrow(part) else part for part in _conjuncts([disjunct])]
+
+    def _alternating(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part]) -> Any:
+        """Inclusion and exclusion over non-empty subsets; subsets of a contradiction are left out, since they count nothing."""
+        total: Any = 0
+        for place, chosen in enumerate(disjuncts):
+            here = [*rest, *chosen]
+            if not _is_empty(here):
+                total = total + self.count(here) - self._alternating(disjuncts[place + 1 :], here)
+        return total
+
+    def _disjoint(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part], budget: list[int]) -> Any:
+        """The same as disjoint terms: the first disjunct, and the others where it does not hold, cut by the first of its parts that fails."""
+        if not disjuncts:
+            return 0
+        budget[0] -= 1
+        first, later = disjuncts[0], disjuncts[1:]
+        if budget[0] < 0 or not all(isinstance(part, Factor) for part in first):
+            raise TooLarge
+        total = self.count([*rest, *first])
+        held: list[Part] = []
+        for part in first:
+            branch = [*rest, *held, self.factor(part).complement()]
+            if not _is_empty(branch):
+                total = total + self._disjoint(later, branch, budget)
+            held.append(part)
+        return total
+
+    def is_narrow(self, part: Part) -> bool:
+        """Whether a part fits into a table."""
+        if isinstance(part, Factor):
+            return True
+        return math.prod(self.domain[name].size for name in scope(part)) <= _LARGEST_PREDICATE
+
+    def factor(self, part: Part) -> Factor:
+        """A part as a table."""
+        return part if isinstance(part, Factor) else tabulate(part, self.domain)
+
+
+def _is_empty(parts: Sequence[Part]) -> bool:
+    """Whether tables over a single column contradict each other."""
+    left: dict[str, Any] = {}
+    for part in parts:
+        if isinstance(part, Factor) and len(part.scope) == 1:
+            name = part.scope[0]
+            left[name] = left[name] * part.table if name in left else part.table
+    return any(not table.any() for table in left.values())
+
+
+def _conjuncts(parts: Sequence[Part]) -> Iterator[Part]:
+    for part in parts:
+        if isinstance(part, And):
+            yield from _conjuncts(part.parts)
+        else:
+            yield part

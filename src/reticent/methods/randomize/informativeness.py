@@ -1,0 +1,169 @@
+"""How much a view says at all (R-AB-3): when an algorithm, or a single view, is meaningless.
+
+An algorithm is *meaningless* when its views hardly differ between tables inside and outside of a query, for two thirds of the balanced queries. A
+view is *k-meaningless* when it says nothing beyond a part S of the table: whoever knows S, all but n/k tuples, cannot tell from it whether the rest
+lies inside a query or outside. The smaller k, the less it says. Everything is decided in whole numbers, for small domains; ``least_k`` is
+the rule of thumb for large ones.
+
+All laws are those of counts: a view shows every tuple by itself, so that of a query nothing matters but how many tuples, shown or not, it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from reticent.base.exact import Number, exact, whole
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.randomize.rates import Rates
+
+LARGEST_DOMAIN = 128
+_MOST = Fraction(2, 3)
+_DIFFERENCE = Fraction(1, 2)
+# For two thirds of all queries a normal deviate t and the distance d of the two cases satisfy d |t| + d^2/2 <= ln 2 up to this d.
+_NORMAL_DISTANCE = 0.5565
+
+
+@dataclass(frozen=True)
+class ViewMeaning:
+    """Whether a view is k-meaningless, with the part S that shows it best.
+
+    ``share`` of the balanced queries have both likelihood ratios in [1/2, 2] for an S of ``known`` tuples, ``known_shown`` of which
+    the view shows; at least two thirds make the view k-meaningless.
+    """
+
+    k: int
+    share: Fraction
+    known: int
+    known_shown: int
+
+    @property
+    def is_meaningless(self) -> bool:
+        """Whether the view says nothing beyond S."""
+        return self.share >= _MOST
+
+
+def statistical_difference(rates: Rates, size: int, n: int, inside: int) -> Fraction:
+    """SUM over views of |Pr[V | table inside Q] - Pr[V | table outside Q]|, for uniform tables of n tuples and a query with ``inside`` tuples.
+
+    It lies between 0 (the views say nothing) and 2 (they say everything).
+    """
+    outside = _checked(size, n) - whole(inside, "inside", low=0)
+    if n > min(inside, outside):
+        raise PolicyError(f"A table of {n} tuples must fit inside the query ({inside} tuples) and outside ({outside}).")
+    law = _law(rates)
+    within = [(law(inside, n, i), law(inside, 0, i)) for i in range(inside + 1)]
+    without = [(law(outside, 0, j), law(outside, n, j)) for j in range(outside + 1)]
+    total = sum(abs(a * b - c * d) for a, c in within for b, d in without)
+    return total if isinstance(total, Fraction) else Fraction(total)
+
+
+def is_meaningless(rates: Rates, size: int, n: int, balance: Number = "1/10") -> bool:
+    """Whether an algorithm is meaningless: a statistical difference below 1/2 for two thirds of the balanced queries.
+
+    Balanced are queries that between (1-f)/2 and (1+f)/2 of the domain meet, with f = ``balance``.
+    """
+    weights = {inside: math.comb(size, inside) for inside in _balanced(_checked(size, n), balance)}
+    fitting = [inside for inside in weights if n <= min(inside, size - inside)]
+    low = sum(weights[inside] for inside in fitting if statistical_difference(rates, size, n, inside) < _DIFFERENCE)
+    return Fraction(low, sum(weights.values())) >= _MOST
+
+
+def view_meaning(
+    rates: Rates, size: int, n: int, k: int, *, shown: int, kept: int, balance: Number = "1/10"
+) -> ViewMeaning:
+    """Whether a view of ``shown`` tuples, ``kept`` of them true, is k-meaningless for whoever knows a part S of the table.
+
+    Knowing S, all tables of n tuples that hold S are equally likely. n/k must be whole: it is by how much a count may differ.
+    """
+    _checked(size, n)
+    rest, odd = divmod(n, whole(k, "k", low=1))
+    if odd:
+        raise PolicyError(f"k must divide n = {n}, so that n/k is a number of tuples, but it is {k}.")
+    if not 0 <= kept <= min(n, shown) or shown - kept > size - n:
+        raise PolicyError(f"No view of {size} tuples can show {shown} of which {kept} of {n} true ones.")
+    found = [
+        ViewMeaning(k, _share(rates, size, n, rest, known, shown - known_shown, balance), known, known_shown)
+        for known in range(n - rest + 1)
+        for known_shown in range(max(0, known - (n - kept)), min(known, kept) + 1)
+    ]
+    return max(found, key=lambda each: (each.share, each.known))
+
+
+def least_k(rates: Rates, size: int, n: int) -> float:
+    """From which k on the usual view is k-meaningless, by the normal law: alpha n / k stays below about half the standard deviation of |V|.
+
+    A rule of thumb for large domains; at least 1. The spread of a count over random queries is that of the tuples shown.
+    """
+    expected = float(rates.s * n + rates.beta * (size - n))
+    return max(1.0, float(rates.alpha) * n / (_NORMAL_DISTANCE * math.sqrt(expected)))
+
+
+def _share(rates: Rates, size: int, n: int, rest: int, known: int, shown: int, balance: Number) -> Fraction:
+    """The share of balanced queries for which neither "none of the rest is inside" nor "n/k of it are" changes the view's probability twofold."""
+    space, unknown, law = size - known, n - known, _law(rates)
+    plain = law(space, unknown, shown) / math.comb(space, shown)
+    windows = _windows(size, known, balance)
+    good = total = 0
+    for inside in range(space + 1):
+        for hit in range(max(0, shown - (space - inside)), min(inside, shown) + 1):
+            weight = math.comb(shown, hit) * math.comb(space - shown, inside - hit) * windows(inside)
+            if not weight:
+                continue
+            total += weight
+            ways = math.comb(inside, hit) * math.comb(space - inside, shown - hit)
+            ratios = (
+                law(inside, c, hit) * law(space - inside, unknown - c, shown - hit) / ways / plain
+                if c <= inside and unknown - c <= space - inside
+                else Fraction(0)
+                for c in (0, rest)
+            )
+            if all(Fraction(1, 2) <= ratio <= 2 for ratio in ratios):
+                good += weight
+    return Fraction(good, total)
+
+
+def _law(rates: Rates) -> Callable[[int, int, int], Fraction]:
+    """Pr[ Bin(true, s) + Bin(total - true, beta) = shown ] as a function of (total, true, shown), remembered."""
+    s, beta = rates.s, rates.beta
+
+    @cache
+    def one(trials: int, hits: int, chance: Fraction) -> Fraction:
+        return math.comb(trials, hits) * chance**hits * (1 - chance) ** (trials - hits)
+
+    @cache
+    def law(total: int, true: int, shown: int) -> Fraction:
+        hits = range(max(0, shown - (total - true)), min(true, shown) + 1)
+        return sum((one(true, hit, s) * one(total - true, shown - hit, beta) for hit in hits), Fraction(0))
+
+    return law
+
+
+def _balanced(size: int, balance: Number) -> Iterator[int]:
+    """The sizes of balanced queries."""
+    share = exact(balance, "balance", low=0, high=1)
+    return (each for each in range(size + 1) if 1 - share <= Fraction(2 * each, size) <= 1 + share)
+
+
+def _windows(size: int, known: int, balance: Number) -> Callable[[int], int]:
+    """In how many ways a query with so many tuples outside S is completed inside S so that it is balanced."""
+    allowed = set(_balanced(size, balance))
+
+    @cache
+    def ways(inside: int) -> int:
+        return sum(math.comb(known, more) for more in range(known + 1) if inside + more in allowed)
+
+    return ways
+
+
+def _checked(size: int, n: int) -> int:
+    if whole(size, "size", low=2) > LARGEST_DOMAIN:
+        raise Infeasible(
+            f"The domain has {size:,} tuples; what a view means is decided exactly for at most {LARGEST_DOMAIN}. Use least_k for an estimate."
+        )
+    if whole(n, "n", low=1) >= size:
+        raise PolicyError(f"n = {n} must be smaller than the domain, which has {size} tuples.")
+    return size

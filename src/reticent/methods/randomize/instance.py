@@ -1,0 +1,82 @@
+"""The private instance: the distinct tuples of the data, checked against what was declared in public (R-AB-8, R-AB-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from reticent.base.exact import one_of
+from reticent.base.frames import as_polars
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.methods.randomize.domain import Keys, ViewDomain
+from reticent.methods.randomize.plans import COUNT, Plan
+from reticent.methods.randomize.tuple_sets import distinct, in_order
+
+Duplicates = Literal["refuse", "dedupe", "count"]
+_MODES: tuple[str, ...] = get_args(Duplicates)
+
+
+def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> ViewDomain:
+    """The plan's domain with all values: those given now, which must be as many as were planned for."""
+    if declared is None:
+        given = plan.domain
+    else:
+        given = ViewDomain.of(declared)
+        if COUNT in plan.domain.names and COUNT not in given.names:
+            given = ViewDomain((*given.attributes, plan.domain[COUNT]))
+        for name, size in plan.domain.sizes.items():
+            if name not in given.names:
+                raise PolicyError(f"domain lacks the column {name!r} of the plan.{did_you_mean(name, given.names)}")
+            if given[name].size != size:
+                raise PolicyError(
+                    f"domain[{name!r}] has {given[name].size} values, but the plan was made for {size}. Plan again, or declare the planned values."
+                )
+        for name in given.names:
+            if name not in plan.domain.names:
+                raise PolicyError(f"domain has the column {name!r}, which the plan does not have.")
+        given = given.in_order_of(plan.domain.names)
+    for attribute in given.attributes:
+        # Raises, naming the column, where only the number of values is known.
+        _ = attribute.listed
+    return given
+
+
+def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> Keys:
+    """The distinct tuples of the data as keys; more than the plan's n are refused, and repeated rows unless it was said what they mean."""
+    one_of(duplicates, "duplicates", _MODES)
+    data = as_polars(frame)
+    if data.height == 0:
+        raise DataError("The table has no rows. There is nothing to publish; check the source.")
+    keys = _counted(data, domain, plan) if duplicates == "count" else domain.pack(domain.frame_columns(data))
+    found = distinct(keys)
+    if duplicates == "refuse" and len(found) < len(keys):
+        raise DataError(
+            f"{len(keys) - len(found):,} of {len(keys):,} rows repeat another in all columns. A view is a set: publishing a tuple twice would prove that "
+            "it is true. Pass duplicates='dedupe' to publish distinct tuples, or plan with count= and pass duplicates='count'."
+        )
+    if len(found) > plan.n:
+        raise DataError(
+            f"The data have {len(found):,} distinct tuples, more than the {plan.n:,} that the plan was made for. Plan again with that number, or a "
+            "rounded upper bound (n_public)."
+        )
+    return found
+
+
+def _counted(data: pl.DataFrame, domain: ViewDomain, plan: Plan) -> Keys:
+    """One tuple for each distinct row, with how often it occurs, capped at the largest declared count."""
+    if COUNT not in domain.names or plan.adversary == "independent":
+        raise PolicyError("duplicates='count' needs a plan with count=, made for adversary='exclusive' or 'both'.")
+    base = ViewDomain(tuple(each for each in domain.attributes if each.name != COUNT))
+    columns = base.frame_columns(data)
+    counts = domain[COUNT].listed
+    grouped = columns.group_by(base.names).agg(pl.len().cast(counts.dtype).alias(COUNT))
+    cap = int(counts.to_numpy().max())
+    return domain.pack(grouped.with_columns(pl.col(COUNT).clip(upper_bound=cap)).select(domain.names))
+
+
+def rows_of(frame: Any, domain: ViewDomain) -> Keys:
+    """Every row as a key, repeated rows included, in rising order; for methods that perturb row by row."""
+    return in_order(np.asarray(domain.pack(domain.frame_columns(as_polars(frame)))))

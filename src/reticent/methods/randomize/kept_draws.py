@@ -1,0 +1,93 @@
+"""Draws that are kept: by person and value, in a private file, so that a later release shows the same again (004, 13.3)."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from reticent.base.files import write_whole
+from reticent.errors import DataError, PolicyError
+from reticent.methods.randomize.domain import Codes
+
+_SCHEMA = pl.Schema({"person": pl.String, "value": pl.Int64, "shown": pl.Int64, "plan": pl.String, "name": pl.String})
+_NAME_BYTES = 8
+
+
+@dataclass(frozen=True)
+class DrawnValues:
+    """The file of draws made by one plan. It has the true values of people, so that nobody else may read it."""
+
+    path: Path
+    plan: str
+
+    def recalled(self, people: pl.Series, values: Codes, draw: Callable[[Codes], Codes]) -> tuple[Codes, str]:
+        """What is shown for each person's value: what was drawn for it before, or what ``draw`` draws now; and the name of this memory, which tells nothing.
+
+        New draws are on the disk before anything is shown, and one process at a time looks and draws.
+        """
+        asked = pl.DataFrame({"person": people, "value": values})
+        with self._alone():
+            known = self._read()
+            name = known["name"][0] if known.height else secrets.token_hex(_NAME_BYTES)
+            found = asked.join(known, on=["person", "value"], how="left", maintain_order="left")
+            new = np.flatnonzero(found["shown"].is_null().to_numpy())
+            shown = found["shown"].fill_null(-1).to_numpy().copy()
+            if len(new):
+                shown[new] = draw(values[new])
+                fresh = asked[new].with_columns(
+                    pl.Series("shown", shown[new]), pl.lit(self.plan).alias("plan"), pl.lit(name).alias("name")
+                )
+                self._write(pl.concat([known, fresh]))
+        return shown.astype(np.int64), str(name)
+
+    def _read(self) -> pl.DataFrame:
+        if not self.path.exists():
+            return pl.DataFrame(schema=_SCHEMA)
+        try:
+            held = pl.read_parquet(self.path)
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            raise DataError(
+                f"The memory of draws {str(self.path)!r} cannot be read ({problem}). Restore it from a copy: without it, drawing again would tell more."
+            ) from None
+        wrong = held.schema != _SCHEMA or not held.height or any(held[name].null_count() for name in held.columns)
+        if wrong or held.select("person", "value").is_duplicated().any():
+            raise DataError(
+                f"The memory of draws {str(self.path)!r} is damaged. Restore it from a copy: without it, drawing again would tell more."
+            )
+        if (held["plan"] != self.plan).any():
+            raise PolicyError(
+                f"The memory of draws {str(self.path)!r} was made with another probability or other values. Publish with the same ones: a second draw would add its epsilon.",
+                setting=("memory",),
+            )
+        return held
+
+    def _write(self, draws: pl.DataFrame) -> None:
+        written = io.BytesIO()
+        # Sorted, so that the order does not tell who came when.
+        draws.sort("person", "value").write_parquet(written)
+        write_whole(self.path, written.getvalue(), mode=0o600)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait until no other process draws with this memory."""
+        try:
+            handle = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as problem:
+            raise DataError(f"The memory of draws {str(self.path)!r} cannot be opened: {problem.strerror}.") from None
+        try:
+            if sys.platform != "win32":
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)

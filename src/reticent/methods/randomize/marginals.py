@@ -1,0 +1,63 @@
+"""All counting queries on one to three columns at once: every equality on every combination of columns, with standard errors (R-AB-16)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import PolicyError
+from reticent.methods.randomize.grouped_counts import LARGEST_CELLS, Layer
+from reticent.methods.randomize.view import View
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The estimates of all equality queries on some columns, over the codes of their values."""
+
+    columns: tuple[str, ...]
+    shown: NDArray[np.int64]
+    values: NDArray[np.floating]
+    standard_errors: NDArray[np.floating]
+
+
+def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
+    """Every table of 1 to ``width`` columns. Only the widest are counted from the view; narrower ones are their sums.
+
+    n_D is m divided by the sizes of the columns, the same for all cells of a table. That is so for the first view of uniform noise; others are asked with
+    :meth:`View.group_by`.
+    """
+    if view.source_rates is not None or view.manifest.index > 1:
+        raise PolicyError(
+            "All counts at once are for the first view of a plan with uniform noise. Ask this view with group_by(...)."
+        )
+    domain, rates = view.domain, view.rates
+    kept = float(rates.s * (1 - rates.s))
+    names = domain.names
+    widest = min(width, len(names))
+    codes = {name: domain.codes(view.keys, name).astype(np.int32) for name in names}
+    known: dict[tuple[str, ...], NDArray[np.int64]] = {}
+    for columns in combinations(names, widest):
+        shape = tuple(domain[name].size for name in columns)
+        if math.prod(shape) > LARGEST_CELLS:
+            continue
+        packed = codes[columns[0]]
+        for name, size in zip(columns[1:], shape[1:], strict=True):
+            packed = packed * np.int32(size) + codes[name]
+        known[columns] = np.bincount(packed, minlength=math.prod(shape)).reshape(shape)
+    for size in range(widest - 1, 0, -1):
+        for columns in combinations(names, size):
+            wider = next((each for each in known if len(each) == size + 1 and set(columns) <= set(each)), None)
+            if wider is not None:
+                extra = next(place for place, name in enumerate(wider) if name not in columns)
+                known[columns] = known[wider].sum(axis=extra)
+    for columns, shown in known.items():
+        total = Fraction(domain.size, math.prod(shown.shape))
+        most = float(min(Fraction(view.plan.n), total))
+        layer = Layer(shown, float(rates.beta * total), most, float(rates.alpha), kept, float(rates.beta))
+        yield Marginal(columns, shown, layer.values, np.sqrt(layer.variances()))

@@ -1,0 +1,160 @@
+"""AlphaBeta and Frapp as methods: how a table with roles and a :class:`BoundedBelief` become a draft of tuples that were drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from reticent.base.context import Context
+from reticent.base.exact import whole
+from reticent.core import Draft, Kind
+from reticent.definitions import BoundedBelief, Definition
+from reticent.errors import PolicyError
+from reticent.methods.randomize.details import FrappManifest, ViewManifest
+from reticent.methods.randomize.domain import ViewDomain
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.frapp import FrappPlan
+from reticent.methods.randomize.plans import Plan, plan
+from reticent.methods.randomize.tuple_draft import DrawnTuples, draw
+from reticent.table import Table
+
+
+class _Mechanism(ABC):
+    """What both methods do with a table: plan, draw, and draft what was drawn."""
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Both keep BoundedBelief and nothing else."""
+        if isinstance(definition, BoundedBelief):
+            return None
+        return f"{type(self).__name__} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The tuples as they are drawn, with the plan as their evidence."""
+        seed = None if context is None else context.randomness.insecure_seed
+        return self._drawn(table, definition, seed).draft(table, definition, context)
+
+    @abstractmethod
+    def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[Any]: ...
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class AlphaBeta(_Mechanism):
+    """Alpha-beta publishing (3.2): true tuples with probability s, all others of the public domain with beta.
+
+    Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
+    ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. ``count`` adds a column of how many rows share a
+    tuple, capped there (with ``duplicates="count"``), so that people can be counted. Cost: O(n + beta m).
+    """
+
+    preset: str = "tight"
+    domain: Mapping[str, Any] | None = None
+    n_public: int | None = None
+    duplicates: str = "refuse"
+    floor: str | None = None
+    source: Mapping[str, Any] | None = None
+    count: int | None = None
+
+    def plan(self, table: Table, definition: Definition) -> Plan:
+        """The plan for a table: its size is taken as public, or ``n_public`` instead."""
+        promise = _belief(definition, type(self).__name__)
+        return plan(
+            n=table.rows,
+            domain=declared_domain(table, self.domain),
+            d=promise.d,
+            gamma=promise.gamma,
+            preset=self.preset,
+            adversary=promise.adversary,
+            floor=self.floor,
+            n_public=self.n_public,
+            source=self.source,
+            count=self.count,
+        )
+
+    def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[ViewManifest]:
+        made = self.plan(table, definition)
+        return draw(table.frame, made, duplicates=self.duplicates, method=self.describe(), insecure_seed=insecure_seed)
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        chosen = {"floor": self.floor, "count": self.count, "n_public": self.n_public}
+        more = {name: value for name, value in chosen.items() if value is not None}
+        return {
+            "name": "AlphaBeta",
+            "preset": self.preset,
+            "duplicates": self.duplicates,
+            **more,
+            **_declared(self.domain),
+        }
+
+
+@dataclass(frozen=True)
+class Frapp(_Mechanism):
+    """FRAPP (3.9): every record kept with one probability, else replaced by a uniform other tuple. The baseline.
+
+    Guarantee: BoundedBelief(d, gamma, "record"): beliefs about one record. It does not hide that a tuple exists.
+    """
+
+    domain: Mapping[str, Any] | None = None
+    n_public: int | None = None
+
+    def plan(self, table: Table, definition: Definition) -> FrappPlan:
+        """The plan for a table, verified on the definition."""
+        promise = _belief(definition, type(self).__name__)
+        rows = table.rows if self.n_public is None else whole(self.n_public, "n_public", low=table.rows)
+        return FrappPlan.for_belief(rows, declared_domain(table, self.domain), promise)
+
+    def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[FrappManifest]:
+        made, draws = self.plan(table, definition), Draws(insecure_seed)
+        keys = made.perturb(table.frame, draws)
+        return DrawnTuples(FrappManifest(made), iter([keys]), draws.is_secure, made.n, self.describe())
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        return {"name": "Frapp", **_declared(self.domain)}
+
+
+def _belief(definition: Definition, method: str) -> BoundedBelief:
+    if not isinstance(definition, BoundedBelief):
+        raise PolicyError(
+            f"{method} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
+        )
+    return definition
+
+
+def _declared(domain: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The declared domain as a parameter that makes the method again."""
+    return {} if domain is None else {"domain": ViewDomain.of(domain).as_json()}
+
+
+def declared_domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
+    """The public domain: what was given, or the declared leaves of the quasi columns; never what occurs in the data."""
+    if declared is not None:
+        made = ViewDomain.of(declared)
+        for name in made.names:
+            if name not in (*table.quasi, *table.sensitive, *table.other):
+                raise PolicyError(
+                    f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and other columns can be published. "
+                    "Leave it out of the domain, or give it one of these roles."
+                )
+        return made
+    found: dict[str, Any] = {}
+    for hierarchy in table.hierarchies:
+        if hierarchy.data_dependent:
+            raise PolicyError(
+                f"The values of column {hierarchy.column!r} are known from the data only. Declare its domain: domain={{...}} of the method, or a "
+                "hierarchy with declared leaves."
+            )
+        found[hierarchy.column] = hierarchy.leaves
+    for name in table.sensitive:
+        raise PolicyError(
+            f"Declare the values that the sensitive column {name!r} can take: domain={{{name!r}: [...], ...}} of the method."
+        )
+    return ViewDomain.of(found)

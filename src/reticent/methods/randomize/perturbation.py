@@ -1,0 +1,224 @@
+"""Perturbation, the baseline (004, R-PM-35): every sensitive value is kept with one probability, and else drawn from all values; other columns stay as they are.
+
+With d values, each kept with probability p, a row shows its own value with g = p + (1 - p)/d and any other with q = (1 - p)/d: the arithmetic is that of
+:class:`FrappPlan` over the one column. Of n rows, o show a value: (o - n (1 - p)/d)/p have it, without bias.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.base.disclosures import Judgement, PriorDisclosure, allow, alone
+from reticent.base.exact import Number, exact, whole
+from reticent.core import Draft, Evidence, Kind
+from reticent.definitions import BoundedBelief, Definition, LocalDP, highest_allowed, ratio_within
+from reticent.errors import DataError, PolicyError
+from reticent.methods.randomize.domain import Attribute, Codes, ViewDomain
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.frapp import FrappPlan
+from reticent.methods.randomize.kept_draws import DrawnValues
+from reticent.table import FrameRows, Hierarchy, Table, to_plain
+
+FORMAT = "perturbed"
+
+
+@dataclass(frozen=True)
+class PerturbedManifest:
+    """What the manifest says: how values were drawn, and whether the draws are kept for later releases (by the ``memory`` of that name)."""
+
+    plan: FrappPlan
+    memory: str | None = None
+
+    @property
+    def column(self) -> Attribute:
+        """The column whose values were drawn."""
+        return self.plan.domain.attributes[0]
+
+    def as_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+        return {
+            "n": self.plan.n,
+            "domain": to_plain(self.plan.domain.as_json()),
+            "kept": str(self.plan.kept),
+            "memory": self.memory,
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> PerturbedManifest:
+        """The details that :meth:`as_json` wrote."""
+        domain = ViewDomain.from_json(written["domain"])
+        if len(domain.attributes) != 1:
+            raise DataError("The domain of perturbed values has one column.")
+        plan = FrappPlan(whole(written["n"], "n", low=1), domain, exact(written["kept"], "kept", below=1))
+        memory = written["memory"]
+        return cls(plan, None if memory is None else str(memory))
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Every sensitive value is kept with probability ``keep``, and else drawn from all ``values``, whatever the other columns say (R-PM-35).
+
+    Without ``keep`` it is the largest probability that the definition allows. ``values`` are those that the column can take; they must not come from the data, so that
+    without them they are the declared ones. ``memory`` is a private file in which draws are kept, by person (the table's key) and value: a later release shows the same again, so that
+    it tells nothing more about somebody whose value did not change. Drawing anew each time would multiply epsilon.
+
+    Guarantee: that of the definition (LocalDP, or BoundedBelief about records), judged on the rates exactly. Adversary: the definition's; knows everybody's other values.
+    Not covered: the other columns, which are published as they are. Cost: O(n). Source: 004, R-PM-35, 13.3.
+    """
+
+    keep: Number | None = None
+    values: Sequence[Any] | None = None
+    memory: str | Path | None = None
+
+    format: ClassVar[str] = FORMAT
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.keep is not None:
+            exact(self.keep, "Perturbation: keep", above=0, below=1)
+        listed = [] if self.values is None else list(self.values)
+        if isinstance(self.values, str) or any(
+            isinstance(each, Sequence) and not isinstance(each, str) for each in listed
+        ):
+            raise PolicyError(
+                f"Perturbation: values must be a list of values, but it is {self.values!r}.",
+                setting=("values",),
+                value=self.values,
+            )
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        wrong = next((part for part in definition.parts() if not is_local(part)), None)
+        if wrong is not None:
+            return f"Perturbation keeps LocalDP(epsilon) and BoundedBelief(d, gamma, 'record'), not {wrong}. Choose a grouping method for that."
+        if len(table.sensitive) != 1:
+            return f"Perturbation draws the values of one sensitive column, and this table has {len(table.sensitive)}. Give one column that role."
+        if table.unit == "person":
+            return "Perturbation needs one row per person: every further row of a person would add its epsilon. Keep one row for each person."
+        if table.pseudonyms:
+            return "Perturbation publishes no pseudonyms. Leave pseudonyms= out."
+        if self.memory is not None and table.key is None:
+            return "Perturbation: memory= needs to tell people apart. Pass key= to the table."
+        if self.values is None and not _declared(table):
+            return f"Declare the values that the sensitive column {next(iter(table.sensitive))!r} can take: values=[...] of the method. Which of them occur must not be published."
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The rows with drawn values, and the rates that these were drawn by."""
+        reason = self.refusal(table, definition)
+        if reason is not None:
+            raise PolicyError(reason)
+        context = context or Context()
+        plan = self.plan(table, definition)
+        column, draws = plan.domain.attributes[0], Draws(context.randomness.insecure_seed)
+        context.step("drawing values")
+        true = column.encode(table.frame[column.name])
+        drawing = partial(drawn, plan, draws)
+        memory = None if self.memory is None else DrawnValues(Path(self.memory), fingerprint(plan))
+        shown, name = (drawing(true), None) if memory is None else memory.recalled(_people(table), true, drawing)
+        kept = [table.frame[each] for each in (*table.quasi, *table.other)]
+        details = PerturbedManifest(plan, name)
+        return Draft(
+            format=FORMAT,
+            tables={"data": FrameRows(pl.DataFrame([*kept, column.decode(shown).alias(column.name)]))},
+            evidence=Evidence(plan=plan),
+            method=self.describe(),
+            details=details.as_json(),
+            noted={} if name is None else {"memory": name},
+            beside=alone if name is None else partial(_beside, name),
+            insecure=not draws.is_secure,
+        )
+
+    def plan(self, table: Table, definition: Definition) -> FrappPlan:
+        """How values are drawn: with the given probability, or with the largest that the definition allows."""
+        column = next(iter(table.sensitive))
+        listed = table.sensitive_columns[0].labels if self.values is None else self.values
+        domain = ViewDomain.of({column: listed})
+        size = domain.size
+        if size < 2:
+            raise PolicyError(
+                f"Column {column!r} can take {size} value, so that nothing could be hidden.", setting=("values",)
+            )
+        ratio = min(_allowed(part) for part in definition.parts())
+        most = (ratio - 1) / (ratio - 1 + size)
+        probability = most if self.keep is None else exact(self.keep, "keep")
+        plan = FrappPlan(table.rows, domain, probability + (1 - probability) / size)
+        broken = [
+            part
+            for part in definition.parts()
+            if isinstance(part, LocalDP | BoundedBelief) and not part.assess(plan).holds
+        ]
+        if self.keep is not None and broken:
+            raise PolicyError(
+                f"Perturbation: keep = {self.keep} is more than {broken[0]} allows: about {float(most):.4f} for a column of {size} values. Leave keep out, and the most that is allowed is "
+                "kept, or weaken the definition.",
+                setting=("keep",),
+                value=self.keep,
+            )
+        return plan
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        keep = {} if self.keep is None else {"keep": str(exact(self.keep, "keep"))}
+        values = {} if self.values is None else {"values": to_plain(list(self.values))}
+        return {"name": "Perturbation", **keep, **values}
+
+
+def is_local(part: Definition) -> bool:
+    """Whether a definition is about what a drawn value tells about the value behind it."""
+    return isinstance(part, LocalDP) or (isinstance(part, BoundedBelief) and part.adversary == "record")
+
+
+def drawn(plan: FrappPlan, draws: Draws, true: Codes) -> Codes:
+    """Values kept with probability p, else drawn from all of them, their own included."""
+    size = plan.domain.size
+    # g = p + (1 - p)/d, so that p = (d g - 1)/(d - 1).
+    kept = draws.coins((size * plan.kept - 1) / (size - 1), len(true))
+    return np.where(kept, true, draws.below(size, len(true)))
+
+
+def fingerprint(plan: FrappPlan) -> str:
+    """A name of how values are drawn: the column, its values, and the probability."""
+    told = {"domain": to_plain(plan.domain.as_json()), "kept": str(plan.kept)}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def _allowed(part: Definition) -> Fraction:
+    """The largest likelihood ratio that a definition allows."""
+    if isinstance(part, BoundedBelief):
+        return highest_allowed(exact(part.d, "d"), exact(part.gamma, "gamma"))
+    assert isinstance(part, LocalDP)
+    return ratio_within(exact(part.epsilon, "epsilon"))
+
+
+def _declared(table: Table) -> bool:
+    """Whether the values of the sensitive column were declared, and do not come from the data."""
+    (kind,) = table.sensitive.values()
+    if isinstance(kind, Hierarchy):
+        tree = table.sensitive_columns[0].hierarchy
+        return tree is not None and not tree.data_dependent
+    return kind is not None
+
+
+def _people(table: Table) -> pl.Series:
+    assert table.key is not None  # asked for by refusal
+    return table.frame[table.key].cast(pl.String)
+
+
+def _beside(memory: str, given: Sequence[PriorDisclosure]) -> Judgement:
+    """It may go out beside releases whose draws the same memory kept: who shows the same again tells nothing more."""
+    if all(each.details.get("memory") == memory for each in given):
+        return allow("Draws are kept: whoever's value did not change shows the same in all releases." if given else "")
+    return alone(given)

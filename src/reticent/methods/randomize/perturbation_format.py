@@ -1,0 +1,182 @@
+"""The format ``perturbed``: true rows but for one column, whose values were drawn; counts are estimated without bias, with error bars (R-PM-35)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import sum_by
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Channel, Draft, MechanismPlan
+from reticent.definitions import Definition
+from reticent.errors import DataError, PolicyError
+from reticent.methods.randomize.bounds import bernstein_from
+from reticent.methods.randomize.estimators import Estimate
+from reticent.methods.randomize.format import ROLE
+from reticent.methods.randomize.frapp import FrappPlan
+from reticent.methods.randomize.perturbation import FORMAT, PerturbedManifest, is_local
+from reticent.release import ManifestColumn
+from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.table import Rows, Table, ValueType, unused
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_ERROR = Fraction(1, 20)
+_EVEN = Fraction(1, 2)
+
+
+class PerturbedFormat(MechanismFormat):
+    """One table of true rows in which the values of one column were drawn. The other columns are named as unprotected."""
+
+    name: ClassVar[str] = FORMAT
+    tables: ClassVar[tuple[str, ...]] = ("data",)
+    roles: ClassVar[tuple[str, ...]] = (ROLE,)
+    order: ClassVar[Any] = "sorted"
+
+    def refusal(self, definition: Definition) -> str | None:
+        wrong = next((part for part in definition.parts() if not is_local(part)), None)
+        return (
+            None
+            if wrong is None
+            else f"{wrong} is not a bound on what a drawn value tells, and nothing else is protected here."
+        )
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        return tuple(
+            ManifestColumn(name, ROLE if name in table.sensitive else "other", ValueType.published(dtype))
+            for name, dtype in rows["data"].schema.items()
+        )
+
+    def read(self, public: PublicSide) -> PerturbedManifest:
+        """The details of a release."""
+        found = read_details(PerturbedManifest.from_json, public.manifest.details)
+        if list(public.manifest.named(ROLE)) != [found.column.name]:
+            raise DataError(f"manifest.json: the column that was drawn is {found.column.name!r}.")
+        return found
+
+    def plan(self, public: PublicSide) -> MechanismPlan:
+        return self.read(public).plan
+
+    def check(self, public: PublicSide) -> None:
+        """Every row shows a value of the declared ones, and there are as many rows as the plan says."""
+        details, rows = self.read(public), public.rows["data"]
+        if rows.height != details.plan.n:
+            raise DataError(f"The plan is for {details.plan.n:,} rows, but there are {rows.height:,}.")
+        values, _ = rows.counted([details.column.name])
+        details.column.encode(values[details.column.name])
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        """Records of which all values but one are true. The chances are those of somebody whose other values nobody shares: others who do may show the record as well.
+
+        Whoever gives a record at most other/(own + other) gives it at most 1/2 after seeing it shown.
+        """
+        frame, plan = rows["data"].frame(), read_details(PerturbedManifest.from_json, details).plan
+        there = unused("shown", frame.columns)
+        every = frame.unique().with_columns(pl.lit(True).alias(there))
+
+        def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
+            asked = people.select(pl.col(name).cast(dtype, strict=False) for name, dtype in frame.schema.items())
+            found = asked.join(every, on=frame.columns, how="left", maintain_order="left", nulls_equal=True)
+            shown: NDArray[np.bool_] = found[there].fill_null(False).to_numpy()
+            return shown
+
+        prior = plan.replaced / (plan.kept + plan.replaced)
+        channel = Channel(plan.kept, plan.replaced, plan.replaced, prior, _EVEN, shows)
+        return replace(AdversaryView.in_noise(frame), channel=channel)
+
+    def words(self, public: PublicSide) -> Words:
+        details = self.read(public)
+        own, size = float(details.plan.gain), details.plan.domain.size
+        kept = (
+            " Draws are kept: a later release of the same people shows the same for whoever's value did not change."
+            if details.memory
+            else ""
+        )
+        return Words(
+            f"True rows but for {details.column.name!r}: each of its values was kept with probability {own:.4g}, and else drawn from the {size} that there can be. No single value proves "
+            f"anything; counts over many can be estimated with stated errors.{kept}",
+            (
+                "All other columns are published as they are, so that anybody can see whether a person with certain values is in the table.",
+                "Whoever takes a drawn value for true is often wrong. Count with `reticent query`, which knows the noise.",
+                "Drawing again for the same people multiplies what is told: keep the draws (memory) where there are several releases.",
+            ),
+        )
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Estimate:
+        """How many people meet a condition, without bias; a condition that does not ask for the drawn column is counted exactly."""
+        if estimator != "uniform":
+            raise PolicyError(f"Perturbed values have one estimator, not {estimator!r}.")
+        asked = Condition.of(condition)
+        details, rows = self.read(public), public.rows["data"]
+        asked.check_names(list(rows.schema))
+        strata = _strata(rows, asked, details)
+        return _estimate(asked.text, strata, details.plan)
+
+
+@dataclass(frozen=True)
+class _PerturbedStratum:
+    """``rows`` people whose other values leave ``cells`` values with which they meet a condition; ``shown`` of them show one."""
+
+    cells: int
+    rows: int
+    shown: int
+
+
+def _strata(rows: Rows, asked: Condition, details: PerturbedManifest) -> list[_PerturbedStratum]:
+    """The rows by how many of the values that there can be would make them meet a condition."""
+    column, name = details.column, details.column.name
+    kinds, times = rows.counted([*(each for each in asked.scope if each != name), name])
+    met = _met(asked, kinds)
+    if name in asked.scope:
+        values = column.listed.cast(kinds.schema[name])
+        cells = sum(
+            _met(asked, kinds.with_columns(value.alias(name))).astype(np.int64) for value in map(pl.lit, values)
+        )
+    else:
+        cells = np.where(met, column.size, 0)
+    found, stratum = np.unique(cells, return_inverse=True)
+    many, shown = sum_by(stratum, times, len(found)), sum_by(stratum, times * met, len(found))
+    return [_PerturbedStratum(*figures) for figures in zip(found.tolist(), many.tolist(), shown.tolist(), strict=True)]
+
+
+def _met(asked: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
+    met: NDArray[np.bool_] = asked.mask(rows).to_numpy()
+    return met
+
+
+def _estimate(condition: str, strata: Sequence[_PerturbedStratum], plan: FrappPlan) -> Estimate:
+    """(o - n q c)/(g - q) for each stratum, with its variance and an interval that holds for all of them together."""
+    value, clipped, variance, spread, low, high = Fraction(0), Fraction(0), Fraction(0), Fraction(0), 0, 0
+    for each in strata:
+        answer = (each.shown - each.rows * each.cells * plan.replaced) / plan.gain
+        possible = max(Fraction(0), min(answer, Fraction(each.rows)))
+        value, clipped = value + answer, clipped + possible
+        if 0 < each.cells < plan.domain.size:
+            variance += plan.variance(possible, each.rows, each.cells)
+            spread += each.rows * max(chance * (1 - chance) for chance in plan.chances(each.cells))
+        first, last = plan.interval(each.shown, each.cells, each.rows, _ERROR / len(strata))
+        low, high = low + first, high + last
+    return Estimate(
+        condition,
+        value,
+        math.sqrt(variance),
+        clipped,
+        (low, high),
+        bernstein_from(float(spread), float(plan.gain), _ERROR) if spread else 0.0,
+        _ERROR,
+        Fraction(sum(each.shown for each in strata)),
+        Fraction(plan.domain.size),
+    )
+
+
+PERTURBED = PerturbedFormat()

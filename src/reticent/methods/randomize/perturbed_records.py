@@ -1,0 +1,160 @@
+"""Perturbed records (FRAPP, 3.9): counts, sums and averages estimated from them (R-AB-27)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from reticent.base.exact import Number
+from reticent.conditions import Condition
+from reticent.methods.randomize.bounds import level_of
+from reticent.methods.randomize.details import FrappManifest
+from reticent.methods.randomize.domain import Keys
+from reticent.methods.randomize.domain_counts import checked, count_or_refuse
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.estimators import Estimate, average_of, fitting
+from reticent.methods.randomize.frapp import FrappPlan, Perturbed, RecordLayer
+from reticent.methods.randomize.grouped_counts import QueryCells
+from reticent.methods.randomize.linear_queries import held, moment, numbers, without_nulls
+from reticent.methods.randomize.reader import Reader
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide, Release
+
+_ERROR = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class FrappView(Reader):
+    """Perturbed records as keys in rising order, with estimates from them."""
+
+    called: ClassVar[str] = "Perturbed records have"
+    method: ClassVar[str] = "Frapp"
+
+    manifest: FrappManifest
+    keys: Keys = field(repr=False)
+    secure: bool = True
+    given: Release | PublicSide | None = field(default=None, repr=False)
+
+    @property
+    def plan(self) -> FrappPlan:
+        """How they were perturbed."""
+        return self.manifest.plan
+
+    def estimate(
+        self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
+    ) -> Estimate:
+        """How many records meet a condition: (n_V - q n n_D)/(g_f - q), unbiased, with standard error, Bernstein bound and exact interval."""
+        asked, level = checked(condition, self.domain), level_of(error, _ERROR, queries)
+        found = self._query(asked)
+        interval = self.plan.interval(int(found.shown), int(found.total), len(self), level)
+        return _answer(asked.text, found, interval, level)
+
+    def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The sum of a numeric column over the records that meet a condition (a linear query); nulls count nothing."""
+        asked, level = checked(condition, self.domain), level_of(error, _ERROR)
+        found = self._query(asked, column)
+        bound, least, most = Fraction(found.bound(level)), len(self) * found.low, len(self) * found.high
+        low, high = (max(least, min(end, most)) for end in (found.value - bound, found.value + bound))
+        made = _answer(f"sum of {column} where {asked.text}", found, (float(low), float(high)), level)
+        return replace(made, counts=f"of {column} in all")
+
+    def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
+
+        The interval needs no large counts: over the true records the weights minus their average add up to 0 (``averaging``). ``bound`` is the
+        distance to its farther end.
+        """
+        asked = without_nulls(checked(condition, self.domain), self.domain, column)
+        level, count, total = level_of(error, _ERROR), self._query(asked), self._query(asked, column)
+        value = average_of(asked.text, total.value, count.value)
+
+        def is_too_far(at: Fraction) -> bool:
+            moved = total.centred(count, at)
+            return abs(moved.value) > moved.bound(level)
+
+        least, most = total.extremes
+        interval = fitting(is_too_far, value, least, most)
+        return Estimate(
+            f"average of {column} where {asked.text}",
+            value,
+            math.sqrt(total.centred(count, value).variance()) / float(count.value),
+            max(least, min(value, most)),
+            interval,
+            max(abs(end - float(value)) for end in interval),
+            level,
+            count.shown,
+            count.total,
+            counts=f"{column} on average",
+        )
+
+    def group_by(
+        self,
+        columns: str | Sequence[str],
+        condition: str | Condition = "true",
+        *,
+        error: Number | None = None,
+        queries: int = 1,
+        intervals: bool = True,
+    ) -> pl.DataFrame:
+        """One estimate for every combination of some columns' values, seen or not, the same that :meth:`estimate` gives of it.
+
+        The columns are those of :meth:`View.group_by <reticent.methods.randomize.view.View.group_by>`.
+        """
+        cells, level, rows = QueryCells.of(condition, self.domain, columns), level_of(error, _ERROR, queries), len(self)
+        layer = RecordLayer.of(self.plan, cells.shown(self.keys), cells.totals, rows)
+        figures = cells.figures([layer], level, layer.least, layer.most)
+        if not intervals:
+            return cells.frame(figures)
+
+        def interval(shown: int, total: int) -> tuple[int, int]:
+            return self.plan.interval(shown, total, rows, level)
+
+        return cells.frame(figures | cells.exact_intervals(layer.shown, interval))
+
+    def _query(self, asked: Condition, column: str | None = None) -> Perturbed:
+        """A count, or the sum of a column."""
+        one, size = Fraction(1), self.domain.size
+        if column is None:
+            shown, total = held(asked, self.domain, self.keys)[0], int(count_or_refuse(asked, self.domain, "a count"))
+            extremes = (one, one) if total else (0 * one, 0 * one)
+            return Perturbed(self.plan, len(self), shown, shown, one * total, one * total, extremes, total == size)
+        weights = numbers(self.domain, column)
+        counts = count_or_refuse(asked, self.domain, "a sum", keep=[column]).tolist()
+        possible = [weight for count, weight in zip(counts, weights, strict=True) if count] or [0 * one]
+        return Perturbed(
+            self.plan,
+            len(self),
+            *held(asked, self.domain, self.keys, column, weights),
+            moment(counts, weights, 1),
+            moment(counts, weights, 2),
+            (min(possible), max(possible)),
+            sum(counts) == size,
+        )
+
+
+def _answer(
+    condition: str, found: Perturbed, interval: tuple[int, int] | tuple[float, float], level: Fraction
+) -> Estimate:
+    return Estimate(
+        condition,
+        found.value,
+        math.sqrt(found.variance()),
+        found.clipped,
+        interval,
+        found.bound(level),
+        level,
+        found.shown,
+        found.total,
+    )
+
+
+def perturb(frame: Any, plan: FrappPlan, *, insecure_seed: int | None = None) -> FrappView:
+    """Perturb every record of a table by a plan. Nothing is recorded; releases go through ``publish`` with method=Frapp(...)."""
+    draws = Draws(insecure_seed)
+    return FrappView(FrappManifest(plan), plan.perturb(frame, draws), draws.is_secure)

@@ -1,0 +1,489 @@
+"""Plans (R-AB-4..6): the rates of a view, their guarantee, their cost, and whether it is worth it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from reticent.base.exact import Number, exact, one_of, whole
+from reticent.definitions.mechanisms import ADVERSARIES, Adversary, BoundedBelief, Ratios, posterior
+from reticent.errors import DataError, Infeasible, PolicyError
+from reticent.methods.randomize.attainable import Feasibility, judge, prior_of
+from reticent.methods.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
+from reticent.methods.randomize.domain import Attribute, ViewDomain
+from reticent.methods.randomize.informativeness import is_meaningless, least_k
+from reticent.methods.randomize.rates import Rates, rates_for
+from reticent.methods.randomize.reference_noise import NoiseSource, SourceRates
+
+VERSION = 1
+COUNT = "count"
+# Up to this size of the domain a plan decides at once whether its rates are meaningless; larger ones take seconds.
+_DECIDED_CELLS = 64
+
+
+@dataclass(frozen=True)
+class SampleQuery:
+    """What to expect of a query: how many tuples meet it in the domain and in the table, and how far its count will be off."""
+
+    name: str
+    domain_count: int
+    true_count: int
+    standard_error: float
+
+    @property
+    def mean_error(self) -> float:
+        """The predicted mean absolute error."""
+        return MEAN_DISTANCE * self.standard_error
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a view will be made, from public facts alone.
+
+    ``n`` is the public number of tuples (or an upper bound of it), ``d`` and ``gamma`` the belief before and after, ``rates`` the chances.
+    ``error`` is the probability with which stated error bounds may fail. The definition was verified on the rates, exactly. With a ``source``
+    noise is not uniform (3.7): ``rates.beta`` is then the average chance of a tuple that is not true, and :attr:`law` has the chance of each.
+    """
+
+    n: int
+    domain: ViewDomain
+    d: Fraction
+    gamma: Fraction
+    adversary: Adversary
+    preset: str
+    rates: Rates
+    error: Fraction
+    source: NoiseSource | None = None
+
+    def __post_init__(self) -> None:
+        if self.n >= self.domain.size:
+            raise PolicyError(
+                f"n = {self.n} is not below the size of the domain, {self.domain.size}. Declare more possible values."
+            )
+        exact(self.error, "error", above=0, below=1)
+        if self.source is not None and (self.views > 1 or self.source.domain.sizes != self.domain.sizes):
+            raise PolicyError("A plan with a source is for one view, and its source for the columns of the domain.")
+        found = self.definition.assess(self)
+        if not found.holds:
+            assert found.witness is not None
+            raise Infeasible(
+                f"The rates do not keep the promise: {found.witness.text} Use a smaller s (preset='tight' or 'floor'), fewer views, or more noise."
+            )
+
+    @property
+    def definition(self) -> BoundedBelief:
+        """What the plan promises; of several views of a table that changes, to whoever is bounded at every time."""
+        return BoundedBelief(self.d, self.gamma, self.adversary, self.views > 1 and not self.rates.frozen)
+
+    @cached_property
+    def source_rates(self) -> SourceRates | None:
+        """The chances of non-uniform noise, where it is that."""
+        if self.source is None:
+            return None
+        return SourceRates(self.source, self.rates.alpha, self.rates.beta * self.domain.size)
+
+    @property
+    def law(self) -> Rates | SourceRates:
+        """The chances by which tuples show."""
+        return self.source_rates or self.rates
+
+    def on(self, domain: ViewDomain) -> Plan:
+        """The same plan with the values of its domain."""
+        return replace(self, domain=domain, source=None if self.source is None else replace(self.source, domain=domain))
+
+    def with_source(self, declared: NoiseSource | Mapping[str, Any]) -> Plan:
+        """The plan with noise from a public distribution, for the same promise: the least likely tuple still has enough of it."""
+        source = declared if isinstance(declared, NoiseSource) else NoiseSource.of(self.domain, declared)
+        if self.source is not None and self.source.as_json() != source.as_json():
+            raise PolicyError("The plan was made for another source. Plan again with this one.")
+        if self.source is not None:
+            return self
+        if self.views > 1 or self.adversary != "independent":
+            raise PolicyError(
+                "Non-uniform noise is for one view and adversary='independent'. Plan so, or leave the source out."
+            )
+        made = SourceRates.covering(source, self.d, self.gamma, self.s)
+        return replace(self, source=source, rates=Rates(made.alpha, made.scale / self.domain.size))
+
+    def ratios(self, adversary: Adversary) -> Ratios:
+        """What its views can tell an adversary.
+
+        Where people are counted, somebody who is in one tuple or in another, the counts of everybody else being known, makes two records exchange their
+        places: the ratio of one exchange counts twice.
+        """
+        found, swap = self.law.ratios(adversary), self.law.swap_ratio()
+        if not self.counts_people or adversary == "independent" or swap is None:
+            return found
+        return replace(found, highest=max(found.highest, swap**2))
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether a column of the view says how many people have a tuple."""
+        return COUNT in self.domain.names
+
+    @property
+    def alpha(self) -> Fraction:
+        """By how much a true tuple is likelier to be published than any other."""
+        return self.rates.alpha
+
+    @property
+    def beta(self) -> Fraction:
+        """The chance of every other tuple of the domain; with a source its average."""
+        return self.rates.beta
+
+    @property
+    def s(self) -> Fraction:
+        """The chance of a true tuple, alpha + beta; with a source its average over the domain."""
+        return self.rates.s
+
+    @property
+    def views(self) -> int:
+        """How many views are planned."""
+        return self.rates.views
+
+    @property
+    def k(self) -> Fraction:
+        """d on the natural scale: how many times the average density, or with a source that of its least likely tuple."""
+        return self.d / self.n * (self.domain.size if self.source is None else 1 / self.source.least)
+
+    @property
+    def expected_fakes(self) -> Fraction:
+        """How many tuples that are not in the table a view shows on average."""
+        return self.beta * (self.domain.size - self.n)
+
+    @property
+    def expected_rows(self) -> Fraction:
+        """How many tuples a view shows on average: s n + beta (m - n)."""
+        return self.s * self.n + self.expected_fakes
+
+    @property
+    def worst_posterior(self) -> Fraction:
+        """The highest belief that any view can lead to, for a prior of d."""
+        return posterior(self.d, self.ratios(self.adversary).highest)
+
+    @property
+    def worst_ratio(self) -> Fraction | None:
+        """The least that can stay of a belief, over all priors up to d; None where nothing is promised."""
+        return self.ratios(self.adversary).lowest
+
+    @property
+    def absent_ratio(self) -> Fraction:
+        """Posterior/prior of a tuple with prior d that one view does not show."""
+        return self.law.posterior(self.d, seen=False) / self.d
+
+    @property
+    def r(self) -> Fraction:
+        """beta m / (alpha^2 n): noise against signal."""
+        return noise_ratio(self.rates, self.n, self.domain.size)
+
+    @property
+    def rho(self) -> float:
+        """The printed error constant (one query, error at most rho sqrt(n)); see :func:`printed_rho` for what it is worth."""
+        return printed_rho(self.rates, self.n, self.domain.size, self.error)
+
+    @property
+    def dp_epsilon(self) -> float:
+        """Epsilon of differential privacy for exchanging one person's tuple for another, rounded up; infinite when s = 1."""
+        swap = self.law.swap_ratio()
+        return logarithm_above(swap**2 if swap is not None and self.counts_people else swap)
+
+    @property
+    def dp_epsilon_change(self) -> float:
+        """The same for adding or removing one person, which exchanges two counts of a tuple where people are counted."""
+        return logarithm_above(self.law.swap_ratio() if self.counts_people else self.law.change_ratio())
+
+    @cached_property
+    def feasibility(self) -> Feasibility:
+        """The verdict of R-AB-25 with its reason."""
+        return judge(self.n, self.domain.size, self.d, self.gamma, self.law, self.error)
+
+    @property
+    def verdict(self) -> str:
+        """``guaranteed``, ``open`` or ``impossible``."""
+        return self.feasibility.verdict
+
+    @property
+    def relative_error(self) -> float:
+        """Rule of thumb for large queries: sqrt(k(1-gamma)/(gamma s n))."""
+        return math.sqrt(float(self.k * (1 - self.gamma) / (self.gamma * self.s * self.n)))
+
+    @cached_property
+    def is_meaningless(self) -> bool | None:
+        """Whether its views say nothing (R-AB-3), where the domain is small enough to decide that; None elsewhere."""
+        if self.domain.size > _DECIDED_CELLS or self.views > 1 or self.source is not None:
+            return None
+        return is_meaningless(self.rates, self.domain.size, self.n)
+
+    @property
+    def meaningless_k(self) -> float:
+        """From about which k on a usual view is k-meaningless: it says nothing beyond n(1 - 1/k) tuples (R-AB-3; a rule of thumb)."""
+        return least_k(self.rates, self.domain.size, self.n)
+
+    def error_bound(self, domain_count: int, queries: int = 1) -> float:
+        """Bernstein's bound on the error of a query; with many queries, of all of them at once."""
+        return bernstein(self.law, self.n, domain_count, self.error / queries)
+
+    @cached_property
+    def samples(self) -> tuple[SampleQuery, ...]:
+        """What to expect of queries that half, a tenth, a hundredth of the domain (of the source, where there is one) and a single tuple meet."""
+        size, what = self.domain.size, "domain" if self.source is None else "source"
+        asked = [
+            ("all tuples", 1),
+            (f"half of the {what}", 2),
+            ("a tenth", 10),
+            ("a hundredth", 100),
+            ("a thousandth", 1000),
+        ]
+        found = []
+        for name, part in asked:
+            if size >= part:
+                true = self.n // part
+                spread = math.sqrt(variance(self.law, Fraction(true), size // part))
+                found.append(SampleQuery(name, size // part, true, spread))
+        found.append(SampleQuery("one tuple", 1, 0, math.sqrt(variance(self.law, Fraction(0), 1))))
+        return tuple(found)
+
+    def words(self) -> str:
+        """The plan in plain language."""
+        bound, what = self.error_bound(self.domain.size), "domain" if self.source is None else "source"
+        parts = [
+            self.definition.meaning(),
+            f"A view has about {round(self.expected_rows):,} rows: {self._chances()}",
+            f"A count that half of the {what} meets is off by about {upwards(self.samples[1].mean_error, 1)} on average; any one count is off by less than "
+            f"{math.ceil(bound):,}, except with probability {float(self.error):g}."
+            if len(self.samples) > 2
+            else "",
+            f"Read as differential privacy, epsilon is {upwards(self.dp_epsilon)} for exchanging a tuple.",
+            f"Whether about {self.n / self.meaningless_k:,.0f} records lie inside a query or outside is beyond a view; it is k-meaningless from k = "
+            f"{math.ceil(self.meaningless_k):,} on.",
+            "The rates are meaningless: views of tables inside and outside of a query hardly differ."
+            if self.is_meaningless
+            else "",
+            f"Verdict: {self.verdict}. {self.feasibility.reason}",
+            f"Not covered: {self.definition.not_covered()}",
+        ]
+        if self.views > 1:
+            parts.insert(2, f"At most {self.views} views may be published, all of them by this plan.")
+        if self.alpha < Fraction(1, 2):
+            parts.append(
+                "The printed bound rho sqrt(n) is only believed for alpha of at least 1/2; rely on the other bound."
+            )
+        return "\n".join(part for part in parts if part)
+
+    def _chances(self) -> str:
+        if self.source_rates is None:
+            return (
+                f"a true tuple shows with probability {float(self.s):.6g}, any other of the {self.domain.size:,} tuples of the domain with "
+                f"{float(self.beta):.6g}."
+            )
+        made = self.source_rates
+        return (
+            f"any of the {self.domain.size:,} tuples of the domain shows with {float(made.least):.6g} to {float(made.largest):.6g}, as likely as the "
+            f"source makes it, and a true one with {float(made.alpha):.6g} more."
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Everything about the plan as plain data."""
+        return {
+            **self.as_json(),
+            "k": self.k,
+            "m": self.domain.size,
+            "s": self.s,
+            "views": self.views,
+            "expected_rows": self.expected_rows,
+            "expected_fakes": self.expected_fakes,
+            "worst_posterior": self.worst_posterior,
+            "worst_ratio": self.worst_ratio,
+            "absent_ratio": self.absent_ratio,
+            "r": float(self.r),
+            "rho": self.rho,
+            "rho_is_trusted": self.alpha >= Fraction(1, 2),
+            "error_bound": self.error_bound(self.domain.size),
+            "relative_error": self.relative_error,
+            "dp_epsilon": self.dp_epsilon,
+            "dp_epsilon_change": self.dp_epsilon_change,
+            "is_meaningless": self.is_meaningless,
+            "meaningless_k": self.meaningless_k,
+            "verdict": self.verdict,
+            "reason": self.feasibility.reason,
+            "threshold_d": self.feasibility.threshold,
+            "threshold_k": self.feasibility.threshold_k,
+            "samples": [
+                {
+                    "query": each.name,
+                    "true": each.true_count,
+                    "standard_error": each.standard_error,
+                    "mean_error": each.mean_error,
+                }
+                for each in self.samples
+            ],
+            "words": self.words(),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """What a plan file and a view's manifest write down; everything else follows from it."""
+        return {
+            "plan": VERSION,
+            "n": self.n,
+            "domain": self.domain.as_json(),
+            "d": str(self.d),
+            "gamma": str(self.gamma),
+            "adversary": self.adversary,
+            "preset": self.preset,
+            "alpha": str(self.alpha),
+            "beta": str(self.beta),
+            "views": self.views,
+            "carry": str(self.rates.carry),
+            "frozen": self.rates.frozen,
+            "error": str(self.error),
+            **({} if self.source is None else {"source": self.source.as_json()}),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Plan:
+        """The plan that :meth:`as_json` wrote; the promise is verified again."""
+        if written.get("plan") != VERSION:
+            raise DataError(f"This is not a plan of version {VERSION}: its entry 'plan' is {written.get('plan')!r}.")
+        try:
+            if not isinstance(written["frozen"], bool) or not isinstance(written["domain"], Mapping):
+                raise DataError("In the plan 'frozen' must be true or false, and 'domain' an object of columns.")
+            rates = Rates(
+                exact(written["alpha"], "alpha"),
+                exact(written["beta"], "beta"),
+                whole(written["views"], "views", low=1),
+                exact(written["carry"], "carry"),
+                written["frozen"],
+            )
+            one_of(written["adversary"], "adversary", ADVERSARIES)
+            domain, source = ViewDomain.from_json(written["domain"]), written.get("source")
+            return cls(
+                whole(written["n"], "n", low=1),
+                domain,
+                exact(written["d"], "d"),
+                exact(written["gamma"], "gamma"),
+                written["adversary"],
+                str(written["preset"]),
+                rates,
+                exact(written["error"], "error"),
+                None if source is None else NoiseSource.from_json(source, domain),
+            )
+        except KeyError as missing:
+            raise DataError(f"The plan lacks the entry {missing}.") from None
+
+
+def plan(
+    n: int,
+    domain: ViewDomain | Mapping[str, Any],
+    k: Number | None = None,
+    gamma: Number = "1/5",
+    preset: str = "tight",
+    adversary: Adversary = "independent",
+    views: int = 1,
+    *,
+    d: Number | None = None,
+    floor: Number | None = None,
+    frozen: bool = False,
+    alpha: Number | None = None,
+    beta: Number | None = None,
+    n_public: int | None = None,
+    count: int | None = None,
+    error: Number = "0.05",
+    source: NoiseSource | Mapping[str, Any] | None = None,
+    rho: Number | None = None,
+) -> Plan:
+    """A plan from public facts (R-AB-4..6, R-AB-9): nothing here looks at data.
+
+    ``domain`` gives for every column its values or their number; ``k`` (times the average density) or ``d`` the belief before, ``gamma`` the
+    belief after. ``n_public`` is an upper bound of the number of tuples that may be known instead of ``n``; then ``n`` appears nowhere.
+    ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
+    printed error constant; below 1 it is refused, since such accuracy gives tuples away (R-AB-26).
+
+    ``source`` is a public distribution that noise is drawn from (3.7). ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
+    means for every tuple alike; with ``d`` the least likely tuple has enough noise, which costs more than uniform noise would.
+    """
+    rows = whole(n, "n", low=1)
+    if n_public is not None:
+        if whole(n_public, "n_public", low=1) < rows:
+            raise PolicyError("n_public must be an upper bound: it is smaller than n.")
+        rows = n_public
+    space = ViewDomain.of(domain)
+    if count is not None:
+        space = _with_count(space, count, adversary)
+    one_of(adversary, "adversary", ADVERSARIES)
+    if rows >= space.size:
+        raise PolicyError(
+            f"n = {rows} is not below the size of the domain, {space.size}. Declare more possible values."
+        )
+    prior, belief = prior_of(rows, space.size, k, d), exact(gamma, "gamma", above=0, below=1)
+    if prior >= belief:
+        raise Infeasible(
+            f"d = {float(prior):.6g} is not below gamma = {float(belief):.6g}: the belief before is already what is allowed after. Impossible; "
+            "ask for a smaller k or a larger gamma."
+        )
+    whole(views, "views", low=1)
+    if (alpha is None) != (beta is None):
+        raise PolicyError("alpha= and beta= are given together or not at all.")
+    if alpha is not None and beta is not None:
+        if views > 1:
+            raise PolicyError("alpha= and beta= are for one view; several views use a preset.")
+        rates, preset = Rates(exact(alpha, "alpha"), exact(beta, "beta")), "own"
+    else:
+        least = None if floor is None else exact(floor, "floor")
+        counted = count is not None
+        rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen, counted=counted)
+    made = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
+    if source is not None:
+        chosen = source if isinstance(source, NoiseSource) else NoiseSource.of(space, source)
+        made = made.with_source(chosen) if k is None else _by_density(made, chosen)
+    _check_target(made, rho)
+    return made
+
+
+def _by_density(made: Plan, source: NoiseSource) -> Plan:
+    """The plan with noise for whoever believes at most k times the source's density of each tuple (3.7)."""
+    found = SourceRates.calibrated(source, made.n, made.k, made.gamma, made.s)
+    rates = Rates(found.alpha, found.scale / made.domain.size)
+    return replace(made, d=made.k * made.n * source.least, rates=rates, source=source)
+
+
+def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
+    if COUNT in domain.names:
+        raise PolicyError(f"The domain has a column {COUNT!r} already; rename it to use count=.")
+    if adversary == "independent":
+        raise PolicyError(
+            "With a count column exactly one count of a tuple can be true, which is an exclusive correlation: plan with "
+            "adversary='exclusive' or 'both'."
+        )
+    return ViewDomain((*domain.attributes, Attribute.of(COUNT, range(1, whole(cap, "count", low=1) + 1))))
+
+
+def _check_target(made: Plan, rho: Number | None) -> None:
+    if rho is None:
+        return
+    target = exact(rho, "rho")
+    if target < 1:
+        raise PolicyError(
+            f"rho = {rho} asks for an error below sqrt(n) for every query: any algorithm that delivers it lets some tuple of average prior reach a "
+            "posterior of 2/3. The target must be at least 1."
+        )
+    if made.rho > target:
+        raise Infeasible(
+            f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Ask for a smaller k, a larger gamma, or preset='max-utility'."
+        )
+
+
+def logarithm_above(value: Fraction | None) -> float:
+    """A float that is not below the logarithm of a fraction."""
+    if value is None:
+        return math.inf
+    found = math.log(value.numerator) - math.log(value.denominator)
+    return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)
+
+
+def upwards(value: float, digits: int = 4) -> str:
+    """A cost or an error for people: rounded up, so that nothing is promised too much."""
+    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}" if math.isfinite(value) else "without bound"

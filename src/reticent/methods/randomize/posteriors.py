@@ -1,0 +1,203 @@
+"""The exact audit (R-AB-21): what an adversary with stated beliefs thinks after a view. For tuples, for blocks, for any small prior.
+
+Adversaries are values (R-AB-1): what they believe before, checked to be bounded by d. Tuples are named by anything hashable. Every prior is at
+most ``d`` or exactly 1: what is known already needs no hiding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+
+from reticent.base.exact import Number, exact
+from reticent.errors import DataError, PolicyError
+from reticent.methods.randomize.rates import Rates
+from reticent.methods.randomize.tuple_sets import among
+from reticent.methods.randomize.view import View
+
+
+def tuple_posterior(rates: Rates, prior: Number, seen: bool) -> Fraction:
+    """The belief of an independent adversary in a tuple after a view that shows it, or does not."""
+    return rates.posterior(exact(prior, "prior", low=0, high=1), seen)
+
+
+def block_posterior(rates: Rates, priors: Sequence[Number], seen: Sequence[bool]) -> list[Fraction]:
+    """The beliefs of an exclusive adversary: exactly one tuple of the block is in the table; each with its prior, and whether the view shows it.
+
+    w_i = p_i times the product over the block of s or beta (whether t is t_i), complemented where t is not shown; then normalized.
+    """
+    beliefs = [exact(prior, f"priors[{place}]", low=0, high=1) for place, prior in enumerate(priors)]
+    if len(beliefs) != len(seen) or not beliefs:
+        raise PolicyError("priors and seen must have one entry for every tuple of the block.")
+    if sum(beliefs) != 1:
+        raise PolicyError(f"The priors of a block must add up to 1, but they add up to {sum(beliefs)}.")
+    s, beta = rates.s, rates.beta
+    weights = []
+    for place, belief in enumerate(beliefs):
+        weight = belief
+        for other, shown in enumerate(seen):
+            chance = s if other == place else beta
+            weight *= chance if shown else 1 - chance
+        weights.append(weight)
+    return _normalized(weights)
+
+
+def worlds_posterior(
+    rates: Rates,
+    worlds: Iterable[tuple[Collection[Hashable], Number]],
+    domain: Collection[Hashable],
+    view: Collection[Hashable],
+) -> dict[Hashable, Fraction]:
+    """The beliefs of an adversary with any prior, given as tables with their probabilities; for small domains only."""
+    listed = [(frozenset(table), exact(chance, "probability of a table", low=0, high=1)) for table, chance in worlds]
+    if sum(chance for _, chance in listed) != 1:
+        raise PolicyError("The probabilities of the tables must add up to 1.")
+    shown = frozenset(view)
+    weights = []
+    for table, chance in listed:
+        weight = chance
+        for each in domain:
+            rate = rates.s if each in table else rates.beta
+            weight *= rate if each in shown else 1 - rate
+        weights.append(weight)
+    after = _normalized(weights)
+    return {
+        each: sum((w for (table, _), w in zip(listed, after, strict=True) if each in table), Fraction(0))
+        for each in domain
+    }
+
+
+def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[str, Any]:
+    """Whether a view shows a tuple, and the exact belief in it afterwards."""
+    _check_plain(view)
+    seen = _seen(view, [tuple_])[0]
+    before = exact(prior, "prior", low=0, high=1)
+    after = tuple_posterior(view.rates, before, seen)
+    covered = before <= view.plan.d or before == 1
+    return {
+        "seen": seen,
+        "prior": before,
+        "posterior": after,
+        "ratio": after / before if before else None,
+        "covered": covered,
+        "holds": after <= view.plan.gamma if covered and before < 1 else None,
+    }
+
+
+def audit_block(view: View, block: Sequence[Mapping[str, Any]], priors: Sequence[Number]) -> dict[str, Any]:
+    """Which tuples of a block a view shows, and the exact beliefs afterwards (link attacks)."""
+    _check_plain(view)
+    for place, each in enumerate(block):
+        if each in block[:place]:
+            raise PolicyError(
+                f"The block names the record {dict(each)} twice; exactly one of its records is in the table."
+            )
+    seen = _seen(view, block)
+    after = block_posterior(view.rates, priors, seen)
+    return {"seen": seen, "posterior": after, "highest": max(after)}
+
+
+def _seen(view: View, tuples: Sequence[Mapping[str, Any]]) -> list[bool]:
+    for each in tuples:
+        if not isinstance(each, Mapping):
+            raise PolicyError(f"A record must give every column its value, such as {{'age': 25}}, but it is {each!r}.")
+    frame = pl.DataFrame([dict(each) for each in tuples])
+    keys = view.domain.pack(view.domain.frame_columns(frame))
+    return [bool(found) for found in among(keys, view.keys)]
+
+
+def _check_plain(view: View) -> None:
+    if view.plan.source is not None or view.manifest.index > 1:
+        raise PolicyError("The audit of single tuples is for the first view of a plan with uniform noise.")
+
+
+def _normalized(weights: Sequence[Fraction]) -> list[Fraction]:
+    total = sum(weights)
+    if total == 0:
+        raise DataError("The view is impossible under these beliefs, so there is no posterior.")
+    return [weight / total for weight in weights]
+
+
+@dataclass(frozen=True)
+class IndependentAdversary:
+    """Believes in every tuple by itself; correlation between the columns of one tuple is allowed."""
+
+    d: Number
+    priors: Mapping[Hashable, Number]
+
+    def __post_init__(self) -> None:
+        _check_bounded(
+            self.d, {each: exact(prior, f"prior of {each!r}", low=0, high=1) for each, prior in self.priors.items()}
+        )
+
+    def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
+        """The belief in every tuple after a view."""
+        return {each: tuple_posterior(rates, prior, each in view) for each, prior in self.priors.items()}
+
+
+@dataclass(frozen=True)
+class ExclusiveAdversary:
+    """Knows blocks of tuples of which exactly one each is in the table, independently (link attacks)."""
+
+    d: Number
+    blocks: Sequence[Mapping[Hashable, Number]]
+
+    def __post_init__(self) -> None:
+        named: dict[Hashable, Fraction] = {}
+        for block in self.blocks:
+            found = {each: exact(prior, f"prior of {each!r}", low=0, high=1) for each, prior in block.items()}
+            if sum(found.values()) != 1:
+                raise PolicyError(f"The priors of a block must add up to 1, but they add up to {sum(found.values())}.")
+            if named.keys() & found.keys():
+                raise PolicyError(f"The tuple {next(iter(named.keys() & found.keys()))!r} is in two blocks.")
+            named |= found
+        _check_bounded(self.d, named)
+
+    def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
+        """The belief in every tuple of every block after a view."""
+        after: dict[Hashable, Fraction] = {}
+        for block in self.blocks:
+            found = block_posterior(rates, list(block.values()), [each in view for each in block])
+            after |= dict(zip(block, found, strict=True))
+        return after
+
+
+@dataclass(frozen=True)
+class ArbitraryAdversary:
+    """Believes in whole tables; any correlation. No useful method resists all of these (3.8), so no plan claims it."""
+
+    d: Number
+    worlds: Sequence[tuple[Collection[Hashable], Number]]
+    domain: Collection[Hashable] = field(default_factory=tuple)
+
+    def __post_init__(self) -> None:
+        chances = [exact(chance, "probability of a table", low=0, high=1) for _, chance in self.worlds]
+        if sum(chances) != 1:
+            raise PolicyError(f"The probabilities of the tables must add up to 1, but they add up to {sum(chances)}.")
+        named = self.domain or {each for table, _ in self.worlds for each in table}
+        object.__setattr__(self, "domain", tuple(named))
+        _check_bounded(self.d, self.priors())
+
+    def priors(self) -> dict[Hashable, Fraction]:
+        """The belief in every tuple before a view."""
+        return {
+            each: sum((exact(chance, "probability") for table, chance in self.worlds if each in table), Fraction(0))
+            for each in self.domain
+        }
+
+    def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
+        """The belief in every tuple after a view; takes as long as there are tables times tuples."""
+        return worlds_posterior(rates, self.worlds, self.domain, view)
+
+
+def _check_bounded(d: Number, priors: Mapping[Hashable, Fraction]) -> None:
+    bound = exact(d, "d", low=0, high=1)
+    for each, prior in priors.items():
+        if bound < prior < 1:
+            raise PolicyError(
+                f"The prior of {each!r} is {prior}, above d = {bound} and below 1: this adversary is not d-bounded, and no plan for d covers it."
+            )

@@ -1,0 +1,126 @@
+"""Publishing randomized views (3.2): from a plan and a table to tuples that may be shown, through the ``publish`` of every release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reticent.base.context import Context
+from reticent.base.disclosures import PriorCheck, SeriesState, alone
+from reticent.base.frames import as_polars
+from reticent.errors import DataError
+from reticent.ledger import Ledger, withdrawn_if_unsaved
+from reticent.methods.randomize.domain import Keys, ViewDomain
+from reticent.methods.randomize.perturbed_records import FrappView
+from reticent.methods.randomize.plans import Plan
+from reticent.methods.randomize.reader import Reader
+from reticent.methods.randomize.reference_noise import NoiseSource
+from reticent.methods.randomize.tuple_draft import DrawnTuples, draw
+from reticent.methods.randomize.view import View
+from reticent.release import FileKind, Release, open_public
+from reticent.release import publish as give
+from reticent.table import Table
+
+
+def publish(
+    frame: Any,
+    plan: Plan,
+    domain: ViewDomain | Mapping[str, Any] | None = None,
+    dataset: str | None = None,
+    *,
+    duplicates: str = "refuse",
+    source: NoiseSource | Mapping[str, Any] | None = None,
+    files: FileKind = "csv",
+    ledger: str | Path | Ledger | None = None,
+    again: bool = False,
+    insecure_seed: int | None = None,
+) -> View:
+    """A view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta (R-AB-7..10).
+
+    ``domain`` lists the values of every column, as they were declared in public; ``source`` is a public distribution for non-uniform noise.
+    ``dataset`` names the data: then the view is certified and recorded before this returns, and a second independent view of them is a
+    :class:`LedgerError`, since two views give tuples away that neither does (a series of views is :class:`reticent.methods.randomize.Series`). A view of data
+    without a name is certified when it is saved.
+    """
+    drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
+    made = View(drawn.details, drawn.keys(), secure=drawn.secure)
+    if dataset is None:
+        return made
+    table = table_of(frame, made.domain, dataset)
+    return replace(made, given=released(made, table, files=files, ledger=ledger, again=again))
+
+
+def publish_to(
+    frame: Any,
+    plan: Plan,
+    path: str | Path,
+    domain: ViewDomain | Mapping[str, Any] | None = None,
+    dataset: str | None = None,
+    *,
+    duplicates: str = "refuse",
+    source: Any = None,
+    files: FileKind = "csv",
+    ledger: str | Path | Ledger | None = None,
+    again: bool = False,
+    overwrite: bool = False,
+    insecure_seed: int | None = None,
+    signing_key: Any = None,
+    context: Context | None = None,
+) -> int:
+    """Draw a view and write it to a folder chunk by chunk, whatever its size; returns the number of its rows."""
+    target = Path(path)
+    drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
+    release = give(
+        table_of(frame, drawn.details.domain, dataset),
+        drawn.details.definition,
+        drawn,
+        ledger=ledger,
+        again=again,
+        files=files,
+        signing_key=signing_key,
+        context=replace(
+            context or Context(), scratch=next(folder for folder in target.absolute().parents if folder.exists())
+        ),
+    )
+    with withdrawn_if_unsaved(release.entry, target):
+        release.save(target, overwrite=overwrite)
+    return release.public.height
+
+
+def table_of(frame: Any, domain: ViewDomain, dataset: str | None) -> Table:
+    """A frame as a table that publishes the columns of the domain; a count column is not in it."""
+    data = as_polars(frame)
+    return Table(data, other=[name for name in domain.names if name in data.columns], dataset=dataset)
+
+
+def released(
+    made: Reader,
+    table: Table | None = None,
+    *,
+    state: SeriesState | None = None,
+    beside: PriorCheck = alone,
+    **options: Any,
+) -> Release:
+    """Tuples that were drawn as a release: certified, and recorded where the table's data set has a name."""
+    if table is None:
+        table = table_of(made.domain.unpack(made.keys[:1]), made.domain, None)
+    drawn = DrawnTuples(made.manifest, iter([made.keys]), made.secure, len(made), {"name": made.method}, state, beside)
+    return give(table, made.manifest.definition, drawn, **options)
+
+
+def open_published(path: str | Path) -> View | FrappView:
+    """A view or perturbed records from their folder, whichever its manifest says."""
+    found = open_public(path).reader
+    if not isinstance(found, View | FrappView):
+        raise DataError(f"{str(path)!r} is not a randomized release: its format is {open_public(path).format!r}.")
+    return found
+
+
+def open_view(path: str | Path, earlier: Keys | None = None) -> View:
+    """A view from its folder, to be read beside the tuples that ``earlier`` views of its series showed."""
+    found = open_published(path)
+    if not isinstance(found, View):
+        raise DataError(f"{str(path)!r} holds perturbed records, not a view.")
+    return replace(found, earlier=earlier)

@@ -1,0 +1,201 @@
+"""The two chances of the algorithm, alpha and beta, and how they are chosen (3.1, 3.5, 3.6). Everything is an exact fraction.
+
+A true tuple is published with probability s = alpha + beta, any other tuple of the domain with beta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Literal, get_args
+
+from reticent.base.exact import one_of, whole
+from reticent.definitions.mechanisms import Adversary, Ratios, highest_allowed, posterior
+from reticent.errors import Infeasible, PolicyError
+
+Preset = Literal["paper", "tight", "max-utility", "floor"]
+PRESETS: tuple[str, ...] = get_args(Preset)
+_GRID = 2**64
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The chances of one series of at most ``views`` views.
+
+    ``carry`` is the chance of a tuple that an earlier view showed but that is not in the table now (3.5); with one view it plays no part. In a
+    ``frozen`` series the table never changes, and the chance of new noise falls from view to view.
+    """
+
+    alpha: Fraction
+    beta: Fraction
+    views: int = 1
+    carry: Fraction = Fraction(0)
+    frozen: bool = False
+
+    def __post_init__(self) -> None:
+        if self.alpha <= 0 or self.beta <= 0 or self.s > 1:
+            raise Infeasible(
+                f"alpha = {float(self.alpha):.6g} and beta = {float(self.beta):.6g} must be positive and add up to at most 1. Ask for less: a larger "
+                "gamma, a smaller k or d, or fewer views."
+            )
+        whole(self.views, "views", low=1)
+        if self.views > 1 and not 0 < self.carry < self.s:
+            raise Infeasible(
+                f"carry = {float(self.carry):.6g}, the chance of a tuple that earlier views showed and that is not true, must be above 0 and below "
+                f"s = {float(self.s):.6g}: without it a tuple that shows again is surely true."
+            )
+
+    @property
+    def s(self) -> Fraction:
+        """The chance that a true tuple is published, alpha + beta."""
+        return self.alpha + self.beta
+
+    def noise(self, index: int) -> Fraction:
+        """The chance of a tuple that is neither true nor in an earlier view, at view ``index`` (from 1); R-AB-17."""
+        return (1 - self.s) ** (index - 1) * self.beta if self.frozen else self.beta
+
+    def ratios(self, adversary: Adversary) -> Ratios:
+        """The extreme likelihood ratios (see :mod:`reticent.definitions.mechanisms`), over all views and membership histories."""
+        if adversary == "record":
+            raise PolicyError(
+                "An alpha-beta view has no rows about single people; the adversary 'record' is for Frapp."
+            )
+        if adversary == "independent":
+            return self._independent()
+        linked = Ratios(self.s * (1 - self.beta) / (self.beta * (1 - self.s)), None) if self.s < 1 else None
+        if linked is None or self.views > 1:
+            raise Infeasible("Against exclusive adversaries one view can be planned, and s must be below 1.")
+        if adversary == "exclusive":
+            return linked
+        alone = self._independent()
+        return Ratios(max(linked.highest, alone.highest), alone.lowest)
+
+    def _independent(self) -> Ratios:
+        """Best and worst case view by view: a tuple is in V' or not, a member or not (R-AB-17, all patterns and histories)."""
+        one = Fraction(1)
+        highest = {True: one, False: one}
+        lowest = {True: one, False: one}
+        for index in range(self.views, 0, -1):
+            noise = self.noise(index)
+            new, old = self.s / noise, self.s / self.carry if self.carry else one
+            gone, missed = (1 - self.s) / (1 - noise), (1 - self.s) / (1 - self.carry)
+            # A step without membership has the ratio 1 whatever shows; a frozen table has no such step.
+            rest = [] if self.frozen else [one]
+            highest = {
+                True: max(old, missed, *rest) * highest[True],
+                False: max(new * highest[True], gone * highest[False], *(r * max(highest.values()) for r in rest)),
+            }
+            lowest = {
+                True: min(old, missed, *rest) * lowest[True],
+                False: min(new * lowest[True], gone * lowest[False], *(r * min(lowest.values()) for r in rest)),
+            }
+        return Ratios(highest[False], lowest[False])
+
+    def spread(self, true: Fraction, cells: Fraction) -> Fraction:
+        """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet (3.3)."""
+        return true * self.s * (1 - self.s) + (cells - true) * self.beta * (1 - self.beta)
+
+    def most_spread(self, n: int, cells: int) -> Fraction:
+        """An upper bound of the same, whatever n tuples the table holds."""
+        return min(n, cells) * self.s * (1 - self.s) + cells * self.beta * (1 - self.beta)
+
+    def posterior(self, prior: Fraction, seen: bool) -> Fraction:
+        """The exact belief in a tuple after one view that shows it, or does not (3.1)."""
+        return posterior(prior, self.s / self.beta if seen else (1 - self.s) / (1 - self.beta))
+
+    def swap_ratio(self) -> Fraction | None:
+        """e^epsilon of differential privacy when one tuple is exchanged for another; None where it has no bound (R-AB-2)."""
+        return self.s * (1 - self.beta) / (self.beta * (1 - self.s)) if self.s < 1 else None
+
+    def change_ratio(self) -> Fraction | None:
+        """The same when one tuple is added or removed."""
+        return max(self.s / self.beta, (1 - self.beta) / (1 - self.s)) if self.s < 1 else None
+
+
+def rates_for(
+    d: Fraction,
+    gamma: Fraction,
+    preset: str = "tight",
+    adversary: Adversary = "independent",
+    *,
+    floor: Fraction | None = None,
+    views: int = 1,
+    frozen: bool = False,
+    counted: bool = False,
+) -> Rates:
+    """The rates of a preset (R-AB-4), against an adversary (R-AB-20), for a number of views (R-AB-17).
+
+    ``tight`` (s = 1/2, posterior exactly gamma), ``paper`` (s = 1/2, over-noised as printed), ``max-utility`` (the least variance), ``floor`` (the
+    user chooses the worst posterior/prior ratio). Against exclusive adversaries noise grows like 1/(s(1-s)), so that
+    max-utility is s = 1/2 there. Where a column of the view counts people (``counted``), a person who has one tuple and not another changes two of its
+    records, so that each may tell the square root only.
+    """
+    one_of(preset, "preset", PRESETS)
+    if (floor is not None) != (preset == "floor"):
+        raise PolicyError("floor= is the worst posterior/prior ratio of preset='floor'; give both or neither.")
+    if views > 1 and adversary != "independent":
+        raise PolicyError(
+            f"Several views are planned against independent adversaries only; with adversary={adversary!r} their number must be 1."
+        )
+    if views > 1 and preset == "paper":
+        raise PolicyError(
+            "The preset 'paper' is for one view: with several the printed noise breaks its promise. Use 'tight'."
+        )
+    s = _kept(d, gamma, preset, adversary, floor, views)
+    x = 1 / highest_allowed(d, gamma)
+    linked = _root_above(x, 2) if counted else x
+    if preset == "paper":
+        beta = {"independent": d / gamma, "exclusive": 2 * linked, "both": max(d / gamma, 2 * linked)}[adversary]
+        return Rates(s - beta, beta)
+    carry = _up(s * _exponential_above(Fraction(-1, views))) if views > 1 else Fraction(0)
+    beta = s * x if views == 1 else _up(s * x * (s / carry) ** (views - 1))
+    if adversary in ("exclusive", "both"):
+        odds = linked * s / (1 - s)
+        beta = max(beta if adversary == "both" else Fraction(0), odds / (1 + odds))
+    return Rates(s - beta, beta, views, carry, frozen)
+
+
+def _kept(
+    d: Fraction, gamma: Fraction, preset: str, adversary: Adversary, floor: Fraction | None, views: int
+) -> Fraction:
+    """s of a preset: the largest that keeps enough doubt about tuples that never show, where the preset asks for it."""
+    half, least = Fraction(1, 2), d / gamma
+    if preset == "floor":
+        assert floor is not None
+        if not least <= floor < 1:
+            raise PolicyError(
+                f"floor must be at least d/gamma = {float(least):.6g} and below 1: less would break the definition, but it is {float(floor):.6g}."
+            )
+        return 1 - floor if views == 1 else 1 - _root_above(floor, views)
+    if preset != "max-utility":
+        return half
+    most = 1 - least if views == 1 else 1 - _root_above(least, views)
+    return most if adversary == "independent" else min(half, most)
+
+
+def _up(value: Fraction) -> Fraction:
+    """A fraction just above with 64 significant bits: rounding of noise goes up (R-AB-5), however small it is."""
+    grid = _GRID << max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return Fraction(math.ceil(value * grid), grid)
+
+
+def _exponential_above(power: Fraction) -> Fraction:
+    """A fraction just above e^power."""
+    with localcontext() as context:
+        context.prec = 50
+        value = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
+        return Fraction(value) * (1 + Fraction(1, 10**40))
+
+
+def _root_above(value: Fraction, degree: int) -> Fraction:
+    """The smallest multiple of 2^-64 whose power is at least ``value``."""
+    low, high = 0, _GRID
+    while high - low > 1:
+        middle = (low + high) // 2
+        if Fraction(middle, _GRID) ** degree >= value:
+            high = middle
+        else:
+            low = middle
+    return Fraction(high, _GRID)

@@ -1,0 +1,283 @@
+"""Non-uniform noise (3.7): fakes drawn from a public reference distribution, so that they look like the data and fewer are needed.
+
+``beta(t) = c source(t)``: a tuple that outsiders find likely gets more noise. The source is a product of one distribution a column, mixed with a
+uniform share, because a true tuple with source 0 would be unprotected (R-AB-24). It must be public knowledge, never fitted to the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.exact import Number, exact
+from reticent.conditions import Condition
+from reticent.definitions.mechanisms import Adversary, Ratios, posterior
+from reticent.errors import Infeasible, PolicyError, did_you_mean
+from reticent.methods.randomize.domain import Keys, ViewDomain
+from reticent.methods.randomize.domain_counts import count_exactly
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.grouped_counts import QueryCells
+from reticent.methods.randomize.tuple_sets import distinct, in_order, without
+
+_MOST_WEIGHT = 2**62
+
+
+@dataclass(frozen=True)
+class NoiseSource:
+    """A public distribution over the domain: ``(1 - uniform) product of column weights + uniform / m``, all exact.
+
+    ``weights[c]`` has a whole number for every value of column ``c``; a column without weights is uniform.
+    """
+
+    domain: ViewDomain
+    weights: Mapping[str, tuple[int, ...]]
+    uniform: Fraction
+
+    def __post_init__(self) -> None:
+        for name, listed in self.weights.items():
+            if len(listed) != self.domain[name].size:
+                raise PolicyError(f"source[{name!r}] needs one weight for each of its {self.domain[name].size} values.")
+            if any(weight < 0 for weight in listed) or not any(listed):
+                raise PolicyError(f"source[{name!r}]: weights must be at least 0, and one above it.")
+            if sum(listed) >= _MOST_WEIGHT:
+                raise PolicyError(
+                    f"source[{name!r}]: written as whole numbers in the same proportions its weights add up to {sum(listed):,}, and at most 2^62 can be drawn "
+                    "from. Round them, or give them one denominator."
+                )
+        if not 0 < self.uniform <= 1:
+            raise PolicyError(
+                "uniform, the share of uniform noise, must be above 0 and at most 1: without it a tuple that the source rules out would be published "
+                "without protection."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        domain: ViewDomain,
+        declared: Mapping[str, Mapping[Any, Number] | Sequence[Number]],
+        uniform: Number = "0.05",
+    ) -> NoiseSource:
+        """A source from weights or probabilities: for a column a list in the order of its values, or a mapping from value to weight."""
+        weights = {}
+        for name, given in declared.items():
+            if name not in domain.names:
+                raise PolicyError(f"source names {name!r}, which is not a column.{did_you_mean(name, domain.names)}")
+            listed = _in_order(given, domain, name)
+            fractions = [exact(value, f"source[{name!r}]") for value in listed]
+            common = math.lcm(*(value.denominator for value in fractions))
+            weights[name] = tuple(int(value * common) for value in fractions)
+        return cls(domain, weights, exact(uniform, "uniform"))
+
+    @cached_property
+    def _totals(self) -> dict[str, int]:
+        return {name: sum(listed) for name, listed in self.weights.items()}
+
+    @cached_property
+    def _whole(self) -> int:
+        """What the weights of all tuples add up to."""
+        return math.prod(self._totals.get(name, size) for name, size in self.domain.sizes.items())
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        if name not in self.weights:
+            return np.full(self.domain[name].size, 1 / self.domain[name].size)
+        return np.array(self.weights[name], dtype=float) / self._totals[name]
+
+    @cached_property
+    def largest(self) -> Fraction:
+        """The largest probability of a tuple."""
+        return self._extreme(max)
+
+    @cached_property
+    def least(self) -> Fraction:
+        """The least probability of a tuple; the uniform share keeps it above 0."""
+        return self._extreme(min)
+
+    def _extreme(self, choose: Callable[[tuple[int, ...]], int]) -> Fraction:
+        product = Fraction(1)
+        for name, size in self.domain.sizes.items():
+            weights = self.weights.get(name)
+            product *= Fraction(1, size) if weights is None else Fraction(choose(weights), self._totals[name])
+        return (1 - self.uniform) * product + self.uniform / self.domain.size
+
+    def probabilities(self, keys: Keys) -> NDArray[np.float64]:
+        """The probability of every tuple."""
+        product = np.ones(len(keys))
+        for name in self.domain.names:
+            product *= self._column(name)[self.domain.codes(keys, name)]
+        return (1 - float(self.uniform)) * product + float(self.uniform / self.domain.size)
+
+    def probability(self, condition: Condition) -> Fraction:
+        """The probability that a tuple of the source meets a condition: the domain's count with the source's weights (R-AB-23)."""
+        return self.expectation(condition)
+
+    def expectation(self, condition: Condition, column: str | None = None, values: Sequence[Fraction] = ()) -> Fraction:
+        """What a tuple of the source adds to a linear query on average: 1, or its value of ``column``, if it meets the condition."""
+        counted: dict[str, Sequence[Any]] = dict(self.weights)
+        if column is not None:
+            shares = self.weights.get(column, (1,) * len(values))
+            counted[column] = [share * value for share, value in zip(shares, values, strict=True)]
+        weighted = Fraction(count_exactly(condition, self.domain, weights=counted)) / self._whole
+        plain = Fraction(count_exactly(condition, self.domain, weights={} if column is None else {column: values}))
+        return (1 - self.uniform) * weighted + self.uniform * plain / self.domain.size
+
+    def shares(self, cells: QueryCells) -> NDArray[np.float64]:
+        """The probability of every cell: :meth:`probability` of many conditions at once."""
+        weighted = np.asarray(cells.weighed(self.weights).astype(object) / self._whole, dtype=np.float64)
+        plain = np.asarray(cells.totals.astype(object) / self.domain.size, dtype=np.float64)
+        return (1 - float(self.uniform)) * weighted + float(self.uniform) * plain
+
+    def draw(self, count: int, draws: Draws) -> Keys:
+        """Independent tuples of the source."""
+        uniform = draws.coins(self.uniform, count)
+        codes = {name: self._draw_column(name, uniform, draws) for name in self.domain.names}
+        return self.domain.from_codes(codes)
+
+    def _draw_column(self, name: str, uniform: NDArray[np.bool_], draws: Draws) -> NDArray[np.int64]:
+        codes = draws.below(self.domain[name].size, len(uniform))
+        if name in self.weights:
+            edges = np.cumsum(np.array(self.weights[name], dtype=np.int64))
+            weighted = np.searchsorted(edges, draws.below(int(edges[-1]), len(uniform)), side="right")
+            codes = np.where(uniform, codes, weighted)
+        return codes
+
+    def as_json(self) -> dict[str, Any]:
+        """The source as plain data."""
+        return {"weights": {name: list(listed) for name, listed in self.weights.items()}, "uniform": str(self.uniform)}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any], domain: ViewDomain) -> NoiseSource:
+        """The source that :meth:`as_json` wrote."""
+        weights = {name: tuple(int(weight) for weight in listed) for name, listed in written["weights"].items()}
+        return cls(domain, weights, exact(written["uniform"], "uniform"))
+
+
+def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
+    """The weights of a column in the order of its values."""
+    if not isinstance(given, Mapping):
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise PolicyError(
+                f"source[{name!r}] must be a list of weights or map values to weights, but it is {given!r}."
+            )
+        return given
+    values = domain[name].listed.to_list()
+    for value in given:
+        if value not in values:
+            raise PolicyError(f"source[{name!r}] gives a weight to {value!r}, which is not in the column's domain.")
+    return [given.get(value, 0) for value in values]
+
+
+@dataclass(frozen=True)
+class SourceRates:
+    """The rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t) (3.7)."""
+
+    source: NoiseSource
+    alpha: Fraction
+    scale: Fraction
+
+    @classmethod
+    def calibrated(
+        cls, source: NoiseSource, n: int, k: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+    ) -> SourceRates:
+        """Rates against adversaries whose prior of a tuple is at most k n source(t): no tuple is published with more than ``most``.
+
+        c = alpha k n (1-gamma)/(gamma - d_max). Nothing is lost by one constant for all tuples: gamma - d(t) is at least gamma - d_max.
+        """
+        largest = k * n * source.largest
+        if largest >= gamma:
+            raise Infeasible(
+                f"The source gives one tuple a prior of {float(largest):.4g}, not below gamma = {float(gamma):.4g}. Use a flatter source, a larger uniform "
+                "share, or a smaller k."
+            )
+        return cls._of_odds(source, k * n * (1 - gamma) / (gamma - largest), most)
+
+    @classmethod
+    def covering(
+        cls, source: NoiseSource, d: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+    ) -> SourceRates:
+        """Rates against adversaries whose prior of every tuple is at most ``d``, whatever the source says of it.
+
+        The least likely tuple of the source must have as much noise as the uniform noise for ``d`` gives every tuple; all others have more.
+        """
+        return cls._of_odds(source, d * (1 - gamma) / ((gamma - d) * source.least), most)
+
+    @classmethod
+    def _of_odds(cls, source: NoiseSource, odds: Fraction, most: Fraction) -> SourceRates:
+        """Rates with scale = ``odds`` alpha, alpha as large as ``most`` allows for the likeliest tuple of the source."""
+        alpha = most / (1 + odds * source.largest)
+        return cls(source, alpha, alpha * odds)
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest beta(t)."""
+        return self.scale * self.source.largest
+
+    @property
+    def least(self) -> Fraction:
+        """The least beta(t)."""
+        return self.scale * self.source.least
+
+    @property
+    def kept(self) -> Fraction:
+        """The most that a true tuple can add to the variance of a count: p(1-p) over alpha < p <= alpha + the largest beta."""
+        half, most = Fraction(1, 2), self.alpha + self.largest
+        nearest = max(self.alpha, min(half, most))
+        return nearest * (1 - nearest)
+
+    def ratios(self, adversary: Adversary) -> Ratios:
+        """The extreme likelihood ratios over all tuples; made for independent adversaries."""
+        if adversary != "independent":
+            raise PolicyError(f"Non-uniform noise is calibrated against independent adversaries, not {adversary!r}.")
+        return Ratios((self.alpha + self.least) / self.least, (1 - self.alpha - self.largest) / (1 - self.largest))
+
+    def spread(self, true: Fraction, cells: Fraction) -> Fraction:
+        """The variance of how many tuples show of a query that ``true`` tuples of the table and the share cells/m of the source meet; at most that."""
+        return true * self.kept + self.scale * cells / self.source.domain.size
+
+    def most_spread(self, n: int, cells: int) -> Fraction:
+        """The same, whatever n tuples the table holds."""
+        return self.spread(Fraction(min(n, cells)), Fraction(cells))
+
+    def posterior(self, prior: Fraction, seen: bool) -> Fraction:
+        """The farthest that the belief in a tuple can go when the view shows it (the least likely tuple), or does not (the likeliest)."""
+        found = self.ratios("independent")
+        assert found.lowest is not None
+        return posterior(prior, found.highest if seen else found.lowest)
+
+    def swap_ratio(self) -> Fraction | None:
+        """e^epsilon of differential privacy when one tuple is exchanged for another."""
+        found = self.ratios("independent")
+        return found.highest / found.lowest if found.lowest else None
+
+    def change_ratio(self) -> Fraction | None:
+        """The same when one tuple is added or removed."""
+        found = self.ratios("independent")
+        return max(found.highest, 1 / found.lowest) if found.lowest else None
+
+    def fakes(self, true: Keys, draws: Draws) -> Keys:
+        """Every tuple outside the table independently with beta(t), by the Poissonized sampler (R-AB-22).
+
+        The printed sampler (a binomial count, draw until reached) does not include tuples independently with beta(t); this one does: a tuple is drawn
+        at least once with probability 1 - exp(-kappa beta(t)), and then accepted with what is missing to beta(t).
+        """
+        largest = float(self.largest)
+        # Where even the largest beta passes below every floating-point number, both quotients have their limit, 1.
+        kappa = -math.log1p(-largest) / largest if largest else 1.0
+        drawn = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
+        fresh = without(drawn, true)
+        beta = float(self.scale) * self.source.probabilities(fresh)
+        drawn_once = -np.expm1(-kappa * beta)
+        chances = np.divide(beta, drawn_once, out=np.full(len(beta), 1 / kappa), where=drawn_once > 0)
+        accepted: Keys = fresh[draws.chances(chances, up=True)]
+        return accepted
+
+    def sample(self, true: Keys, draws: Draws) -> Keys:
+        """A view: true tuples with alpha + beta(t), the others with beta(t), in rising order."""
+        chances = float(self.alpha) + float(self.scale) * self.source.probabilities(true)
+        return in_order(np.concatenate([true[draws.chances(chances, up=False)], self.fakes(true, draws)]))

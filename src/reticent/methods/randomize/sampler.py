@@ -1,0 +1,76 @@
+"""The one sampler of uniform views (R-AB-7): listed tuples with their own chances, every other tuple of the domain with one chance.
+
+The domain is cut into slabs of consecutive keys. Inclusions are independent, so each slab is drawn by itself and written before the next:
+the law is exactly that of one coin for every tuple, the work is that of the tuples which come out, and memory that of a slab.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from reticent.methods.randomize.domain import Keys, ViewDomain
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.tuple_sets import distinct, in_order, without
+
+ROWS_AT_ONCE = 1_000_000
+_WALKED_CELLS = 1_000_000
+_WALKED_ABOVE = Fraction(1, 5)
+
+
+@dataclass(frozen=True)
+class ListedKeys:
+    """Tuples that are included each with a probability of their own kind; keys in rising order."""
+
+    keys: Keys
+    probability: Fraction
+
+
+def sample(
+    domain: ViewDomain, listed: Sequence[ListedKeys], other: Fraction, draws: Draws, rows_at_once: int = ROWS_AT_ONCE
+) -> Iterator[Keys]:
+    """The view's keys, slab by slab, in rising order: ``listed`` sets (disjoint), and every other tuple with chance ``other``.
+
+    Cost: proportional to the tuples that come out. Source: 3.2, with the count of new tuples drawn first and tuples inserted until it is
+    reached; small or dense slabs are walked coin by coin.
+    """
+    expected = sum(len(each.keys) * each.probability for each in listed) + other * domain.size
+    first = domain.radices[0]
+    slabs = min(first, max(1, math.ceil(expected / rows_at_once)))
+    edges = [first * slab // slabs for slab in range(slabs + 1)]
+    for low, high in pairwise(edges):
+        yield _slab(domain, low, high, [_inside(domain, each, low, high) for each in listed], other, draws)
+
+
+def _inside(domain: ViewDomain, listed: ListedKeys, low: int, high: int) -> ListedKeys:
+    words = domain.first_word(listed.keys)
+    start, stop = np.searchsorted(words, [low, high])
+    return ListedKeys(listed.keys[start:stop], listed.probability)
+
+
+def _slab(domain: ViewDomain, low: int, high: int, listed: Sequence[ListedKeys], other: Fraction, draws: Draws) -> Keys:
+    kept = [each.keys[draws.coins(each.probability, len(each.keys))] for each in listed]
+    known = in_order(np.concatenate([each.keys for each in listed])) if listed else np.empty(0, domain.key_type)
+    new = _others(domain, low, high, known, other, draws)
+    return in_order(np.concatenate([*kept, new])) if any(map(len, kept)) else new
+
+
+def _others(domain: ViewDomain, low: int, high: int, known: Keys, chance: Fraction, draws: Draws) -> Keys:
+    """The included tuples of a slab that are not ``known``."""
+    cells = (high - low) * math.prod(domain.radices[1:])
+    single = len(domain.radices) == 1
+    if single and (cells <= _WALKED_CELLS or chance > _WALKED_ABOVE):
+        return without(np.flatnonzero(draws.coins(chance, cells)) + low, known)
+    wanted = draws.binomial(cells - len(known), chance)
+    chosen = np.empty(0, domain.key_type)
+    while len(chosen) < wanted:
+        missing = wanted - len(chosen)
+        words = [draws.below(high - low, missing) + low, *(draws.below(radix, missing) for radix in domain.radices[1:])]
+        fresh = without(distinct(domain.from_words(words)), known)
+        chosen = fresh if len(chosen) == 0 else in_order(np.concatenate([chosen, without(fresh, chosen)]))
+    return chosen

@@ -1,0 +1,251 @@
+"""A randomized view: tuples, some true and most not, with everything that is needed to count on them (3.3).
+
+Nothing here has seen the table: estimates use the view and its manifest only (R-AB-31).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from reticent.base.exact import Number
+from reticent.conditions import Condition
+from reticent.errors import PolicyError
+from reticent.methods.randomize.bounds import level_of
+from reticent.methods.randomize.details import ViewManifest
+from reticent.methods.randomize.domain import Keys
+from reticent.methods.randomize.domain_counts import DomainCount, checked, count_or_refuse, count_or_sample
+from reticent.methods.randomize.estimators import Estimate, Stratum, answer, average_interval, average_of
+from reticent.methods.randomize.exact_intervals import exact_interval
+from reticent.methods.randomize.grouped_counts import Layer, QueryCells, at_most, bernstein_intervals
+from reticent.methods.randomize.linear_queries import held, numbers, possible_numbers, without_nulls
+from reticent.methods.randomize.plans import COUNT, Plan
+from reticent.methods.randomize.rates import Rates
+from reticent.methods.randomize.reader import Reader
+from reticent.methods.randomize.reference_noise import SourceRates
+from reticent.methods.randomize.tuple_sets import among
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide, Release
+
+
+@dataclass(frozen=True)
+class View(Reader):
+    """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
+
+    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18).
+    """
+
+    called: ClassVar[str] = "A randomized view has"
+    method: ClassVar[str] = "AlphaBeta"
+
+    manifest: ViewManifest
+    keys: Keys = field(repr=False)
+    earlier: Keys | None = field(default=None, repr=False)
+    secure: bool = True
+    given: Release | PublicSide | None = field(default=None, repr=False)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan by which it was made."""
+        return self.manifest.plan
+
+    @property
+    def rates(self) -> Rates:
+        """The chances of uniform noise."""
+        return self.plan.rates
+
+    @property
+    def source_rates(self) -> SourceRates | None:
+        """The chances of non-uniform noise, where it is that."""
+        return self.plan.source_rates
+
+    def estimate(
+        self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
+    ) -> Estimate:
+        """How many tuples of the table meet a condition: unbiased, with standard error and interval.
+
+        ``error`` is the probability with which the interval may miss (the plan's, if not said). With ``queries`` the intervals of that many
+        answers hold together.
+        """
+        asked = checked(condition, self.domain)
+        found = answer(asked.text, self._strata(asked), self.plan.n, level_of(error, self.plan.error, queries))
+        return replace(found, counts=self.manifest.counts)
+
+    def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
+        asked = checked(condition, self.domain)
+        weights = numbers(self.domain, column)
+        strata = self._strata(asked, column, weights)
+        largest = max(abs(weight) for weight in weights)
+        made = answer(
+            asked.text,
+            strata,
+            self.plan.n,
+            level_of(error, self.plan.error),
+            largest=max(largest, Fraction(1)),
+            whole=False,
+        )
+        return replace(made, condition=f"sum of {column} where {asked.text}", counts=f"of {column} in all")
+
+    def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
+
+        The interval needs no large counts (:func:`average_interval`); ``bound`` is the distance to its farther end.
+        """
+        asked = without_nulls(checked(condition, self.domain), self.domain, column)
+        level, weights = level_of(error, self.plan.error), numbers(self.domain, column)
+        counts, sums = self._strata(asked), self._strata(asked, column, weights)
+        count = sum((each.value for each in counts), Fraction(0))
+        value = average_of(asked.text, sum((each.value for each in sums), Fraction(0)), count)
+        possible = possible_numbers(self.domain, column)
+        least, most = min(possible), max(possible)
+        interval = average_interval(sums, counts, self.plan.n, level, least, most)
+        squares = self.plan.n * max(abs(least - value), abs(most - value)) ** 2
+        centred = [each.centred(other, value) for each, other in zip(sums, counts, strict=True)]
+        return Estimate(
+            f"average of {column} where {asked.text}",
+            value,
+            math.sqrt(sum(each.variance(squares) for each in centred)) / float(count),
+            max(least, min(value, most)),
+            interval,
+            max(abs(end - float(value)) for end in interval),
+            level,
+            sum((each.shown for each in counts), Fraction(0)),
+            sum((each.total for each in counts), Fraction(0)),
+            counts=f"{column} on average",
+        )
+
+    def rows_estimate(self, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """How many rows of the original table meet a condition: tuples, or where these may repeat the sum of their capped counts (R-AB-8)."""
+        if self.manifest.duplicates == "refuse":
+            return replace(self.estimate(condition, error=error), counts="people")
+        if self.manifest.duplicates != "count":
+            raise PolicyError(
+                "This view has no count column: it counts distinct tuples. Plan with count= to count rows."
+            )
+        return replace(self.sum(COUNT, condition, error=error), counts="people")
+
+    def count(self, condition: str | Condition, estimator: str = "uniform") -> Estimate:
+        """The estimate by the name that it has on every release; the estimator ``people`` counts rows where tuples may repeat."""
+        return self.rows_estimate(condition) if estimator == "people" else super().count(condition, estimator)
+
+    def group_by(
+        self,
+        columns: str | Sequence[str],
+        condition: str | Condition = "true",
+        *,
+        error: Number | None = None,
+        queries: int = 1,
+        intervals: bool = True,
+    ) -> pl.DataFrame:
+        """One estimate for every combination of some columns' values, seen or not, the same that :meth:`estimate` gives of it.
+
+        Columns: ``shown``, ``value``, ``standard_error``, ``clipped``, ``bound``, and the ends ``low`` and ``high`` of the interval. Every interval holds for
+        its cell; for all together say ``queries``. Exact intervals are searched for, which takes longer than all the rest: ``intervals=False`` leaves them out.
+        """
+        cells = QueryCells.of(condition, self.domain, columns)
+        level, n = level_of(error, self.plan.error, queries), self.plan.n
+        layers, most = self._layers(cells), at_most(n, cells.totals)
+        figures = cells.figures(layers, level, 0.0, most)
+        if not intervals:
+            return cells.frame(figures)
+        if self.source_rates is not None or len(layers) > 1:
+            return cells.frame(figures | bernstein_intervals(figures, most))
+
+        def interval(shown: int, total: int) -> tuple[int, int]:
+            return exact_interval(shown, total, min(n, total), self.rates.s, self.rates.beta, level)
+
+        return cells.frame(figures | cells.exact_intervals(figures["shown"], interval))
+
+    def _layers(self, cells: QueryCells) -> list[Layer]:
+        """The strata of :meth:`_strata`, of many counts."""
+        rates, n, shown = self.rates, self.plan.n, cells.shown(self.keys)
+        if self.source_rates is not None:
+            noise = float(self.source_rates.scale) * self.source_rates.source.shares(cells)
+            alpha, kept = float(self.source_rates.alpha), float(self.source_rates.kept)
+            return [Layer(shown, noise, at_most(n, cells.totals), alpha, kept)]
+        if self.manifest.index == 1:
+            return [Layer.uniform(shown, cells.totals, n, rates.s, rates.beta)]
+        old, again = cells.shown(self._beside), cells.shown(self._again)
+        return [
+            Layer.uniform(again, old, n, rates.s, rates.carry),
+            Layer.uniform(shown - again, cells.totals - old, n, rates.s, rates.noise(self.manifest.index)),
+        ]
+
+    @property
+    def _beside(self) -> Keys:
+        """The tuples of earlier views, without which a later one says nothing."""
+        if self.earlier is None:
+            raise PolicyError(
+                f"This is view {self.manifest.index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
+            )
+        return self.earlier
+
+    @property
+    def _again(self) -> Keys:
+        """The tuples that an earlier view showed too."""
+        return self.keys[among(self.keys, self._beside)]
+
+    def _strata(self, asked: Condition, column: str | None = None, weights: Sequence[Fraction] = ()) -> list[Stratum]:
+        """The strata of a query: the whole domain, or for a later view the part that earlier views showed and the rest (R-AB-18)."""
+        rates, index = self.rates, self.manifest.index
+        totals = self._totals(asked, column, weights)
+        inside = held(asked, self.domain, self.keys, column, weights)
+        if self.source_rates is not None:
+            return [self._source_stratum(self.source_rates, asked, column, weights, inside, totals)]
+        if index == 1:
+            return [
+                Stratum.uniform(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].sample)
+            ]
+        old = held(asked, self.domain, self._beside, column, weights)
+        again = held(asked, self.domain, self._again, column, weights)
+        noise = rates.noise(index)
+        return [
+            Stratum.uniform(again[0], old[0], rates.s, rates.carry, again[1], old[1]),
+            Stratum.uniform(
+                inside[0] - again[0],
+                totals[0].value - old[0],
+                rates.s,
+                noise,
+                inside[1] - again[1],
+                totals[1] - old[1],
+                totals[0].sample,
+            ),
+        ]
+
+    def _source_stratum(
+        self,
+        rates: SourceRates,
+        asked: Condition,
+        column: str | None,
+        weights: Sequence[Fraction],
+        inside: tuple[Fraction, Fraction],
+        totals: tuple[DomainCount, Fraction],
+    ) -> Stratum:
+        """The stratum of non-uniform noise (R-AB-23): the sum of beta(t) over the query is c times its expectation under the source."""
+        if not totals[0].is_exact:
+            raise PolicyError(f"The condition {asked.text!r} is too wide to count its noise. Use fewer columns.")
+        noise = rates.scale * rates.source.expectation(asked, column, weights)
+        squares = noise
+        if column is not None:
+            squares = rates.scale * rates.source.expectation(asked, column, [weight**2 for weight in weights])
+        return Stratum(inside[0], totals[0].value, noise, inside[1], totals[1], squares, rates.alpha, rates.kept)
+
+    def _totals(
+        self, asked: Condition, column: str | None, weights: Sequence[Fraction]
+    ) -> tuple[DomainCount, Fraction]:
+        """What the domain holds of a query: the sum of weights and of their squares."""
+        if column is None:
+            found = count_or_sample(asked, self.domain)
+            return found, found.value
+        plain, squares = (
+            Fraction(count_or_refuse(asked, self.domain, "a sum", weights={column: [w**power for w in weights]}))
+            for power in (1, 2)
+        )
+        return DomainCount(plain), squares

@@ -1,0 +1,222 @@
+"""Several views of data that change (3.5), by the corrected scheme (R-AB-17..19).
+
+Independent re-runs are a breach: a tuple seen in three of them is almost surely true. Here a tuple that an earlier view showed keeps a high chance
+to show again even when it is not true. The printed scheme promises too much (erratum 11): noise is inflated by exp((v-1)/v), and does not shrink
+from view to view unless the table is frozen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, alone, refuse
+from reticent.base.exact import whole
+from reticent.base.files import write_whole
+from reticent.errors import DataError, LedgerError, PolicyError
+from reticent.ledger import Ledger
+from reticent.methods.randomize.details import ViewManifest
+from reticent.methods.randomize.domain import Keys, ViewDomain
+from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.estimators import Estimate
+from reticent.methods.randomize.instance import full_domain, instance_of
+from reticent.methods.randomize.plans import Plan
+from reticent.methods.randomize.publication import open_view, released, table_of
+from reticent.methods.randomize.sampler import ListedKeys, sample
+from reticent.methods.randomize.tuple_draft import DrawnTuples, check_size
+from reticent.methods.randomize.tuple_sets import union, without
+from reticent.methods.randomize.view import View
+from reticent.release import EarlierLayout
+
+_STATE = "series.json"
+_SERIES = "randomized views"
+
+
+@dataclass(frozen=True)
+class Series:
+    """The views of one plan, first to last. The publisher keeps all of them; the number of views is fixed by the plan.
+
+    ``digest`` is that of the table in a frozen series, where it may not change; it stays with the publisher.
+    """
+
+    plan: Plan
+    views: tuple[View, ...] = ()
+    digest: str | None = None
+
+    @property
+    def shown(self) -> Keys:
+        """All tuples that a view showed so far."""
+        found = np.empty(0, self.plan.domain.key_type)
+        for view in self.views:
+            found = union(found, view.keys)
+        return found
+
+    def publish(
+        self,
+        frame: Any,
+        dataset: str | None = None,
+        *,
+        domain: ViewDomain | Mapping[str, Any] | None = None,
+        duplicates: str = "refuse",
+        ledger: str | Path | Ledger | None = None,
+        insecure_seed: int | None = None,
+        context: Context | None = None,
+    ) -> Series:
+        """The series with one more view, of the table as it is now: true tuples with s, tuples of earlier views with e, others with c_i."""
+        index = len(self.views) + 1
+        if index > self.plan.views:
+            raise LedgerError(
+                f"The plan is for {self.plan.views} view{'s' * (self.plan.views > 1)}, published already. One more would break the promise; nothing was "
+                "published."
+            )
+        space = full_domain(self.plan, domain)
+        listed = self.plan.on(space)
+        check_size(listed)
+        true = instance_of(frame, listed, space, duplicates)
+        digest = _digest(true) if self.plan.rates.frozen else None
+        if self.digest is not None and digest != self.digest:
+            raise DataError(
+                "The series is frozen, but the table has changed. Plan without frozen= for data that change."
+            )
+        rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
+        sets = [ListedKeys(true, rates.s), ListedKeys(without(earlier, true), rates.carry)]
+        manifest = ViewManifest(listed, index, duplicates)
+        chunks = sample(space, sets, rates.noise(index), draws)
+        keys = DrawnTuples(manifest, chunks, draws.is_secure, float(listed.expected_rows), {}).keys(context)
+        view = View(manifest, keys, earlier if index > 1 else None, draws.is_secure)
+        if dataset is not None:
+            table = table_of(frame, space, dataset)
+            beside = alone if index == 1 else partial(_next, index, self.plan.views)
+            view = replace(
+                view,
+                given=released(view, table, state=self._state(view), beside=beside, ledger=ledger, context=context),
+            )
+        return Series(listed, (*self.views, view), digest)
+
+    def _state(self, view: View) -> SeriesState:
+        """What the ledger keeps of the series: which view it is at, named by its tuples, and the one that it follows."""
+        named = [f"{each.manifest.index}:{_digest(each.keys)}" for each in (*self.views[-1:], view)]
+        details = {"index": view.manifest.index, "views": self.plan.views}
+        return SeriesState(_SERIES, named[-1], details, follows=named[0] if self.views else None)
+
+    def estimate(self, condition: str, *, error: Any = None) -> Estimate:
+        """The estimate from the latest view, read beside the earlier ones."""
+        if not self.views:
+            raise PolicyError("The series has no view yet.")
+        return self.views[-1].estimate(condition, error=error)
+
+    def combined(self, condition: str, *, error: Any = None) -> Estimate:
+        """One estimate from all views of a table that did not change, each weighted by the inverse of its variance."""
+        if not self.plan.rates.frozen:
+            raise PolicyError(
+                "Views are combined in a frozen series only: in others the table may have changed between them."
+            )
+        found = [view.estimate(condition, error=error) for view in self.views]
+        weights = [1 / Fraction(max(each.standard_error, 1e-12) ** 2) for each in found]
+        total = sum(weights, Fraction(0))
+        value = sum((w * each.value for w, each in zip(weights, found, strict=True)), Fraction(0)) / total
+        bound = float(sum(w * Fraction(each.bound) for w, each in zip(weights, found, strict=True)) / total)
+        best = found[0]
+        top = Fraction(min(Fraction(self.plan.n), best.domain_count))
+        low, high = int(np.floor(float(value) - bound)), int(np.ceil(float(value) + bound))
+        return replace(
+            best,
+            value=value,
+            standard_error=float(1 / total) ** 0.5,
+            clipped=max(Fraction(0), min(value, top)),
+            bound=bound,
+            # All views' bounds must hold at once.
+            error=best.error * len(found),
+            interval=(max(0, min(low, int(top))), min(int(top), max(high, 0))),
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write what is new: a folder for every view, and the publisher's own record of the series.
+
+        A folder with another view in its place is left alone: a series that forgot what it showed would break its promise.
+        """
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        for view in self.views:
+            target = folder / f"view-{view.manifest.index}"
+            if not target.exists():
+                view.save(target)
+            elif not _is_same(open_view(target), view):
+                raise DataError(
+                    f"{str(target)!r} holds another view than this series'. Save it to a folder of its own; nothing was overwritten."
+                )
+        state = {"plan": self.plan.as_json(), "views": len(self.views), "digest": self.digest}
+        write_whole(folder / _STATE, json.dumps(state, indent=2).encode() + b"\n", mode=0o600)
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> Series:
+        """A series from its folder, with every view beside those before it."""
+        folder = Path(path)
+        if not (folder / _STATE).is_file():
+            raise DataError(f"{str(folder)!r} holds no series: there is no {_STATE}.")
+        try:
+            state = json.loads((folder / _STATE).read_text(encoding="utf-8"))
+            plan, count = Plan.from_json(state["plan"]), whole(state["views"], "views", low=1)
+            digest = None if state["digest"] is None else str(state["digest"])
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise DataError(
+                f"{str(folder / _STATE)!r} is not what a series writes ({type(problem).__name__}: {problem})."
+            ) from None
+        try:
+            views = read_views([folder / f"view-{index}" for index in range(1, count + 1)])
+        except EarlierLayout:
+            raise DataError(
+                f"The series in {str(folder)!r} was begun with an earlier version of Reticent. Publish its remaining views with that version: later views depend "
+                "on what the earlier ones showed. A new series about the same people is not judged together with the old views, and the ledger refuses it."
+            ) from None
+        if views[0].plan.as_json() != plan.as_json():
+            raise DataError(f"The views in {str(folder)!r} were made by another plan than {_STATE} says.")
+        return cls(plan, views, digest)
+
+
+def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
+    """Published views of one series, first to last, as the public can read them: each beside those before it."""
+    views: list[View] = []
+    earlier: Keys | None = None
+    for place, path in enumerate(paths, start=1):
+        view = open_view(path, earlier)
+        if view.manifest.index != place:
+            raise DataError(
+                f"{str(path)!r} is view {view.manifest.index} of its series, not view {place}. Give all views in order."
+            )
+        if views and view.plan.as_json() != views[0].plan.as_json():
+            raise DataError(
+                f"{str(path)!r} was made by another plan than {str(paths[0])!r}: they are not views of one series."
+            )
+        views.append(view)
+        earlier = view.keys if earlier is None else union(earlier, view.keys)
+    return tuple(views)
+
+
+def _next(index: int, views: int, given: Sequence[PriorDisclosure]) -> Judgement:
+    """A later view goes out beside the earlier ones of its series, and nothing else; the series' state says that they are its own."""
+    if len(given) == index - 1:
+        return allow(f"It is view {index} of {views} that were planned and judged together.")
+    return refuse(
+        f"The ledger knows {len(given)} releases of this data set, but this would be view {index} of its series: the series at hand is not the one that was "
+        "published last. Open it again from its folder; nothing was published."
+    )
+
+
+def _digest(keys: Keys) -> str:
+    return hashlib.sha256(np.ascontiguousarray(keys).tobytes()).hexdigest()
+
+
+def _is_same(one: View, other: View) -> bool:
+    """Whether two views show the same by the same plan."""
+    return one.manifest.as_json() == other.manifest.as_json() and np.array_equal(one.keys, other.keys)

@@ -1,0 +1,452 @@
+"""The publisher's core: everybody of the next release into groups whose signatures stay safe beside all earlier releases (R-TS-10 to R-TS-15).
+
+Rows come as columns, with what binds each: a group that stays as it is, a signature that must be kept, a signature that must be avoided, or nothing.
+Rows with one signature are a *bucket*. Who is where afterwards is a :class:`Placement`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import sort_equal
+from reticent.base.ragged import ranks_among_equal, starts_of
+from reticent.errors import Infeasible
+from reticent.methods.series._kernels import fill_vacancies, join_changed, match_near, sign_by_supply, split_regions
+from reticent.methods.series.group_formation import Shuffler, assign_steps, is_eligible, missing_for_eligibility
+from reticent.methods.series.hilbert import curve_order, grid_bits
+from reticent.methods.series.signatures import SignatureBook
+
+Ints = NDArray[np.int64]
+Choice = Literal["near", "random", "bang"]
+Balance = Literal["filled", "blind"]
+Baseline = Literal["tau", "m-invariance"]
+
+_WINDOW = 128
+_EXACT = 64
+_TRIES = 64
+_FRESH_AT_ONCE = 1 << 22
+_MOST_KNOWN = 10_000
+
+
+@dataclass(frozen=True)
+class PublishingRules:
+    """How a series is published; fixed for all of its releases.
+
+    Without a ``baseline`` the publisher is hardened (13.1). ``"tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison: changed people are
+    new ones there, groups are made anew each time, and rows that are not eligible get counterfeits (tau) or block the release (m-invariance).
+    """
+
+    m: int
+    choice: Choice = "near"
+    balance: Balance = "filled"
+    baseline: Baseline | None = None
+
+    @property
+    def hardened(self) -> bool:
+        """Whether signatures across a change are equal or disjoint, and groups stay together."""
+        return self.baseline is None
+
+    @property
+    def near(self) -> bool:
+        """Whether rows are chosen by where they lie; m-invariance as printed chooses at random."""
+        return self.choice != "random" and self.baseline != "m-invariance"
+
+
+@dataclass(frozen=True)
+class BoundRows:
+    """The rows of a snapshot: their ``value`` and ``points`` (scaled quasi values), and what binds each.
+
+    ``stays`` is the group of the release before that goes on unchanged, ``bound`` a signature of the ``book`` to keep, ``avoid`` one that the row's new signature
+    must be disjoint from; each -1 where there is none. Rows with none of them are arrivals. ``kept`` has, for each group of the release before,
+    its signature.
+    """
+
+    value: Ints
+    points: NDArray[np.float64]
+    stays: Ints
+    bound: Ints
+    avoid: Ints
+    book: SignatureBook
+    kept: Ints
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Who is where: the group of each row (-1: it waits), the signature of each group as padded rows, and the counterfeits of each group.
+
+    ``held_back`` arrivals wait because they were not m-eligible, all of them; ``unplaced`` changed rows because no disjoint signature exists.
+    ``fresh`` changed rows got a signature of their own, and ``needed`` is the lower bound of the counterfeits that balance alone needs (R-TS-9). ``eligibility`` counterfeits are
+    there because new rows must be m-eligible: the printed algorithm adds them to the rows, otherwise they stand where arrivals stayed out of vacancies to be beside the most
+    frequent value. Unless balance is blind, counterfeits are ``needed + eligibility``, and no choice of arrivals for the vacancies needs fewer.
+    """
+
+    group_of: Ints
+    signatures: Ints
+    counterfeits: Ints
+    held_back: int = 0
+    unplaced: int = 0
+    fresh: int = 0
+    eligibility: int = 0
+    needed: int = 0
+
+
+def place(
+    rows: BoundRows, rules: PublishingRules, domain: int, shuffler: Shuffler, *, first: bool, context: Context
+) -> Placement:
+    """Place every row. The first release of a series has nothing to wait for: if its rows are not eligible it is :class:`Infeasible`.
+
+    Guarantee: every group holds at least m different values, each once; ``bound`` rows keep their signature, and changed ones avoid their old one.
+    Adversary: that of :class:`reticent.methods.series.TauSafety`. Cost: O(n log n); matching by distance looks at windows of at most 128 rows a value.
+    Source: R-TS-10 to R-TS-15 as corrected by 13.1.
+    """
+    work = _Placing(rows, rules, domain, shuffler)
+    if rules.hardened:
+        context.step("placing changed people")
+        work.place_changed()
+    context.step("placing arrivals")
+    work.place_arrivals(first)
+    context.step("making groups")
+    return work.grouped()
+
+
+class _Placing:
+    """The state of one placement: which signature each row has so far."""
+
+    def __init__(self, rows: BoundRows, rules: PublishingRules, domain: int, shuffler: Shuffler) -> None:
+        self.rules, self.domain, self.shuffler = rules, domain, shuffler
+        self.value, self.points, self.stays = rows.value, rows.points, rows.stays
+        self.avoid, self.book, self.kept = rows.avoid, rows.book, rows.kept
+        self.signature = rows.bound.copy()
+        self.added = np.zeros(domain, dtype=np.int64)
+        self.fakes: list[tuple[int, int, int]] = []
+        self.held_back = self.unplaced = self.fresh = self.eligibility = self.needed = 0
+
+    @cached_property
+    def _along(self) -> Ints:
+        """All rows that are to be placed along the Hilbert curve, those of one cell at random; worked out when it is first needed."""
+        rows = np.flatnonzero(self.stays < 0)
+        along: Ints = rows[curve_order(self.points[rows], self.shuffler.order(len(rows)))]
+        return along
+
+    def _arranged(self, rows: Ints) -> Ints:
+        """Rows in the order in which they are chosen: along the curve, or at random."""
+        if not self.rules.near:
+            return rows[self.shuffler.order(len(rows))]
+        wanted = np.zeros(len(self.value), dtype=bool)
+        wanted[rows] = True
+        return self._along[wanted[self._along]]
+
+    def place_changed(self) -> None:
+        """People whose new value is outside their old signature (R-TS-21): into vacancies, together, or with a fresh signature.
+
+        With blind balance nobody's value decides where somebody else goes: everyone gets a fresh signature, drawn uniformly among those possible.
+        """
+        rows = np.flatnonzero(self.avoid >= 0)
+        if not len(rows):
+            return
+        rows = rows[self.shuffler.order(len(rows))]
+        if self.rules.balance == "filled":
+            rows = self._into_vacancies(rows)
+            rows = self._together(rows)
+            rows = self._with_arrivals(rows)
+        self._afresh(rows)
+
+    def _into_vacancies(self, rows: Ints) -> Ints:
+        signature, place, vacant = self._vacancies()
+        if not len(vacant):
+            return rows
+        value = self.book.rows[signature, place]
+        order = np.lexsort((self.shuffler.order(len(value)), -vacant, value))
+        starts = np.searchsorted(value[order], np.arange(self.domain + 1))
+        found = np.full(len(self.value), -1, dtype=np.int64)
+        fill_vacancies(rows, self.value, self.avoid, self.book.rows, starts, signature[order], vacant[order], found)
+        self.signature[rows] = found[rows]
+        return rows[found[rows] < 0]
+
+    def _together(self, rows: Ints) -> Ints:
+        if len(rows) < self.rules.m:
+            return rows
+        stack = rows[np.argsort(self.value[rows], kind="stable")]
+        starts = np.searchsorted(self.value[stack], np.arange(self.domain + 1))
+        group = np.full(len(self.value), -1, dtype=np.int64)
+        rank, known = self.shuffler.order(self.domain), self._known_signatures()
+        groups = join_changed(stack, starts, rank, self.avoid, self.book.rows, known, self.rules.m, _TRIES, group)
+        members = rows[group[rows] >= 0]
+        members = members[np.lexsort((self.value[members], group[members]))]
+        self._sign(
+            members, self.value[members].reshape(groups, self.rules.m), np.repeat(np.arange(groups), self.rules.m)
+        )
+        return rows[group[rows] < 0]
+
+    def _with_arrivals(self, rows: Ints) -> Ints:
+        """Signatures of values that arrivals have, who then fill the vacancies (ASSIGN, restricted to disjoint signatures)."""
+        if not len(rows):
+            return rows
+        signed = np.empty((len(rows), self.rules.m), dtype=np.int64)
+        supply, rank, known = self._counted(self._arrivals), self.shuffler.order(self.domain), self._known_signatures()
+        found: NDArray[np.bool_] = sign_by_supply(
+            rows, self.value, self.avoid, self.book.rows, known, supply, rank, self.rules.m, signed
+        )
+        if found.any():
+            self._sign(rows[found], np.sort(signed[found], axis=1), np.arange(int(found.sum())))
+        left: Ints = rows[~found]
+        return left
+
+    def _known_signatures(self) -> Ints:
+        """Signatures of m values that changed people may join: those that most people have first, ties at random; at most as many as can be looked through."""
+        known = np.flatnonzero(self.book.sizes == self.rules.m)
+        here = self.signature >= 0
+        people = np.bincount(self.signature[here], minlength=len(self.book))
+        people += np.bincount(self.kept[self.stays[self.stays >= 0]], minlength=len(self.book))
+        order: Ints = known[np.lexsort((self.shuffler.order(len(known)), -people[known]))]
+        return order[:_MOST_KNOWN]
+
+    @property
+    def _arrivals(self) -> Ints:
+        return np.flatnonzero((self.signature < 0) & (self.avoid < 0) & (self.stays < 0))
+
+    def _afresh(self, rows: Ints) -> None:
+        """A uniformly random m-set that holds the value and avoids the old signature, for each row; rows for which there is none wait."""
+        more = self.rules.m - 1
+        room = self.domain - 1 - self.book.sizes[self.avoid[rows]]
+        self.unplaced += int((room < more).sum())
+        rows = rows[room >= more]
+        self.fresh += len(rows)
+        signatures = np.empty((len(rows), self.rules.m), dtype=np.int64)
+        step = max(1, _FRESH_AT_ONCE // self.domain)
+        for begin in range(0, len(rows), step):
+            part = rows[begin : begin + step]
+            keys = self.shuffler.numbers(len(part) * self.domain).reshape(len(part), self.domain)
+            old = self.book.rows[self.avoid[part]]
+            where, place = np.nonzero(old >= 0)
+            keys[where, old[where, place]] = np.iinfo(np.int64).max
+            keys[np.arange(len(part)), self.value[part]] = -1
+            drawn = np.argpartition(keys, more, axis=1)[:, : self.rules.m] if more else self.value[part][:, None]
+            signatures[begin : begin + step] = np.sort(drawn, axis=1)
+        if len(rows):
+            self._sign(rows, signatures, np.arange(len(rows)))
+
+    def place_arrivals(self, first: bool) -> None:
+        """New people: into vacancies where balance is filled, the rest into groups of their own; all of them wait if the rest is not eligible."""
+        m = self.rules.m
+        arrivals = self._arrivals
+        signature, place, vacant = self._vacancies()
+        self.needed = _lower_bound(self.book.rows[signature, place], vacant, self.value[arrivals], self.domain)
+        supply = self._counted(arrivals)
+        used, given = self._balanced(arrivals, signature, place, vacant)
+        rest = supply - self._counted(used)
+        if self.rules.baseline == "tau":
+            self._fake_for_eligibility(rest)
+        elif not is_eligible(rest, m):
+            kept = self._given_back(used, rest)
+            if kept is None:
+                self._wait(arrivals, supply, first)
+                return
+            self.eligibility = len(used) - len(kept)
+            used, given = used[kept], given[kept]
+        self.signature[used] = given
+        self._assign(np.setdiff1d(arrivals, used, assume_unique=True))
+
+    def _counted(self, rows: Ints) -> Ints:
+        return np.bincount(self.value[rows], minlength=self.domain).astype(np.int64)
+
+    def _wait(self, arrivals: Ints, supply: Ints, first: bool) -> None:
+        """All arrivals wait: which of them do must not depend on their values (13.1, R-TS-13)."""
+        worst, total = int(supply.max()), int(supply.sum())
+        if first or self.rules.baseline is not None:
+            raise Infeasible(
+                f"{'The first release' if first else 'The new rows'} cannot be divided into groups of {self.rules.m} different sensitive values: the most frequent "
+                f"value has {worst} of {total} rows, and at most 1/{self.rules.m} may share one. Use a smaller m, put frequent values together, or wait for more rows.",
+                setting=("m",),
+                value=self.rules.m,
+            )
+        self.held_back = len(arrivals)
+
+    def _balanced(self, arrivals: Ints, signature: Ints, place: Ints, vacant: Ints) -> tuple[Ints, Ints]:
+        """Arrivals for vacancies of their value, with the signatures that they get; none where balance is blind."""
+        if self.rules.balance == "blind" or not len(vacant) or not len(arrivals):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        wanted = np.repeat(signature, vacant)
+        value = np.repeat(self.book.rows[signature, place], vacant)
+        shuffled, among = self.shuffler.order(len(wanted)), self._arranged(arrivals)
+        wanted, value = wanted[shuffled], value[shuffled]
+        order, own = (sort_equal(each, self.domain)[0] for each in (value, self.value[among]))
+        wanted, among = wanted[order], among[own]
+        needs, has = (np.searchsorted(each, np.arange(self.domain + 1)) for each in (value[order], self.value[among]))
+        centres = self._centres() if self.rules.near else None
+        used, given = [], []
+        for each in range(self.domain):
+            cells, rows = wanted[needs[each] : needs[each + 1]], among[has[each] : has[each + 1]]
+            many = min(len(cells), len(rows))
+            if not many:
+                continue
+            if centres is not None:
+                rows, cells = self._nearest(rows, cells, centres)
+            used.append(rows[:many])
+            given.append(cells[:many])
+        if not used:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(used), np.concatenate(given)
+
+    def _centres(self) -> NDArray[np.float64]:
+        """The mean of the rows of each bucket."""
+        rows = np.flatnonzero(self.signature >= 0)
+        held = self.signature[rows]
+        many = np.maximum(np.bincount(held, minlength=len(self.book)), 1)
+        sums = [np.bincount(held, self.points[rows, place], len(self.book)) for place in range(self.points.shape[1])]
+        found: NDArray[np.float64] = np.array(sums).T.reshape(len(self.book), -1) / many[:, None]
+        return found
+
+    def _nearest(self, rows: Ints, cells: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
+        """Rows along the curve matched with vacancies, nearest centres first: exactly in windows of the curve, then the leftovers in its order."""
+        from scipy.optimize import linear_sum_assignment
+
+        cells = cells[curve_order(centres[cells], np.arange(len(cells)))]
+        windows = -(-max(len(rows), len(cells)) // _EXACT)
+        matched_rows, matched_cells = [], []
+        free_rows, free_cells = np.ones(len(rows), dtype=bool), np.ones(len(cells), dtype=bool)
+        for number in range(windows):
+            low, high = (len(rows) * each // windows for each in (number, number + 1))
+            begin, end = (len(cells) * each // windows for each in (number, number + 1))
+            gaps = self.points[rows[low:high], None, :] - centres[cells[begin:end]][None, :, :]
+            own, theirs = linear_sum_assignment((gaps**2).sum(axis=2))
+            matched_rows.append(rows[low + own])
+            matched_cells.append(cells[begin + theirs])
+            free_rows[low + own] = free_cells[begin + theirs] = False
+        return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
+
+    def _given_back(self, used: Ints, rest: Ints) -> Ints | None:
+        """Which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if no choice makes them so.
+
+        As many come back as are missing, and none above the count c of the most frequent value. If these are too few, no choice will do: with counts up to L there are at most
+        sum(min(supply, L)) rows, of which m * L are needed, and that difference, concave and 0 at L = 0, stays negative above c.
+        """
+        room = np.maximum(int(rest.max()) - rest, 0)
+        back = missing_for_eligibility(rest, self.rules.m)
+        order = self.shuffler.order(len(used))
+        able = order[ranks_among_equal(self.value[used[order]]) < room[self.value[used[order]]]]
+        if len(able) < back:
+            return None
+        kept = np.ones(len(used), dtype=bool)
+        kept[able[:back]] = False
+        return np.flatnonzero(kept)
+
+    def _fake_for_eligibility(self, rest: Ints) -> None:
+        """Counterfeits as the printed algorithm adds them: of values other than the most frequent, the least represented first (R-TS-13)."""
+        missing = missing_for_eligibility(rest, self.rules.m)
+        self.eligibility, top = missing, int(np.argmax(rest))
+        for _ in range(missing):
+            counts = np.where(np.arange(len(rest)) == top, np.iinfo(np.int64).max, rest + self.added)
+            self.added[np.lexsort((self.shuffler.order(len(rest)), counts))[0]] += 1
+
+    def _assign(self, rows: Ints) -> None:
+        counts = self._counted(rows) + self.added
+        rows = self._arranged(rows)
+        order = sort_equal(self.value[rows], self.domain)[0]
+        starts = np.searchsorted(self.value[rows[order]], np.arange(self.domain + 1))
+        left = [order[starts[value] : starts[value + 1]] for value in range(self.domain)]
+        members, signatures, number = [], [], []
+        for step, each in enumerate(assign_steps(counts, self.rules.m, self.shuffler.order)):
+            signatures.append(sorted(each.values))
+            scarcest = min(each.values, key=lambda value: len(left[value]) or np.inf)
+            seed = left[scarcest][int(self.shuffler.numbers(1)[0]) % len(left[scarcest])] if len(left[scarcest]) else -1
+            for value in each.values:
+                many = min(each.alpha, len(left[value]))
+                taken, left[value] = self._taken(left[value], many, int(seed))
+                members.append(taken)
+                number.append(np.full(len(taken), step, dtype=np.int64))
+                if many < each.alpha:
+                    self.fakes.append((step, value, each.alpha - many))
+        if not signatures:
+            return
+        width = max(map(len, signatures))
+        padded = np.array([each + [-1] * (width - len(each)) for each in signatures], dtype=np.int64)
+        numbers = self._sign(rows[np.concatenate(members)], padded, np.concatenate(number))
+        self.fakes = [(int(numbers[step]), value, many) for step, value, many in self.fakes]
+
+    def _taken(self, places: Ints, many: int, seed: int) -> tuple[Ints, Ints]:
+        """``many`` of some rising places in the order of rows, and the others: those around the seed on the curve, or the first ones of a random order."""
+        begin = 0
+        if self.rules.near and seed >= 0 and many < len(places):
+            where = int(np.searchsorted(places, seed))
+            begin = min(max(where - many // 2, 0), len(places) - many)
+        return places[begin : begin + many], np.concatenate([places[:begin], places[begin + many :]])
+
+    def _sign(self, rows: Ints, signatures: Ints, number: Ints) -> Ints:
+        """Give rows the signature that ``number`` says, in a book that has these signatures too; returns where each stands in it."""
+        self.book, added = self.book.with_more(signatures)
+        self.signature[rows] = added[number]
+        return added
+
+    def _cells(self, rows: Ints) -> Ints:
+        """The cell of each row: its bucket, and the place of its value there."""
+        held = self.signature[rows]
+        return held * self.book.width + self.book.places(held, self.value[rows])
+
+    def _vacancies(self) -> tuple[Ints, Ints, Ints]:
+        """The vacancies of every bucket, which stand for counterfeits if nobody takes them: signature, place and number."""
+        rows = np.flatnonzero(self.signature >= 0)
+        counts = np.bincount(self._cells(rows), minlength=len(self.book) * self.book.width).reshape(
+            self.book.rows.shape
+        )
+        vacant = np.where(self.book.rows >= 0, counts.max(axis=1, initial=0)[:, None] - counts, 0)
+        signature, place = np.nonzero(vacant)
+        return signature.astype(np.int64), place.astype(np.int64), vacant[signature, place].astype(np.int64)
+
+    def grouped(self) -> Placement:
+        """Every bucket divided into groups of one row a value (R-TS-15), beside the groups that stay; groups are numbered at random."""
+        rows = self._arranged(np.flatnonzero(self.signature >= 0))
+        cells, width = self._cells(rows), self.book.width
+        order = sort_equal(cells, len(self.book) * width)[0]
+        rows, cells = rows[order], cells[order]
+        counts = np.bincount(cells, minlength=len(self.book) * width).reshape(len(self.book), width)
+        filled = counts.copy()
+        for signature, value, many in self.fakes:
+            filled[signature, np.flatnonzero(self.book.rows[signature] == value)[0]] += many
+        totals = filled.max(axis=1, initial=0).astype(np.int64)
+        first = starts_of(totals)
+        group_of = self.stays.copy()
+        group_of[rows] = len(self.kept) + first[self.signature[rows]] + self._slots(rows, cells, counts, totals, first)
+        inside = group_of >= 0
+        people = np.bincount(group_of[inside], minlength=len(self.kept) + int(first[-1]))
+        # Neither a group that did not stay nor one of counterfeits alone, which eligibility of the printed algorithm may leave, is a group.
+        real = np.flatnonzero(people)
+        number = np.empty(len(people), dtype=np.int64)
+        number[real] = shuffled = self.shuffler.order(len(real))
+        group_of[inside] = number[group_of[inside]]
+        shown = np.concatenate([self.kept, np.repeat(np.arange(len(self.book)), totals)])[real]
+        signatures, fakes = np.empty((len(real), width), dtype=np.int64), np.empty(len(real), dtype=np.int64)
+        signatures[shuffled] = self.book.rows[shown]
+        fakes[shuffled] = self.book.sizes[shown] - people[real]
+        return Placement(
+            group_of, signatures, fakes, self.held_back, self.unplaced, self.fresh, self.eligibility, self.needed
+        )
+
+    def _slots(self, rows: Ints, cells: Ints, counts: Ints, totals: Ints, first: Ints) -> Ints:
+        """Which group of its bucket each row is in; rows come cell by cell, in the order in which they are chosen."""
+        starts = starts_of(counts.reshape(-1))
+        if not self.rules.near:
+            return np.arange(len(rows)) - starts[cells]
+        slot = np.empty(len(self.value), dtype=np.int64)
+        if self.rules.choice == "bang":
+            place = np.empty(len(self.value), dtype=np.int64)
+            place[rows] = cells % self.book.width
+            bits = grid_bits(self.points.shape[1])
+            split_regions(self.points, rows, starts, self.book.width, totals, place, bits, slot)
+            return slot[rows]
+        draws = self.shuffler.numbers(int(totals.sum()))
+        match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)
+        return slot[rows]
+
+
+def _lower_bound(value: Ints, vacant: Ints, arriving: Ints, domain: int) -> int:
+    """Counterfeits that balance needs at least: for each value the vacancies that arrivals cannot fill (R-TS-9)."""
+    need = np.bincount(value, vacant, domain)
+    supply = np.bincount(arriving, minlength=domain)
+    return int(np.maximum(need - supply, 0).sum())

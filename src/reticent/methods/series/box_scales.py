@@ -1,0 +1,331 @@
+"""Scales of quasi columns: where values lie, how far apart they are, and the boxes of groups (R-TS-16, R-TS-18).
+
+A number without a hierarchy is shown as a range between multiples of a declared width, so that the range of a group with one person does not show the
+person's value. Everything else is shown as a node of its hierarchy.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import first_rows, number, pack, sort_equal
+from reticent.errors import PolicyError
+from reticent.table import BoundHierarchy, Hierarchy, Interval, Meaning, Table, Value, unused
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+ColumnRange = tuple[Any, Any, Any]
+"""The declared lowest and highest value of a column of numbers, and the width of its ranges."""
+
+_PARTS = 64
+_LARGEST_WHOLE = 2**60
+
+
+@dataclass(frozen=True)
+class ColumnBoxes:
+    """One quasi column of the boxes of all groups: labels (an enum in their order) with what they mean, and the ends as values of the column."""
+
+    labels: pl.Series
+    meanings: Mapping[str, Meaning]
+    low: pl.Series
+    high: pl.Series
+
+
+@dataclass(frozen=True)
+class PeopleByGroup:
+    """The people of each group: rows in the order of their groups, where each group starts, and how many it has (at least one)."""
+
+    rows: Ints
+    starts: Ints
+    sizes: Ints
+
+    @classmethod
+    def of(cls, group_of: Ints, groups: int) -> PeopleByGroup:
+        """Everybody by the group that they are in."""
+        rows = sort_equal(group_of, groups)[0]
+        sizes = np.bincount(group_of, minlength=groups)
+        return cls(rows, np.cumsum(sizes) - sizes, sizes)
+
+    def ends(self, numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The least and the greatest number of each group."""
+        ordered = numbers[self.rows]
+        return np.minimum.reduceat(ordered, self.starts), np.maximum.reduceat(ordered, self.starts)
+
+
+class QuasiScale(ABC):
+    """The scale of one quasi column."""
+
+    column: str
+
+    @abstractmethod
+    def scaled(self, values: pl.Series) -> Floats:
+        """Places of values between 0 and 1, so that distances of different columns compare."""
+
+    @abstractmethod
+    def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
+        """The box of each group around its people; ``exact`` ranges end at people's own values, as printed (baselines)."""
+
+    @abstractmethod
+    def order(self) -> list[Any] | None:
+        """The values in the order of the scale; None for numbers."""
+
+
+@dataclass(frozen=True)
+class NumberScale(QuasiScale):
+    """Numbers or days between ``low`` and ``high``, in ranges whose ends are multiples of ``width``."""
+
+    column: str
+    low: float
+    high: float
+    width: int | float
+    dtype: pl.DataType
+
+    @property
+    def _whole(self) -> bool:
+        return not self.dtype.is_float()
+
+    def scaled(self, values: pl.Series) -> Floats:
+        span = self.high - self.low
+        places: Floats = (_numbers(values) - self.low) / (span if span > 0 else 1.0)
+        return places
+
+    def order(self) -> None:
+        return None
+
+    def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
+        numbers = values.to_physical().to_numpy()
+        low, high = people.ends(numbers)
+        if exact:
+            single = people.sizes == 1
+            down = single & (high + self.width > self.high)
+            low, high = np.where(down, low - self.width, low), np.where(single & ~down, high + self.width, high)
+        else:
+            low, high = self._snapped(low, high)
+        first, chosen = _distinct_pairs(low, high)
+        lows, highs = (
+            pl.Series(self.column, each[first]).cast(self._physical).cast(self.dtype) for each in (low, high)
+        )
+        meanings: dict[str, Meaning] = {}
+        texts = []
+        for least, most in zip(lows.to_list(), highs.to_list(), strict=True):
+            meaning: Meaning = Value(least) if least == most else Interval(least, most, "both")
+            texts.append(str(least) if isinstance(meaning, Value) else meaning.text)  # type: ignore[attr-defined]
+            meanings[texts[-1]] = meaning
+        return ColumnBoxes(
+            _coded(self.column, texts).gather(chosen), meanings, lows.gather(chosen), highs.gather(chosen)
+        )
+
+    @property
+    def _physical(self) -> pl.DataType | type[pl.DataType]:
+        return pl.Int64 if self._whole else pl.Float64
+
+    def _snapped(self, low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Ends moved outward to multiples of the width; whole numbers end one below the next multiple."""
+        if self._whole:
+            width = int(self.width)
+            return low // width * width, high // width * width + (width - 1)
+        first, last = np.floor(low / self.width), np.floor(high / self.width) + 1
+        first = np.where(self._multiple(first) > low, first - 1, first)
+        last = np.where(self._multiple(last) < high, last + 1, last)
+        return self._multiple(first), self._multiple(last)
+
+    def _multiple(self, times: Floats) -> Floats:
+        """Multiples of the width, rounded once: a width below 1 is a fraction of a power of ten."""
+        parts = round(1 / self.width) if self.width < 1 else 1
+        exactly = parts > 1 and math.isclose(parts * self.width, 1)
+        return times / parts if exactly else times * self.width
+
+
+@dataclass(frozen=True)
+class NodeScale(QuasiScale):
+    """Values under a hierarchy, in the order in which its nodes are runs of neighbours."""
+
+    column: str
+    hierarchy: BoundHierarchy
+
+    @cached_property
+    def _place(self) -> Ints:
+        """The place of each leaf."""
+        keys = [np.array(level.labels, dtype=object)[level.parts] for level in self.hierarchy.levels]
+        texts = self.hierarchy.leaves.cast(pl.String).fill_null("").to_list()
+        order = sorted(range(len(texts)), key=lambda leaf: (*(key[leaf] for key in reversed(keys)), texts[leaf]))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return place
+
+    def order(self) -> list[Any]:
+        return self.hierarchy.leaves.gather(np.argsort(self._place)).to_list()
+
+    def scaled(self, values: pl.Series) -> Floats:
+        places: Floats = self._place[self.hierarchy.codes(values)] / max(self.hierarchy.size - 1, 1)
+        return places
+
+    def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
+        leaves = np.asarray(self.hierarchy.codes(values), dtype=np.int64)
+        groups = len(people.sizes)
+        lowest = np.where((people.sizes == 1) & (not exact), min(1, self.hierarchy.height), 0)
+        lowest = np.maximum(lowest, self.hierarchy.lowest)
+        level_of, part_of = np.full(groups, -1), np.zeros(groups, dtype=np.int64)
+        for height, level in enumerate(self.hierarchy.levels):
+            low, high = people.ends(level.parts[leaves].astype(np.int64))
+            fits = (level_of < 0) & (low == high) & (lowest <= height)
+            level_of[fits], part_of[fits] = height, low[fits]
+        if (level_of < 0).any():
+            raise PolicyError(
+                f"The hierarchy of column {self.column!r} has no level at which all people of a group are alike. Let its last level cover every value.",
+                setting=("hierarchies", self.column),
+                column=self.column,
+            )
+        first, chosen = _distinct_pairs(level_of, part_of)
+        meanings: dict[str, Meaning] = {}
+        texts, lows, highs = [], [], []
+        by_place = np.argsort(self._place)
+        for at, part in zip(level_of[first].tolist(), part_of[first].tolist(), strict=True):
+            level = self.hierarchy.levels[at]
+            text = next((text for text, known in meanings.items() if known == level.meanings[part]), None)
+            if text is None:
+                text = unused(level.labels[part], meanings)
+                meanings[text] = level.meanings[part]
+            texts.append(text)
+            held = self._place[level.parts == part]
+            lows.append(int(by_place[held.min()]))
+            highs.append(int(by_place[held.max()]))
+        low_leaf, high_leaf = (self.hierarchy.leaves.gather(each).gather(chosen) for each in (lows, highs))
+        return ColumnBoxes(_coded(self.column, texts).gather(chosen), meanings, low_leaf, high_leaf)
+
+
+def is_range_column(dtype: pl.DataType, hierarchy: Hierarchy) -> bool:
+    """Whether a quasi column is shown as ranges: a number or a day to which no hierarchy was given."""
+    plain = hierarchy.describe() == Hierarchy.suppression().describe()
+    return plain and (dtype.is_numeric() or dtype == pl.Date)
+
+
+def scales_of(table: Table, ranges: Mapping[str, ColumnRange]) -> tuple[QuasiScale, ...]:
+    """The scales of a table's quasi columns; ``ranges`` has those of columns without a hierarchy."""
+    bound = {each.column: each for each in table.hierarchies}
+    return tuple(
+        NumberScale(name, _number(ranges[name][0]), _number(ranges[name][1]), ranges[name][2], table.schema[name])
+        if name in ranges
+        else NodeScale(name, bound[name])
+        for name in table.quasi
+    )
+
+
+def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> dict[str, ColumnRange]:
+    """The range and width of every column that is shown as ranges: as declared, else that of the first table and a 64th of it, rounded."""
+    declared = dict(given or {})
+    found: dict[str, ColumnRange] = {}
+    for name, hierarchy in table.quasi.items():
+        if not is_range_column(table.schema[name], hierarchy):
+            continue
+        values = table.values(name)
+        ends = list(declared.pop(name, (values.min(), values.max())))
+        if len(ends) not in (2, 3) or any(end is None for end in ends):
+            raise PolicyError(
+                f"ranges[{name!r}] must be (lowest, highest) or (lowest, highest, width), but it is {tuple(ends)!r}.",
+                setting=("ranges", name),
+                column=name,
+                value=ends,
+            )
+        low, high = (_number(end) for end in ends[:2])
+        width = ends[2] if len(ends) == 3 else _width((high - low) / _PARTS, not table.schema[name].is_float())
+        whole = not table.schema[name].is_float()
+        if not high >= low or isinstance(width, bool) or not width > 0 or (whole and width != int(width)):
+            raise PolicyError(
+                f"ranges[{name!r}] is {tuple(ends)!r}: the highest value must not lie below the lowest, and the width must be a positive "
+                f"{'whole ' if whole else ''}number.",
+                setting=("ranges", name),
+                column=name,
+                value=ends,
+            )
+        found[name] = (ends[0], ends[1], int(width) if whole else float(width))
+    if declared:
+        name = next(iter(declared))
+        raise PolicyError(
+            f"ranges names {name!r}, which is not a quasi column of numbers without a hierarchy.",
+            setting=("ranges", name),
+            column=name,
+        )
+    return found
+
+
+def positions_of(boxes: Sequence[ColumnBoxes], orders: Mapping[str, list[Any] | None]) -> dict[str, Any]:
+    """The ends of boxes on the scales of their columns: ``low`` and ``high``, groups by columns."""
+    ends = []
+    for which in ("low", "high"):
+        columns = []
+        for box in boxes:
+            values, order = getattr(box, which), orders[box.labels.name]
+            columns.append(places_on(values, order))
+        ends.append(np.stack(columns, axis=1))
+    return {"low": ends[0], "high": ends[1]}
+
+
+def places_on(values: pl.Series, order: Sequence[Any] | None) -> Floats:
+    """Where values lie on a scale: numbers and days as they are, others by their place in the order."""
+    if order is None:
+        return values.to_physical().cast(pl.Float64).to_numpy()
+    return values.replace_strict(list(order), list(range(len(order))), return_dtype=pl.Float64).to_numpy()
+
+
+def merged_order(known: Sequence[Any] | None, new: Sequence[Any] | None) -> list[Any] | None:
+    """The order of a scale that new values joined: values that are gone stay beside the one that they followed, so that nodes stay runs of neighbours."""
+    if new is None:
+        return None
+    found, there = list(new), set(new)
+    before: Any = None
+    for value in known or ():
+        if value not in there:
+            found.insert(0 if before is None else found.index(before) + 1, value)
+            there.add(value)
+        before = value
+    return found
+
+
+def _distinct_pairs(one: NDArray[Any], other: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Where one of each distinct pair of numbers stands, in rising order, and which of them each pair is."""
+    codes, sizes = zip(*(_places_in_order(each) for each in (one, other)), strict=True)
+    chosen, count = number(*pack(codes, sizes, len(one)))
+    return first_rows(chosen, count), chosen.astype(np.int64)
+
+
+def _places_in_order(numbers: NDArray[Any]) -> tuple[Ints, int]:
+    """Whole numbers that rise as the given ones do, from 0, and below what."""
+    if numbers.dtype.kind in "iu" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
+        if max(-low, high) < _LARGEST_WHOLE:
+            return numbers.astype(np.int64) - low, high - low + 1
+    distinct, places = np.unique(numbers, return_inverse=True)
+    return places.astype(np.int64), max(len(distinct), 1)
+
+
+def _coded(name: str, labels: Sequence[str]) -> pl.Series:
+    """Labels as an enum in their order, which sorts and is compared without their text."""
+    return pl.Series(name, labels, dtype=pl.String).cast(pl.Enum(sorted(set(labels))))
+
+
+def _width(share: float, whole: bool) -> float:
+    """The least of 1, 2, 5, 10, ... times a power of ten that is not below ``share``; at least 2 for whole numbers."""
+    if share <= 0:
+        return 2 if whole else 1.0
+    power = 10.0 ** math.floor(math.log10(share))
+    found = next(step * power for step in (1, 2, 5, 10) if step * power >= share * (1 - 1e-9))
+    return max(2, round(found)) if whole else found
+
+
+def _numbers(values: pl.Series) -> Floats:
+    return values.to_physical().cast(pl.Float64).to_numpy()
+
+
+def _number(value: Any) -> float:
+    """A number, or the number of a day."""
+    return float(_numbers(pl.Series([value]))[0])

@@ -1,0 +1,132 @@
+"""What a series of releases promises: tau-safety and m-invariance, as definitions on histories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from reticent.base.exact import whole
+from reticent.core import Groups, ReleaseHistory
+from reticent.definitions import Assessment, HistoryDefinition, MUnique, Witness
+from reticent.errors import PolicyError
+from reticent.methods.series.series import PublishedSeries
+from reticent.methods.series.series_check import TauViolation, find_violations
+from reticent.methods.series.state import DeletedPeople, PersonMarks
+
+NOT_JUDGED = "not judged (needs the history)"
+
+
+@dataclass(frozen=True)
+class SeriesEvidence:
+    """A series as its publisher knows it: the groups of the last release, the last releases with everybody in them, and those who are gone."""
+
+    releases: tuple[Groups, ...]
+    series: PublishedSeries
+    gone: DeletedPeople | None
+    marks: PersonMarks
+
+
+@dataclass(frozen=True)
+class PublicSeries:
+    """A series as its public files show it: the groups of each release. Who is in which group is not public."""
+
+    releases: tuple[Groups, ...]
+
+
+class _SeriesDefinition(HistoryDefinition):
+    """A definition of series: every release is m-unique, and who stays keeps the signature of the own group."""
+
+    m: int
+    kept_by: ClassVar[str] = "Republish(domain=[...]), or reticent republish"
+    judged_alone = True
+
+    def assess(self, history: ReleaseHistory) -> Assessment:
+        """Judge the publisher's history; public files show m-uniqueness alone, and the answer says so."""
+        unique = [MUnique(self.m).assess(groups) for groups in history.releases]
+        for number, found in enumerate(unique, start=1):
+            if not found.holds:
+                text = found.witness.text if found.witness is not None else "a group is not m-unique"
+                where = f"Release {number}: " if len(unique) > 1 else ""
+                return Assessment(self, False, {"m": found.value}, Witness(number, f"{where}{text}"))
+        achieved = {"m": min(each.value for each in unique)}
+        if isinstance(history, PublicSeries):
+            return Assessment(self, True, {**achieved, "invariance": NOT_JUDGED})
+        if not isinstance(history, SeriesEvidence):
+            raise PolicyError(f"{self} judges a series that a History published.")
+        broken = self.violations(history)
+        if broken:
+            return Assessment(self, False, achieved, Witness(0, broken[0].text()), {"violations": len(broken)})
+        return Assessment(self, True, {**achieved, "invariance": "holds"})
+
+    def violations(self, history: SeriesEvidence) -> list[TauViolation]:
+        """Everybody whose signature changed against the rule."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class TauSafety(_SeriesDefinition):
+    """Releases of a table that changes stay safe together (R-TS-7, hardened as 13.1 says).
+
+    Every release is m-unique. Whoever stays with their sensitive value, or returns, keeps the signature of their group. Across a sensitive change or a return with
+    another value, the old and the new signature are equal if the old one holds the new value, and disjoint otherwise. With ``hardened=False`` nothing is asked across a
+    change, as printed: a changed signature then proves that the value changed, and the bound of 1/m does not hold.
+
+    Guarantee: no person's value has a probability above 1/m. Proof: permuting the values of one signature in all groups that carry it maps consistent worlds to
+    consistent worlds. Adversary: knows all releases, counterfeit counts, who is in which group, everybody's quasi values and event lists with the kind of each change,
+    and this definition, and finds all consistent worlds equally likely.
+    """
+
+    m: int
+    hardened: bool = True
+
+    def __post_init__(self) -> None:
+        whole(self.m, "TauSafety: m", low=2)
+        if not isinstance(self.hardened, bool):
+            raise PolicyError(
+                f"TauSafety: hardened must be true or false, but it is {self.hardened!r}.",
+                setting=("hardened",),
+                value=self.hardened,
+            )
+
+    def violations(self, history: SeriesEvidence) -> list[TauViolation]:
+        return find_violations(history.series, hardened=self.hardened, gone=history.gone, marks=history.marks)
+
+    def meaning(self) -> str:
+        if not self.hardened:
+            return (
+                f"In every release a person's value is one of at least {self.m}, and whoever stays or returns with the same value keeps the set of values of the own group. This is the printed "
+                f"definition: somebody who sees that a person's set of values changed may find a value with a probability above 1/{self.m}."
+            )
+        return (
+            f"No person's value has a probability above 1/{self.m} for somebody who knows all releases, counterfeit counts, who is in which group, everybody's quasi values and "
+            "event lists with the kind of each change, and this definition, and who finds all consistent worlds equally likely."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Whoever knows somebody's value may learn others' values from it; true totals of sensitive values published elsewhere, priors that are not uniform, changes that depend on each "
+            "other, several rows a person, and who is in the table at all are not covered."
+        )
+
+
+@dataclass(frozen=True)
+class MInvariance(_SeriesDefinition):
+    """Every release is m-unique, and a row that stays with its value keeps the signature of its group over its consecutive lifespan (R-PM-15).
+
+    Guarantee: as one release, for people who neither change nor return. Adversary: knows who is in which group of every release. It is a baseline: people who leave and return,
+    or whose value changes, may be found out.
+    """
+
+    m: int
+
+    def __post_init__(self) -> None:
+        whole(self.m, "MInvariance: m", low=2)
+
+    def violations(self, history: SeriesEvidence) -> list[TauViolation]:
+        return find_violations(history.series, hardened=False, returns=False)
+
+    def meaning(self) -> str:
+        return f"In every release a person's value is one of at least {self.m}, and whoever stays from one release to the next with the same value keeps the set of values of the own group."
+
+    def not_covered(self) -> str:
+        return "People who leave and return, or whose sensitive value changes, may be found out by comparing releases (baseline, for comparison only)."

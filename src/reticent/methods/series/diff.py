@@ -1,0 +1,125 @@
+"""What happened to whom since the last release, and what that binds each row of the next snapshot to (R-TS-1, R-TS-3, R-TS-10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.methods.series.assignment import BoundRows, Placement, PublishingRules
+from reticent.methods.series.person_keys import places_among
+from reticent.methods.series.series import EventKind
+from reticent.methods.series.signatures import Ints, SignatureBook
+from reticent.methods.series.state import DeletedPeople, HistoryState, PersonMarks
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot of the table: a row per person. ``keys`` tell people apart, ``value`` are codes of the sensitive values, ``points`` scaled quasi values."""
+
+    keys: pl.Series
+    quasi: pl.DataFrame
+    value: Ints
+    points: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SnapshotDiff:
+    """What happened to everybody of a snapshot (``events``), and what binds their rows.
+
+    ``before`` is each person's row in the release before, ``returned`` their place among those who were deleted; -1 where there is none.
+    ``left`` are the rows of the release before that are not in the snapshot.
+    """
+
+    rows: BoundRows
+    events: NDArray[np.uint8]
+    before: Ints
+    returned: Ints
+    left: Ints
+
+    def counts(self) -> dict[str, int]:
+        """How many people each event happened to."""
+        names = {kind: kind.name.lower() for kind in EventKind}
+        found = {name: int((self.events == kind).sum()) for kind, name in names.items()}
+        return {**found, "deleted": len(self.left)}
+
+
+def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rules: PublishingRules) -> SnapshotDiff:
+    """Compare a snapshot with the state before it.
+
+    Hardened: across any change or return the signature stays if it holds the new value, and otherwise the new one must be disjoint from it. A group goes on as it is
+    if it has no counterfeits and nobody in it left or changed their sensitive value; whether it does shows in events, which are public anyway.
+    """
+    count = len(snapshot.keys)
+    nothing = np.full(count, -1, dtype=np.int64)
+    if state is None:
+        book = SignatureBook(np.empty((0, 1), dtype=np.int64))
+        rows = BoundRows(snapshot.value, snapshot.points, nothing, nothing, nothing, book, np.empty(0, dtype=np.int64))
+        inserted = np.full(count, EventKind.INSERTED, dtype=np.uint8)
+        return SnapshotDiff(rows, inserted, nothing, nothing, np.empty(0, dtype=np.int64))
+    last = state.release
+    before = places_among(snapshot.keys, last.people)
+    known, new = before >= 0, np.flatnonzero(before < 0)
+    returned = nothing.copy()
+    returned[new] = state.gone.find(marks.of(snapshot.keys.gather(new)))
+    same = known.copy()
+    same[known] = last.value_of[before[known]] == snapshot.value[known]
+    events = _events(snapshot, state, before, same, returned)
+
+    book, of_group = SignatureBook.of(state.signatures)
+    book, of_gone = book.with_more(state.gone.signatures[returned[returned >= 0]])
+    old = nothing.copy()
+    old[known] = of_group[last.group_of[before[known]]]
+    if rules.baseline != "m-invariance":
+        old[returned >= 0] = of_gone
+    inside = old >= 0
+    inside[inside] = book.places(old[inside], snapshot.value[inside]) >= 0
+    bound = np.where(same, old, -1)
+    avoid = nothing.copy()
+    if rules.hardened:
+        bound, avoid = np.where(inside, old, -1), np.where((old >= 0) & ~inside, old, -1)
+    elif rules.baseline == "tau":
+        bound = np.where(same | (inside & (returned >= 0)), old, -1)
+    stays = nothing.copy()
+    if rules.hardened:
+        present = np.bincount(last.group_of[before[same]], minlength=len(last))
+        whole = (present == np.bincount(last.group_of, minlength=len(last))) & (last.counterfeits == 0)
+        stays[known] = np.where(whole[last.group_of[before[known]]], last.group_of[before[known]], -1)
+        bound = np.where(stays >= 0, -1, bound)
+    rows = BoundRows(snapshot.value, snapshot.points, stays, bound, avoid, book, of_group)
+    stayed = np.zeros(len(last.people), dtype=bool)
+    stayed[before[known]] = True
+    left = np.flatnonzero(~stayed)
+    return SnapshotDiff(rows, events, before, returned, left)
+
+
+def gone_after(
+    state: HistoryState | None, snapshot: Snapshot, diff: SnapshotDiff, placement: Placement, marks: PersonMarks
+) -> tuple[DeletedPeople, pl.Series]:
+    """Those who are gone after a release, and the keys of those who left with it: deleted, or changed in a way that has no place yet."""
+    if state is None:
+        return DeletedPeople(), snapshot.keys.clear()
+    unplaced = np.flatnonzero((placement.group_of < 0) & (diff.before >= 0))
+    rows = np.concatenate([diff.left, diff.before[unplaced]])
+    left = state.release.people.gather(rows)
+    signatures = state.signatures[state.release.group_of[rows]]
+    back = diff.returned[(diff.returned >= 0) & (placement.group_of >= 0)]
+    return state.gone.changed(back, marks.of(left), signatures, state.release.number + 1), left
+
+
+def _events(
+    snapshot: Snapshot, state: HistoryState, before: Ints, same: NDArray[np.bool_], returned: Ints
+) -> NDArray[np.uint8]:
+    events = np.full(len(before), EventKind.INSERTED, dtype=np.uint8)
+    events[returned >= 0] = EventKind.RETURNED
+    known = before >= 0
+    events[known] = np.where(same[known], EventKind.UNCHANGED, EventKind.SENSITIVE_UPDATED)
+    places = np.flatnonzero(same)
+    moved = np.zeros(len(places), dtype=bool)
+    for now in snapshot.quasi[places]:
+        then = state.release.quasi[now.name].gather(before[places])
+        moved |= (now != then.cast(now.dtype)).to_numpy()
+    events[places[moved]] = EventKind.QUASI_UPDATED
+    return events

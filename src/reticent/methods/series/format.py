@@ -1,0 +1,243 @@
+"""The format ``series``: one release of a table that changes. People and counterfeits in numbered groups, each with a box; how many are counterfeits is told by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+import numpy as np
+import polars as pl
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, Evidence
+from reticent.definitions import Definition
+from reticent.errors import DataError
+from reticent.methods.series.assignment import Choice
+from reticent.methods.series.definitions import NOT_JUDGED, MInvariance, PublicSeries, TauSafety
+from reticent.methods.series.method import COUNT, FORMAT
+from reticent.release import Count, ManifestColumn, certificate_hash, count_labels
+from reticent.release.format import EvidenceRequest, GroupFormat, Words
+from reticent.table import FrameRows, Rows, held_frame
+
+if TYPE_CHECKING:
+    from reticent.release import Manifest, PublicSide
+
+_DATA, GROUP_ROLE, _COUNT_ROLE = "data", "group", "count"
+_FIELDS = {"m", "number", "follows", "choice", "balance", "baseline"}
+_RETENTION, _ALIKE = "retention", "k"
+_PRINTED = "This release was made by the printed algorithm ({0}), for comparison: whoever sees that a person's set of values changed may learn more than its definition says."
+_ALGORITHM = (
+    "With random choice, blind balance and whole hold-back the bound is meant to hold also for somebody who knows the algorithm; the evidence for this are adversaries who ran on "
+    "small histories, not a proof."
+)
+_EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
+_FORGETS = (
+    "People who left are forgotten {0} releases later. Whoever comes back after that is treated as new, and may be found out by comparing releases: the bound does not hold for them, nor for "
+    "those in their groups."
+)
+_AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
+
+
+@dataclass(frozen=True)
+class SeriesCount(Count):
+    """An answer to a counting query about people: rows are scaled by the share of people in their group, and counterfeits widen the bounds."""
+
+    counterfeits: int = 0
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {**super().describe(), "counterfeits": self.counterfeits}
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        return [
+            *super().lines(),
+            f"The release has {self.counterfeits:,} counterfeits; estimate and bounds are about people.",
+        ]
+
+
+class SeriesFormat(GroupFormat):
+    """A group is its number: people of a group share its box, and its values are each other's alternatives."""
+
+    name: ClassVar[str] = FORMAT
+    tables: ClassVar[tuple[str, ...]] = (_DATA, COUNT)
+    roles: ClassVar[tuple[str, ...]] = (GROUP_ROLE, _COUNT_ROLE)
+    chained: ClassVar[bool] = True
+
+    def refusal(self, definition: Definition) -> str | None:
+        wrong = next((part for part in definition.parts() if not isinstance(part, TauSafety | MInvariance)), None)
+        if wrong is not None:
+            return f"{wrong} is not about a series; groups hold made-up rows, so nothing about numbers of people can be claimed for them."
+        return super().refusal(definition)
+
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        group, count = draft.tables[COUNT].schema
+        return {group: GROUP_ROLE, count: _COUNT_ROLE}
+
+    def parted(self, manifest: Manifest, group: str) -> Mapping[str, set[str]]:
+        """The columns of each table but that of counterfeits."""
+        return {_DATA: {group, *manifest.named("quasi"), *manifest.named("sensitive")}}
+
+    def check(self, public: PublicSide) -> None:
+        """Every group has one box, and fewer counterfeits than rows; the details are what a release of a series says."""
+        manifest = public.manifest
+        if len(manifest.named(GROUP_ROLE)) != 1 or len(manifest.named(_COUNT_ROLE)) != 1:
+            raise DataError(
+                "manifest.json: a release of a series has one column that numbers its groups, and one that counts counterfeits."
+            )
+        group, count = manifest.named(GROUP_ROLE)[0], manifest.named(_COUNT_ROLE)[0]
+        for name, columns in {**self.parted(manifest, group), COUNT: {group, count}}.items():
+            if set(manifest.tables[name].columns) != columns:
+                raise DataError(
+                    f"manifest.json: the table {name!r} of a release of a series has the columns {', '.join(sorted(columns))}."
+                )
+        if (_ALIKE in check_details(manifest.details)) != (self.labelled is not None):
+            raise DataError(f"manifest.json: k is told by releases in batches, and {self.name!r} is the format.")
+        data, made_up = (held_frame(public.rows[name]) for name in (self.tables[0], COUNT))
+        for rows in public.rows.values():
+            frame = held_frame(rows)
+            if any(frame[name].null_count() for name in frame.columns):
+                raise DataError("A release of a series has no missing values.")
+        if made_up[group].n_unique() != made_up.height or (made_up[count] < 1).any():
+            raise DataError(f"The table {COUNT!r} lists a group twice, or with no counterfeits.")
+        if not data[group].is_sorted():
+            raise DataError("The rows are not in the order of their groups.")
+        new = data[group] != data[group].shift()
+        shown = [name for name in manifest.named("quasi") if name in data.columns]
+        if any((~new & (data[name] != data[name].shift())).any() for name in shown):
+            raise DataError("Rows of one group show different boxes.")
+        first = new.fill_null(True).arg_true().to_numpy()
+        sizes = pl.DataFrame({group: data[group].gather(first), "rows": np.diff(first, append=data.height)})
+        sizes = made_up.join(sizes, on=group, how="full", coalesce=True)
+        wrong = sizes.filter((pl.col(count) >= pl.col("rows")) | pl.col("rows").is_null())
+        if wrong.height:
+            raise DataError(
+                f"Group {wrong[group].to_list()[0]} has as many counterfeits as rows, or none of its rows is there."
+            )
+        self.check_people(public, group, sizes.select(group, people=pl.col("rows") - pl.col(count).fill_null(0)))
+        super().check(public)
+
+    def check_people(self, public: PublicSide, group: str, people: pl.DataFrame) -> None:
+        """Whether as many people are shown as each group has; they stand in the rows of the group here."""
+
+    def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
+        return {name: rows[self.tables[0]].values(name) for name in quasi}
+
+    def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
+        """The groups of this release and of those before it, if they are one chain."""
+        found = super().evidence(public, replace(about, earlier=None))
+        earlier = about.earlier or ()
+        before: PublicSide | None = None
+        for side in (*earlier, public):
+            _check_chain(before, side)
+            before = side
+        return replace(found, history=PublicSeries((*(side.groups for side in earlier), public.groups)))
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        group = next(column.name for column in columns if column.role == GROUP_ROLE)
+        frame = held_frame(rows[_DATA])
+        # Rows of a group stand together and look alike: one of each run is looked at.
+        shown = frame.select(group, *quasi)
+        differs = [(column != column.shift()).fill_null(True).to_numpy() for column in shown]
+        first = np.flatnonzero(np.logical_or.reduce(differs))
+        many = np.diff(first, append=frame.height)
+        return AdversaryView.in_buckets(
+            shown[first], frame.select(group, *sensitive), quasi, sensitive, group, many=many
+        )
+
+    def attested(self, public: PublicSide) -> str:
+        return f"invariance: {NOT_JUDGED}. Files show that groups are m-unique, how many counterfeits each has, and the chain of releases; who is in which group is not public."
+
+    def words(self, public: PublicSide) -> Words:
+        details = check_details(public.manifest.details)
+        return Words(
+            f"Release {details['number']} of a series about a table that changes. Rows lie in numbered groups; people of a group share its box, and each may have any of its "
+            "values. Some rows are made up (counterfeits); how many is told by group.",
+            (*risks_of(details),),
+            group="Whoever looks for somebody finds this many values that the person may have; some of the rows may be made up.",
+            attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
+        )
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SeriesCount:
+        """How many people meet a condition: the rows of groups with equal shares of counterfeits are counted together and scaled by (size - f) / size.
+
+        At most f rows of a group are made up, so the bounds move by as much.
+        """
+        manifest = public.manifest
+        group, count = manifest.named(GROUP_ROLE)[0], manifest.named(_COUNT_ROLE)[0]
+        data, made_up = (public.rows[name].frame() for name in self.tables)
+        shares = (
+            data.group_by(group)
+            .len("rows")
+            .join(made_up, on=group, how="left")
+            .with_columns(pl.col(count).fill_null(0))
+        )
+        value, low, high, variance = 0.0, 0, 0, 0.0
+        answer: Count | None = None
+        for (rows, fakes), groups in shares.group_by("rows", count, maintain_order=False):
+            part = FrameRows(data.join(groups.select(group), on=group, how="semi"))
+            answer = count_labels(part, public.meanings, condition, estimator, **self.known(public))
+            real, fake = int(rows) - int(fakes), int(fakes) * groups.height
+            value += answer.value * real / int(rows)
+            low += max(0, answer.bounds[0] - fake)
+            high += min(answer.bounds[1], real * groups.height)
+            variance += (answer.standard_error or 0.0) ** 2
+        assert answer is not None
+        model = answer.model + (" and counterfeits are like people" if made_up.height else "")
+        error = None if answer.standard_error is None else float(np.sqrt(variance))
+        return SeriesCount(
+            answer.condition, answer.estimator, value, (low, high), error, data.height, model, int(made_up[count].sum())
+        )
+
+
+def check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The details of a release of a series, as they are written."""
+    wrong = set(details) - {_RETENTION, _ALIKE} != _FIELDS or not all(
+        isinstance(details[name], int) and not isinstance(details[name], bool) and details[name] >= least
+        for name, least in (("m", 2), ("number", 1), (_RETENTION, 1), (_ALIKE, 2))
+        if name in details
+    )
+    wrong = wrong or not (
+        details["follows"] is None or (isinstance(details["follows"], str) and len(details["follows"]) == 64)
+    )
+    wrong = wrong or details["choice"] not in get_args(Choice) or details["balance"] not in ("filled", "blind")
+    if wrong or details["baseline"] not in (None, "tau", "m-invariance"):
+        raise DataError("manifest.json: the details are not those of a release of a series.")
+    return details
+
+
+def _check_chain(before: PublicSide | None, side: PublicSide) -> None:
+    """A release names the certificate of the one before it, and the next number."""
+    details = check_details(side.manifest.details)
+    if before is None:
+        return
+    number = before.manifest.details["number"]
+    if details["number"] != number + 1 or details["follows"] != certificate_hash(before.certificate):
+        raise DataError(
+            f"Release {details['number']} does not follow release {number} as it lies here: the chain of certificates is broken. A release is missing, or was exchanged."
+        )
+
+
+def risks_of(details: Mapping[str, Any]) -> list[str]:
+    """What remains possible, for every release of a series (R-TS-24, 13.1)."""
+    if details["baseline"] is not None:
+        knows = _PRINTED.format(details["baseline"])
+    else:
+        knows = _ALGORITHM if (details["choice"], details["balance"]) == ("random", "blind") else _AWARE
+    return [
+        knows,
+        *([_EXPERIMENTAL] if details["choice"] == "bang" else []),
+        *([_FORGETS.format(details[_RETENTION])] if _RETENTION in details else []),
+        f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",
+        "True totals of sensitive values that are published elsewhere tell which rows are made up, and then values; do not publish them beside a series.",
+        "Values are taken to be equally likely before the releases are seen; who knows better may guess better. Changes of several people that depend on each other are not covered.",
+        "It is not hidden that somebody is in a release: boxes, groups and event lists may show it. Recipients of other publishers' data about the same people may combine them.",
+    ]
+
+
+SERIES = SeriesFormat()

@@ -1,0 +1,438 @@
+"""Republish as a method: a snapshot of a table that changes becomes the next release of its series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.disclosures import PriorCheck, SeriesState, alone
+from reticent.core import BATCH, Draft, Evidence, Groups, Histograms, Kind, SensitiveDomain
+from reticent.definitions import Definition, KAnonymity
+from reticent.errors import DataError, Infeasible, PolicyError, did_you_mean
+from reticent.methods.series._kernels import halve
+from reticent.methods.series.assignment import Balance, Baseline, Choice, Placement, PublishingRules, place
+from reticent.methods.series.box_scales import (
+    ColumnBoxes,
+    ColumnRange,
+    PeopleByGroup,
+    QuasiScale,
+    merged_order,
+    positions_of,
+    scales_of,
+    settled_ranges,
+)
+from reticent.methods.series.definitions import MInvariance, SeriesEvidence, TauSafety
+from reticent.methods.series.diff import Snapshot, SnapshotDiff, bind, gone_after
+from reticent.methods.series.group_formation import Shuffler
+from reticent.methods.series.series import PublishedSeries, SeriesRelease
+from reticent.methods.series.signatures import Ints, flat_rows
+from reticent.methods.series.state import HistoryState, PersonMarks
+from reticent.table import CodedRows, FrameRows, SensitiveColumn, Table, unused
+
+FORMAT, BATCH_FORMAT = "series", "batch-series"
+GROUP, COUNT = "group", "counterfeits"
+PEOPLE, BATCHES = "people", "batches"
+_NO_SECRET = bytes(32)
+
+
+@dataclass(frozen=True)
+class SeriesPosition:
+    """Where in a series a release stands: the ``state`` before it, the hash of the release before (``follows``), and who keeps the state after it.
+
+    ``keep`` writes the new state aside and names it; the ledger then makes it the true one, or not. People who left are forgotten after ``retention`` releases (0: never).
+    """
+
+    state: HistoryState | None
+    follows: str | None
+    marks: PersonMarks
+    keep: Callable[[HistoryState, PublishedChange], SeriesState]
+    beside: PriorCheck
+    retention: int = 0
+
+
+@dataclass(frozen=True)
+class PublishedChange:
+    """What the steward learns about a release that was made: what happened to whom, and what it cost. Never public."""
+
+    events: Mapping[str, int]
+    counterfeits: int
+    needed: int
+    waiting: int
+    fresh: int
+    eligibility: int
+    small_groups: int
+    groups: int
+    people: int
+    deleted_map: int
+    forgotten: int
+    buckets: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return {**self.__dict__, "events": dict(self.events)}
+
+
+@dataclass(frozen=True)
+class Republish:
+    """Publish a table that changes so that its releases stay safe together: groups of people whose sensitive values differ, and who keep the set of
+    values (the signature) of their group from release to release.
+
+    The definition is ``TauSafety(m)`` (or, for baselines, what they keep). ``domain`` declares every sensitive value that can ever occur, at least 3m - 1 of them:
+    made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small,
+    ``"bang"`` (experimental, R-TS-23) splits by regions of a grid;
+    ``balance="blind"`` fills every shortage with counterfeits, ``"filled"`` with new people where it can. Only random and blind together are claimed against somebody who knows the
+    algorithm. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
+    ``baseline="tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison.
+
+    With ``TauSafety(m) & KAnonymity(k)`` the groups are batches (R-TS-22): sensitive values are shown batch by batch, and quasi values by buckets of at least k people that have nothing to do
+    with batches. Buckets are made from quasi values alone, without a look at groups, sensitive values or counterfeits. So what is shown of a person follows from the quasi
+    values and from who is in which group, which the adversary of ``TauSafety`` knows: it tells nothing more.
+
+    By itself it makes the first release of a series that nobody continues; :class:`reticent.methods.series.History` (``reticent republish``) keeps what the next one needs.
+
+    Guarantee: the definition's. Adversary: the definition's. Cost: O(n log n), windows of at most 128 rows a value where rows are matched by distance.
+    Source: R-TS-10 to R-TS-18, section 13.1.
+    """
+
+    domain: Sequence[Any] | None = None
+    choice: Choice = "near"
+    balance: Balance = "filled"
+    ranges: Mapping[str, Sequence[Any]] | None = None
+    baseline: Baseline | None = None
+    _place: SeriesPosition | None = field(default=None, repr=False, compare=False)
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
+    streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, given, known in (
+            ("choice", self.choice, get_args(Choice)),
+            ("balance", self.balance, get_args(Balance)),
+            ("baseline", self.baseline, (None, *get_args(Baseline))),
+        ):
+            if given not in known:
+                listed = ", ".join(repr(each) for each in known if each is not None)
+                raise PolicyError(
+                    f"Republish: {name} must be one of {listed}, but it is {given!r}.", setting=(name,), value=given
+                )
+        _check_domain(self.domain)
+        if self.ranges is not None and not isinstance(self.ranges, Mapping):
+            raise PolicyError(
+                f"Republish: ranges must name columns with (lowest, highest, width), but it is {self.ranges!r}.",
+                setting=("ranges",),
+                value=self.ranges,
+            )
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """It keeps one definition of series, on tables with one row per person, one sensitive column and a declared domain."""
+        asked = [part for part in definition.parts() if isinstance(part, TauSafety | MInvariance)]
+        alike = [part for part in definition.parts() if isinstance(part, KAnonymity)]
+        if len(asked) != 1 or len(alike) > 1 or len(asked) + len(alike) != len(definition.parts()):
+            return f"Republish keeps one definition of series, TauSafety(m), and KAnonymity(k) beside it, not {definition}. Publish anything else with another method."
+        if alike and (self.baseline is not None or alike[0].quasi is not None or alike[0].k < 2):
+            return f"Republish keeps KAnonymity(k) for all quasi columns, with k of at least 2 and without a baseline; {definition} asks for something else."
+        if len(table.sensitive) != 1:
+            return f"Republish protects one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
+        if not table.quasi:
+            return "Republish needs at least one quasi column."
+        if table.unit == "person":
+            return "Republish needs one row per person, and rows of this table may belong to one person. Aggregate them first."
+        if table.other or table.pseudonyms:
+            return "A series publishes quasi columns and the sensitive column only: other columns and pseudonyms would link people from release to release."
+        if table.quasi_sets:
+            return "Republish protects people whose quasi values are all known; leave quasi_sets out."
+        if self.domain is None:
+            return "Republish needs domain: list every sensitive value that can ever occur, from public knowledge, not from the rows."
+        return self.domain_refusal(asked[0])
+
+    def domain_refusal(self, asked: TauSafety | MInvariance) -> str | None:
+        """Why the rules do not give what was asked for, or the domain is too small."""
+        return _unkept(asked, self.baseline, len(self.domain or ()))
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The next release, and the state after it."""
+        context = context or Context()
+        reason = self.refusal(table, definition)
+        if reason is not None:
+            raise PolicyError(reason, setting=("method", "name"))
+        part = next(part for part in definition.parts() if isinstance(part, TauSafety | MInvariance))
+        k = next((part.k for part in definition.parts() if isinstance(part, KAnonymity)), 0)
+        rules = PublishingRules(part.m, self.choice, self.balance, self.baseline)
+        place_in = self._place or SeriesPosition(None, None, PersonMarks(_NO_SECRET), _not_kept, alone)
+        state = place_in.state
+        context.step("comparing with the release before")
+        ranges = settled_ranges(table, self.ranges) if state is None else dict(state.ranges)
+        scales = scales_of(table, ranges)
+        snapshot = self.snapshot(table, scales)
+        diff = bind(snapshot, state, place_in.marks, rules)
+        shuffler = Shuffler(context.randomness)
+        placement = place(diff.rows, rules, len(self.domain or ()), shuffler, first=state is None, context=context)
+        context.step("generalizing groups")
+        inside = np.flatnonzero(placement.group_of >= 0)
+        buckets = divide_people(snapshot.points[inside], k, shuffler) if k else None
+        return self._drafted(table, rules, place_in, ranges, scales, snapshot, diff, placement, k, buckets)
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        baseline = {} if self.baseline is None else {"baseline": self.baseline}
+        return {"name": "Republish", "choice": self.choice, "balance": self.balance, **baseline}
+
+    def snapshot(self, table: Table, scales: Sequence[QuasiScale]) -> Snapshot:
+        """The table as columns of keys, codes and places on scales."""
+        codes = self.codes(table.values(next(iter(table.sensitive))))
+        columns = [scale.scaled(table.values(scale.column)) for scale in scales]
+        quasi = pl.DataFrame([table.values(name) for name in table.quasi])
+        keys = table.values(table.key) if table.key is not None else pl.Series("key", np.arange(table.rows))
+        return Snapshot(keys, quasi, codes, np.stack(columns, axis=1))
+
+    def codes(self, values: pl.Series) -> Ints:
+        """Sensitive values as codes of the domain; one that was not declared is a :class:`DataError`."""
+        domain = self._domain(values.name, values.dtype)
+        codes = (
+            pl.DataFrame({"value": values.cast(domain.dtype)})
+            .join(
+                pl.DataFrame({"value": domain}).with_row_index("code"), on="value", how="left", maintain_order="left"
+            )["code"]
+            .cast(pl.Int64)
+        )
+        if codes.null_count():
+            value = values.filter(codes.is_null())[0]
+            shown = [str(each) for each in domain.to_list()]
+            raise DataError(
+                f"Column {values.name!r} has the value {value!r}, which is not in the declared domain.{did_you_mean(str(value), shown)} Add it to the end of domain if it can occur; values that "
+                "were declared must stay.",
+                column=values.name,
+                value=value,
+            )
+        return codes.to_numpy()
+
+    def _domain(self, name: str, dtype: pl.DataType) -> pl.Series:
+        """The declared values, in the type of the sensitive column."""
+        dtype = pl.String() if dtype == pl.Categorical or dtype == pl.Enum else dtype
+        try:
+            return pl.Series(name, list(self.domain or ()), dtype=dtype, strict=True)
+        except (TypeError, pl.exceptions.PolarsError):
+            raise DataError(
+                f"The declared domain does not have the type {dtype} of column {name!r}.",
+                column=name,
+                setting=("domain",),
+            ) from None
+
+    def _drafted(
+        self,
+        table: Table,
+        rules: PublishingRules,
+        series: SeriesPosition,
+        ranges: dict[str, ColumnRange],
+        scales: Sequence[QuasiScale],
+        snapshot: Snapshot,
+        diff: SnapshotDiff,
+        placement: Placement,
+        k: int,
+        buckets: Ints | None,
+    ) -> Draft:
+        inside = np.flatnonzero(placement.group_of >= 0)
+        if not len(inside):
+            raise Infeasible(
+                f"Nobody of this table can be published yet: all {len(snapshot.keys)} people are new or changed, and must wait for others with different sensitive values. "
+                "Publish when there are more."
+            )
+        group_of, quasi = placement.group_of[inside], snapshot.quasi[inside]
+        people = PeopleByGroup.of(group_of, len(placement.counterfeits))
+        shown = people if buckets is None else PeopleByGroup.of(buckets, int(buckets.max()) + 1)
+        boxes = [scale.boxes(quasi[scale.column], shown, not rules.hardened) for scale in scales]
+        offsets, values = flat_rows(placement.signatures)
+        everybody, left = gone_after(series.state, snapshot, diff, placement, series.marks)
+        number = 1 if series.state is None else series.state.release.number + 1
+        gone = everybody.remembered(number + 1 - series.retention) if series.retention else everybody
+        known = {} if series.state is None else series.state.orders
+        orders = {scale.column: merged_order(known.get(scale.column), scale.order()) for scale in scales}
+        release = SeriesRelease(
+            number=number,
+            people=snapshot.keys.gather(inside),
+            group_of=group_of,
+            value_of=snapshot.value[inside],
+            quasi=quasi,
+            events=diff.events[inside],
+            left=left,
+            offsets=offsets,
+            values=values,
+            counterfeits=placement.counterfeits,
+            buckets=buckets,
+            **positions_of(boxes, orders),
+        )
+        waiting = table.held.frame()[np.flatnonzero(placement.group_of < 0)]
+        after = HistoryState(
+            release,
+            gone,
+            waiting,
+            tuple(self.domain or ()),
+            ranges,
+            orders,
+            pl.DataFrame(
+                [
+                    each
+                    for box in boxes
+                    for each in (box.low.alias(f"{box.low.name} low"), box.high.alias(f"{box.high.name} high"))
+                ]
+            ),
+        )
+        change = PublishedChange(
+            events=diff.counts(),
+            counterfeits=int(placement.counterfeits.sum()),
+            needed=placement.needed,
+            waiting=placement.held_back + placement.unplaced,
+            fresh=placement.fresh,
+            eligibility=placement.eligibility,
+            small_groups=int((people.sizes < rules.m).sum()),
+            groups=len(people.sizes),
+            people=len(inside),
+            deleted_map=len(gone),
+            forgotten=len(everybody) - len(gone),
+            buckets=0 if buckets is None else len(shown.sizes),
+        )
+        evidence = self._evidence(table, series.state, after, rules, shown)
+        state = series.keep(after, change) if self._place is not None else None
+        return Draft(
+            format=FORMAT if buckets is None else BATCH_FORMAT,
+            tables=self._tables(table, release, boxes),
+            evidence=evidence,
+            method=self.describe(),
+            details={
+                "m": rules.m,
+                "number": release.number,
+                "follows": series.follows,
+                "choice": rules.choice,
+                "balance": rules.balance,
+                "baseline": rules.baseline,
+                **({"retention": series.retention} if series.retention else {}),
+                **({} if buckets is None else {"k": k}),
+            },
+            meanings={box.labels.name: box.meanings for box in boxes},
+            utility={"counterfeits": float(change.counterfeits)},
+            search=change.as_json(),
+            beside=series.beside,
+            state=state,
+        )
+
+    def _tables(self, table: Table, release: SeriesRelease, boxes: Sequence[ColumnBoxes]) -> dict[str, FrameRows]:
+        """The public rows, a row per person and a counterfeit alike, and how many counterfeits each group has; in batches, boxes and values apart.
+
+        The table of boxes then lists people only: how many of a batch are people is told anyway, and a counterfeit has no box that could tell it apart.
+        """
+        group, count = (unused(name, table.schema) for name in (GROUP if release.buckets is None else BATCH, COUNT))
+        owner = np.repeat(np.arange(len(release)), release.sizes)
+        sensitive = next(iter(table.sensitive))
+        domain = self._domain(sensitive, table.schema[sensitive])
+        # Sorted, so that the rows are put into order and written without their text.
+        coded = domain.cast(pl.Enum(domain.sort())) if domain.dtype == pl.String else domain
+        shown = coded.gather(release.values)
+        made_up = np.flatnonzero(release.counterfeits)
+        told = FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]}))
+        labels = {
+            box.labels.name: box.labels.gather(owner if release.buckets is None else release.buckets) for box in boxes
+        }
+        if release.buckets is None:
+            return {COUNT: told, "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown}))}
+        return {
+            BATCHES: CodedRows(pl.DataFrame({group: owner + 1, shown.name: shown})),
+            COUNT: told,
+            PEOPLE: CodedRows(pl.DataFrame({group: release.group_of + 1, **labels})),
+        }
+
+    def _evidence(
+        self,
+        table: Table,
+        before: HistoryState | None,
+        after: HistoryState,
+        rules: PublishingRules,
+        shown: PeopleByGroup,
+    ) -> Evidence:
+        """The groups as they will be seen, and the last two releases with those who are gone (R-TS-7 is judged step by step); in batches, also who looks alike."""
+        release = after.release
+        sensitive = next(iter(table.sensitive))
+        column = SensitiveColumn(sensitive, self._domain(sensitive, table.schema[sensitive]))
+        histograms = Histograms(
+            release.offsets, release.values.astype(np.int32), np.ones(len(release.values), dtype=np.int64)
+        )
+        groups = Groups(release.sizes, histograms, histograms.total(column.size), SensitiveDomain.single(column))
+        steps = (release,) if before is None else (before.release, release)
+        series = PublishedSeries(after.domain, rules.m, column.name, after.orders, steps)
+        gone = None if before is None else before.gone
+        marks = self._place.marks if self._place is not None else PersonMarks(_NO_SECRET)
+        history = SeriesEvidence((groups,), series, gone, marks)
+        alike = None if release.buckets is None else Evidence({tuple(table.quasi): _of_people(shown.sizes)})
+        return Evidence({tuple(table.quasi): groups}, history=history, alike=alike)
+
+
+def _of_people(sizes: Ints) -> Groups:
+    """Groups of so many people, about whose values nothing is said."""
+    domain = SensitiveDomain.none()
+    histograms = Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
+    return Groups(sizes, histograms, histograms.total(domain.size), domain)
+
+
+def _not_kept(state: HistoryState, change: PublishedChange) -> SeriesState:
+    raise AssertionError("a release that belongs to no history keeps no state")
+
+
+def _unkept(asked: TauSafety | MInvariance, baseline: Baseline | None, values: int) -> str | None:
+    """Why the rules do not give what was asked for, or the domain is too small."""
+    kept = {None: TauSafety(asked.m), "tau": TauSafety(asked.m, hardened=False), "m-invariance": MInvariance(asked.m)}[
+        baseline
+    ]
+    if asked != kept:
+        said = f"baseline={baseline!r}" if baseline is not None else "without a baseline"
+        return f"Republish {said} keeps {kept}, not {asked}."
+    least = 3 * asked.m - 1
+    if values < least:
+        return (
+            f"The declared domain has {values} values, and m = {asked.m} needs at least {least}: somebody whose value changes needs a signature that shares no value with the old one. "
+            f"Declare all values that can occur, or use m = {max((values + 1) // 3, 1)}."
+        )
+    return None
+
+
+def _check_domain(domain: Any) -> None:
+    if domain is None:
+        return
+    if isinstance(domain, str) or not isinstance(domain, Sequence):
+        raise PolicyError(
+            f"Republish: domain must be a list of values, but it is {domain!r}.", setting=("domain",), value=domain
+        )
+    if any(each is None or isinstance(each, list | tuple | dict) for each in domain):
+        raise PolicyError(
+            f"Republish: domain must list plain values without nulls, but it is {list(domain)!r}.",
+            setting=("domain",),
+            value=domain,
+        )
+    if len(set(domain)) != len(domain):
+        twice = next(each for each in domain if list(domain).count(each) > 1)
+        raise PolicyError(f"Republish: domain lists {twice!r} twice.", setting=("domain",), value=twice)
+
+
+def divide_people(points: NDArray[np.float64], k: int, shuffler: Shuffler) -> Ints:
+    """The bucket of each person, given scaled quasi values: at least ``k`` people each, numbered at random (R-TS-22).
+
+    The people of a bucket are halved along their widest column while both halves have ``k``. Nothing but quasi values is looked at, and people with the same values are parted at
+    random, so buckets tell nothing about groups or sensitive values. :class:`Infeasible` if there are fewer than ``k`` people.
+    """
+    if len(points) < k:
+        raise Infeasible(
+            f"The release would have {len(points)} people, and {k} must look alike. Publish when there are more, or begin a series with a smaller k.",
+            setting=("k",),
+            value=k,
+        )
+    order = shuffler.order(len(points))
+    first = np.zeros(len(points), dtype=np.bool_)
+    halve(points, order, k, first)
+    number = shuffler.order(int(first.sum()))
+    buckets = np.empty(len(points), dtype=np.int64)
+    buckets[order] = number[np.cumsum(first) - 1]
+    return buckets

@@ -1,0 +1,30 @@
+"""Who is who from release to release: people by their keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import is_dense, positions
+
+Ints = NDArray[np.int64]
+
+
+def places_among(keys: pl.Series, known: pl.Series) -> Ints:
+    """Where each key stands among the ``known`` ones, of which no two are equal; -1 where it does not. Numbers that lie close together are looked up in a table."""
+    if len(keys) and len(known) and _are_small_numbers(keys) and _are_small_numbers(known):
+        ends: list[Any] = [end for each in (keys, known) for end in (each.min(), each.max())]
+        low, space = min(ends), max(ends) - min(ends) + 1
+        if is_dense(space, len(keys)):
+            asked, there = (each.cast(pl.Int64).to_numpy() - low for each in (keys, known))
+            return positions([there], [asked], [space])
+    among = pl.DataFrame({"key": known}).with_row_index("place")
+    found = pl.DataFrame({"key": keys}).join(among, on="key", how="left", maintain_order="left")["place"]
+    return found.cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _are_small_numbers(keys: pl.Series) -> bool:
+    return keys.dtype.is_integer() and keys.dtype not in (pl.UInt64, pl.Int128, pl.UInt128)

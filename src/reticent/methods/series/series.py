@@ -1,0 +1,253 @@
+"""A series: the releases of a table that changes, as columns. The steward's view of it; what of it is public is said field by field.
+
+One release holds arrays over its people and arrays over its groups, never an object a row: a million people over 24 releases fit in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, Protocol, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError
+from reticent.methods.series.person_keys import places_among
+
+Codes = NDArray[np.int64]
+_NEW, _IN, _OUT, _ANY = range(4)
+
+
+class EventKind(IntEnum):
+    """What happened to a person of a release since the one before, with the kind of each update (R-TS-1, R-TS-3)."""
+
+    INSERTED = 0
+    UNCHANGED = 1
+    QUASI_UPDATED = 2
+    SENSITIVE_UPDATED = 3
+    RETURNED = 4
+
+    @property
+    def symbol(self) -> str:
+        """The letter of an event list; both kinds of update are ``u``."""
+        return "i_uur"[self]
+
+    @property
+    def needs(self) -> int:
+        """Where somebody must have been before: never in, in the release before, or out (R-TS-2)."""
+        return (_NEW, _IN, _IN, _IN, _OUT)[self]
+
+    @property
+    def words(self) -> str:
+        """What is said to have happened."""
+        return ("new", "unchanged", "moved", "changed", "back")[self]
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesRelease:
+    """One release of a series.
+
+    Over its people, in one order, all of it private: ``people`` (their keys, each once), ``group_of`` (a group each), ``value_of`` (the true sensitive
+    value, as a code of the domain), ``quasi`` (their quasi values as given), ``events`` (an :class:`EventKind` each). ``left`` are the keys of those who
+    were in the release before and are not in this one (event ``d``).
+
+    Over its groups, which is what the public sees: the sensitive values of group ``g``, counterfeits included, are
+    ``values[offsets[g]:offsets[g + 1]]``, rising codes of the domain; ``counterfeits[g]`` of them are made up, and nothing public says which. The box of
+    the group is ``low[g, c] <= position <= high[g, c]`` for every quasi column ``c``, on the scale of the column
+    (:meth:`PublishedSeries.positions`).
+
+    Where quasi values are shown by buckets that have nothing to do with groups (R-TS-22), ``buckets`` is the bucket of each person, and ``low`` and ``high`` are over buckets. The
+    public then sees how many people of each group are in each bucket.
+    """
+
+    number: int
+    people: pl.Series
+    group_of: Codes
+    value_of: Codes
+    quasi: pl.DataFrame
+    events: NDArray[np.uint8]
+    left: pl.Series
+    offsets: Codes
+    values: Codes
+    counterfeits: Codes
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    buckets: Codes | None = None
+
+    def __post_init__(self) -> None:
+        over_people = {
+            *(len(each) for each in (self.people, self.group_of, self.value_of, self.events, self.box_of)),
+            self.quasi.height,
+        }
+        if len(over_people) > 1:
+            raise DataError(f"Release {self.number}: its columns about people have different lengths.")
+        boxes = len(self.low) if self.buckets is not None else len(self.offsets) - 1
+        if len(self.counterfeits) != len(self.offsets) - 1 or {len(self.low), len(self.high)} != {boxes}:
+            raise DataError(f"Release {self.number}: its columns about groups have different lengths.")
+        if (self.box_people == 0).any() or len(self.box_people) != boxes:
+            raise DataError(f"Release {self.number}: people and boxes do not fit together.")
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (np.diff(self.offsets) < 0).any():
+            raise DataError(f"Release {self.number}: the offsets of its groups do not fit the listed values.")
+        if not np.array_equal(np.bincount(self.group_of, minlength=len(self)) + self.counterfeits, self.sizes):
+            raise DataError(f"Release {self.number}: people and counterfeits do not fill its groups.")
+
+    def __repr__(self) -> str:
+        return (
+            f"<release {self.number}: {len(self.people):,} people in {len(self):,} groups, "
+            f"{int(self.counterfeits.sum()):,} counterfeits>"
+        )
+
+    def __len__(self) -> int:
+        """How many groups there are."""
+        return len(self.counterfeits)
+
+    @property
+    def sizes(self) -> Codes:
+        """The published rows of each group: people and counterfeits."""
+        sizes: Codes = np.diff(self.offsets)
+        return sizes
+
+    @property
+    def box_of(self) -> Codes:
+        """The box that each person shows: that of the group, or of the bucket."""
+        return self.group_of if self.buckets is None else self.buckets
+
+    @property
+    def box_people(self) -> Codes:
+        """How many people show each box."""
+        people: Codes = np.bincount(self.box_of, minlength=len(self.low))
+        return people
+
+    def box_groups(self) -> tuple[Codes, Codes, Codes]:
+        """The pairs of a box and a group that people have, as boxes and groups, and how many people have each; what the public can count."""
+        coded, many = np.unique(self.box_of * len(self) + self.group_of, return_counts=True)
+        return coded // max(len(self), 1), coded % max(len(self), 1), many
+
+    def signature(self, group: int) -> frozenset[int]:
+        """The distinct published sensitive values of a group, as codes (R-PM-15)."""
+        return frozenset(self.values[self.offsets[group] : self.offsets[group + 1]].tolist())
+
+
+class HasSeries(Protocol):
+    """A history: its ``series`` are the releases that went out."""
+
+    @property
+    def series(self) -> PublishedSeries: ...
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedSeries(Sequence[SeriesRelease]):
+    """All releases of one table, first to last: a sequence of :class:`SeriesRelease`.
+
+    ``domain`` are the declared sensitive values: code ``c`` stands for ``domain[c]``. ``orders`` names the quasi columns in the order of the boxes, each
+    with its values in the order of its scale, or None for a column of numbers. Whoever was away for more than ``retention`` releases (the least that ever was in force) may be new again; 0: nobody.
+    :meth:`event_lists` says what happened to whom, :meth:`SeriesRelease.signature` what a group shows.
+    """
+
+    domain: tuple[Any, ...]
+    m: int
+    sensitive: str
+    orders: Mapping[str, Sequence[Any] | None]
+    releases: Sequence[SeriesRelease]
+    retention: int = 0
+
+    @classmethod
+    def of(cls, history: HasSeries | PublishedSeries) -> PublishedSeries:
+        """The releases of a history, or those that are given."""
+        return history if isinstance(history, PublishedSeries) else history.series
+
+    def __repr__(self) -> str:
+        return (
+            f"<series of {len(self)} releases, m={self.m}, quasi {', '.join(self.orders)}, sensitive {self.sensitive}>"
+        )
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    @overload
+    def __getitem__(self, index: int) -> SeriesRelease: ...
+    @overload
+    def __getitem__(self, index: slice) -> PublishedSeries: ...
+    def __getitem__(self, index: int | slice) -> SeriesRelease | PublishedSeries:
+        """A release, or a series of some of them."""
+        if isinstance(index, slice):
+            return replace(self, releases=self.releases[index])
+        return self.releases[index]
+
+    def __iter__(self) -> Iterator[SeriesRelease]:
+        return iter(self.releases)
+
+    def positions(self, quasi: pl.DataFrame) -> NDArray[np.float64]:
+        """Where quasi values lie on the scales of their columns, people by columns: numbers as they are, other values by their place in the order.
+
+        A value that no scale has is NaN, which lies in no box.
+        """
+        found = np.empty((quasi.height, len(self.orders)))
+        for place, (name, order) in enumerate(self.orders.items()):
+            column = quasi[name]
+            if order is not None:
+                column = column.replace_strict(
+                    list(order), list(range(len(order))), default=None, return_dtype=pl.Float64
+                )
+            found[:, place] = column.to_physical().cast(pl.Float64).to_numpy()
+        return found
+
+    def event_lists(self) -> dict[Any, str]:
+        """Every person's event list, a symbol a release (R-TS-1)."""
+        lists: dict[Any, list[str]] = {}
+        for place, release in enumerate(self.releases):
+            symbols = [kind.symbol for kind in EventKind]
+            happened = [*zip(release.people, (symbols[code] for code in release.events), strict=True)]
+            for person, symbol in (*happened, *((person, "d") for person in release.left)):
+                lists.setdefault(person, ["_"] * len(self))[place] = symbol
+        return {person: "".join(symbols) for person, symbols in lists.items()}
+
+    def coded_people(self) -> tuple[pl.Series, list[NDArray[np.int32]]]:
+        """Everybody who is in some release, and where the people of each release stand among them."""
+        people = pl.concat([release.people.rename("person") for release in self]).unique(maintain_order=True)
+        return people, [places_among(release.people, people).astype(np.int32) for release in self]
+
+    def check_events(self, people: pl.Series, codes: Iterable[NDArray[np.int32]]) -> None:
+        """Refuse events that cannot follow each other; ``people`` and ``codes`` are those of :meth:`coded_people`.
+
+        Event lists are ``_* ( i [_u]* ( d _* r [_u]* )* ( d _* )? )?``: nothing happens to somebody before the insertion, whoever leaves was there, and whoever returns had left (R-TS-2).
+        A series that begins with a later release may have inserted anybody before.
+        """
+        state = np.full(len(people), _NEW if self[0].number == 1 else _ANY)
+        left_with = np.zeros(len(people), dtype=np.int64)
+        needs = np.array([kind.needs for kind in EventKind])
+        for release, code in zip(self, codes, strict=True):
+            fits = (state[code] == needs[release.events]) | (state[code] == _ANY)
+            if self.retention:
+                forgotten = (state[code] == _OUT) & (release.number - left_with[code] > self.retention)
+                fits |= forgotten & (release.events == EventKind.INSERTED)
+            if not fits.all():
+                row = int(np.argmin(fits))
+                said, was = EventKind(release.events[row]).words, ("never in a release", "in the one before", "away")
+                raise self._contradicted(
+                    release, release.people[row], f"is said to be {said}, and was {was[state[code[row]]]}"
+                )
+            left = places_among(release.left, people)
+            wrong = (left < 0) & (self[0].number == 1)
+            wrong[left >= 0] = np.isin(state[left[left >= 0]], (_NEW, _OUT))
+            if wrong.any():
+                person = release.left[int(np.argmax(wrong))]
+                raise self._contradicted(release, person, "is said to have left, and was not in the one before")
+            left = left[left >= 0]
+            there = state == _IN
+            there[code] = there[left] = False
+            if there.any() or np.isin(left, code).any():
+                place = int(np.argmax(there)) if there.any() else int(left[np.isin(left, code)][0])
+                told = "is neither there nor said to have left" if there.any() else "is there and is said to have left"
+                raise self._contradicted(release, people[place], told)
+            state[code], state[left], left_with[left] = _IN, _OUT, release.number
+
+    def _contradicted(self, release: SeriesRelease, person: Any, told: str) -> DataError:
+        return DataError(
+            f"Release {release.number}: {person!r} {told}. Event lists of this series contradict themselves, so nothing can be said about it; restore the history from a backup, or import the "
+            "releases with everybody who was in each.",
+            value=person,
+        )

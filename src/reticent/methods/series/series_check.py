@@ -1,0 +1,224 @@
+"""Checks of a series against its definition. Shares nothing with the publisher but the lookup of keys: it looks at who is where in each release and at nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.methods.series.person_keys import places_among
+from reticent.methods.series.series import HasSeries, PublishedSeries, SeriesRelease
+from reticent.methods.series.state import DeletedPeople, PersonMarks
+
+Rule = Literal["unique", "stay", "change", "return"]
+_WORDS: dict[str, str] = {
+    "stay": "stayed with the same sensitive value, but the signature of the group changed",
+    "change": "changed the sensitive value, and the signatures before and after are neither equal (new value in the old one) nor disjoint",
+    "return": "returned, and the signature is not the one from before (new value in it), nor disjoint from it",
+}
+
+
+@dataclass(frozen=True)
+class TauViolation:
+    """Somebody whose signature breaks a rule: the releases it happened between, and both signatures as values."""
+
+    person: Any
+    rule: Rule
+    times: tuple[int, int]
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+
+    def text(self) -> str:
+        """The violation as a sentence."""
+        if self.rule == "unique":
+            return f"Release {self.times[1]}: a group shows {', '.join(map(str, self.after))}, which are too few values or repeat one."
+        first, second = (", ".join(map(str, each)) for each in (self.before, self.after))
+        return f"{self.person!r} {_WORDS[self.rule]}: {{{first}}} in release {self.times[0]}, {{{second}}} in release {self.times[1]}."
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesVerdict(ShownAsCard):
+    """Whether a series keeps tau-safety, with every violation."""
+
+    m: int
+    hardened: bool
+    violations: tuple[TauViolation, ...]
+
+    @property
+    def holds(self) -> bool:
+        """No violation."""
+        return not self.violations
+
+    def card(self) -> Card:
+        """The verdict, and the violations one by one."""
+        said = "holds" if self.holds else "does not hold"
+        rows = [
+            (str(each.person), each.rule, f"{each.times[0]} -> {each.times[1]}", each.text())
+            for each in self.violations
+        ]
+        return Card(
+            f"TauSafety(m={self.m}) {said}",
+            {"violations": len(rows)},
+            self.holds,
+            ("person", "rule", "releases", "why"),
+            rows,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+        listed = [
+            {"person": str(each.person), "rule": each.rule, "times": list(each.times), "text": each.text()}
+            for each in self.violations
+        ]
+        return {"holds": self.holds, "m": self.m, "hardened": self.hardened, "violations": listed}
+
+
+def check_tau_safety(history: HasSeries | PublishedSeries, *, hardened: bool = True) -> SeriesVerdict:
+    """Check a whole series (a History or its ``series``) against R-TS-7, with the rule of 13.1 across changes unless ``hardened=False``."""
+    series = PublishedSeries.of(history)
+    found = [*_not_unique(series), *find_violations(series, hardened=hardened)]
+    return SeriesVerdict(series.m, hardened, tuple(found))
+
+
+def find_violations(
+    series: PublishedSeries,
+    *,
+    hardened: bool,
+    returns: bool = True,
+    gone: DeletedPeople | None = None,
+    marks: PersonMarks | None = None,
+) -> list[TauViolation]:
+    """Everybody whose signature breaks a rule between the release that they were last in and the next one that they are in.
+
+    Whether a value changed is read off the values, not off the events. ``gone`` has those who left before the first of the releases given, by their ``marks``.
+    Without ``returns`` whoever comes back is a new person, as m-invariance has it.
+    """
+    found: list[TauViolation] = []
+    width = max((int(release.sizes.max(initial=1)) for release in series), default=1)
+    known: _LastSeen | None = None
+    for release in series:
+        now = _LastSeen.of(release, width)
+        if known is not None:
+            found += _broken(now, known, series, hardened, returns)
+        known = now if known is None else known.updated(now)
+    if gone is not None and marks is not None and len(gone) and len(series):
+        found += _broken_returns(series, hardened, gone, marks)
+    return found
+
+
+@dataclass(frozen=True)
+class _LastSeen:
+    """Everybody seen so far: their value, the group that they were last in, and the number of that release.
+
+    ``signatures`` are those of the groups: rising codes, padded with -1.
+    """
+
+    people: pl.Series
+    value: NDArray[np.int64]
+    group: NDArray[np.int64]
+    number: NDArray[np.int64]
+    signatures: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, release: SeriesRelease, width: int) -> _LastSeen:
+        number = np.full(len(release.people), release.number)
+        return cls(release.people, release.value_of, release.group_of, number, _signatures(release, width))
+
+    def signature(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The signatures of the groups of some people."""
+        return self.signatures[self.group[rows]]
+
+    def updated(self, now: _LastSeen) -> _LastSeen:
+        stay = np.flatnonzero(places_among(self.people.cast(now.people.dtype), now.people) < 0)
+        groups, moved = np.unique(self.group[stay], return_inverse=True)
+        return _LastSeen(
+            pl.concat([now.people, self.people.gather(stay).cast(now.people.dtype)]),
+            np.concatenate([now.value, self.value[stay]]),
+            np.concatenate([now.group, len(now.signatures) + moved]),
+            np.concatenate([now.number, self.number[stay]]),
+            np.concatenate([now.signatures, self.signatures[groups]]),
+        )
+
+
+def _broken_returns(
+    series: PublishedSeries, hardened: bool, gone: DeletedPeople, marks: PersonMarks
+) -> list[TauViolation]:
+    """Those who were gone before the first release given, and are in the last one."""
+    last, before = series[-1], series[0].people
+    rows = np.flatnonzero(places_among(last.people, before) < 0)
+    place = gone.find(marks.of(last.people.gather(rows)))
+    rows, place = rows[place >= 0], place[place >= 0]
+    width = max(int(last.sizes.max(initial=1)), gone.signatures.shape[1])
+    now = _LastSeen(
+        last.people.gather(rows),
+        last.value_of[rows],
+        last.group_of[rows],
+        np.full(len(rows), last.number),
+        _signatures(last, width),
+    )
+    old = np.full((len(rows), width), -1, dtype=np.int32)
+    old[:, : gone.signatures.shape[1]] = gone.signatures[place]
+    then = _LastSeen(now.people, np.full(len(rows), -1), np.arange(len(rows)), np.full(len(rows), -1), old)
+    return _broken(now, then, series, hardened, returns=True)
+
+
+def _broken(
+    now: _LastSeen, then: _LastSeen, series: PublishedSeries, hardened: bool, returns: bool
+) -> list[TauViolation]:
+    """Violations among people who are in a release and were in one before."""
+    place = places_among(now.people, then.people)
+    here = np.flatnonzero(place >= 0)
+    there = place[here]
+    same = (now.signature(here) == then.signature(there)).all(axis=1)
+    # Whoever keeps the signature breaks no rule but one: a new value outside of it, which its group cannot show.
+    here, there = here[~same], there[~same]
+    old, new = then.signature(there), now.signature(here)
+    back = now.number[here] != then.number[there] + 1
+    changed = now.value[here] != then.value[there]
+    inside = (old == now.value[here][:, None]).any(axis=1)
+    apart = ~np.any([((old == shown[:, None]) & (shown >= 0)[:, None]).any(axis=1) for shown in new.T], axis=0)
+    away = ~inside & (apart if hardened else True)
+    fine = np.where(back, away | (not returns), changed & (away if hardened else True))
+    rules = np.where(back, "return", np.where(changed, "change", "stay"))
+    return [
+        TauViolation(
+            now.people[int(here[place])],
+            str(rules[place]),  # type: ignore[arg-type]  # one of three words
+            (int(then.number[there[place]]), int(now.number[here[place]])),
+            _values(series, old[place][old[place] >= 0].tolist()),
+            _values(series, new[place][new[place] >= 0].tolist()),
+        )
+        for place in np.flatnonzero(~fine).tolist()
+    ]
+
+
+def _not_unique(series: PublishedSeries) -> Iterator[TauViolation]:
+    """Groups with fewer than m values, or with one twice."""
+    for release in series:
+        owner = np.repeat(np.arange(len(release)), release.sizes)
+        repeats = np.zeros(len(release), dtype=bool)
+        same = (np.diff(release.values) == 0) & (np.diff(owner) == 0)
+        repeats[owner[1:][same]] = True
+        for group in np.flatnonzero(repeats | (release.sizes < series.m)).tolist():
+            shown = release.values[release.offsets[group] : release.offsets[group + 1]].tolist()
+            yield TauViolation(None, "unique", (release.number, release.number), (), _values(series, shown))
+
+
+def _signatures(release: SeriesRelease, width: int) -> NDArray[np.int32]:
+    """The set of published values of each group: rising codes, padded with -1."""
+    owner = np.repeat(np.arange(len(release)), release.sizes)
+    repeated = np.concatenate([[False], (np.diff(owner) == 0) & (np.diff(release.values) == 0)])
+    owner, values = owner[~repeated], release.values[~repeated]
+    starts = np.searchsorted(owner, np.arange(len(release)))
+    rows = np.full((len(release), width), -1, dtype=np.int32)
+    rows[owner, np.arange(len(owner)) - starts[owner]] = values
+    return rows
+
+
+def _values(series: PublishedSeries, codes: Any) -> tuple[Any, ...]:
+    return tuple(series.domain[code] for code in codes)

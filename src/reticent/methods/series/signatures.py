@@ -1,0 +1,79 @@
+"""Signatures: the sets of sensitive values that groups show, as rows of one matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import first_rows, number, pack
+from reticent.methods.series._kernels import find_places
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SignatureBook:
+    """Distinct signatures: ``rows[i]`` are the rising codes of signature ``i``, padded with -1."""
+
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        """The largest number of values of a signature."""
+        return int(self.rows.shape[1])
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of values of each signature."""
+        sizes: Ints = (self.rows >= 0).sum(axis=1)
+        return sizes
+
+    def places(self, signature: Ints, value: Ints) -> Ints:
+        """The place of each ``value`` in its ``signature``; -1 where it is not in it."""
+        found: Ints = find_places(self.rows, signature, value)
+        return found
+
+    @classmethod
+    def of(cls, rows: Ints) -> tuple[SignatureBook, Ints]:
+        """The distinct ones of some padded rows, and which of them each row is."""
+        return cls(np.empty((0, 1), dtype=np.int64)).with_more(rows)
+
+    def with_more(self, rows: Ints) -> tuple[SignatureBook, Ints]:
+        """A book with further padded rows, and where each of them stands in it; what is in this book stays where it is."""
+        width = max(self.width, rows.shape[1])
+        both = np.concatenate([_padded(self.rows, width), _padded(rows, width)])
+        codes = [both[:, place] + 1 for place in range(width)]
+        ids, count = number(*pack(codes, [int(both.max(initial=-1)) + 2] * width, len(both)))
+        place = np.full(count, -1, dtype=np.int64)
+        place[ids[: len(self)]] = np.arange(len(self))
+        new = np.flatnonzero(place < 0)
+        place[new] = np.arange(len(self), len(self) + len(new))
+        return SignatureBook(np.concatenate([both[: len(self)], both[first_rows(ids, count)[new]]])), place[
+            ids[len(self) :]
+        ]
+
+
+def padded_rows(offsets: Ints, values: Ints) -> Ints:
+    """Values in CSR form as rows padded with -1; values of a row must rise."""
+    sizes = np.diff(offsets)
+    width = int(sizes.max(initial=1))
+    rows = np.full((len(sizes), width), -1, dtype=np.int64)
+    inside = np.arange(width) < sizes[:, None]
+    rows[inside] = values
+    return rows
+
+
+def flat_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """Padded rows in CSR form: offsets and values."""
+    inside = rows >= 0
+    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+    return offsets, rows[inside]
+
+
+def _padded(rows: Ints, width: int) -> Ints:
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=-1)

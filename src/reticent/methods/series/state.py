@@ -1,0 +1,122 @@
+"""What the publisher keeps after a release: who was where, who is gone, who waits. Private; nothing older is needed for the next release."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.ragged import starts_of
+from reticent.methods.series.person_keys import places_among
+from reticent.methods.series.series import SeriesRelease
+from reticent.methods.series.signatures import Ints, flat_rows, padded_rows
+
+
+@dataclass(frozen=True)
+class DeletedPeople:
+    """Everybody who left, under a keyed hash, with the signature of the group that they were last in: the map ``Del`` (R-TS-20).
+
+    It is personal data: it outlives the rows that it is about. ``signatures`` are padded rows, ``since`` the numbers of the releases with which people left.
+    """
+
+    marks: pl.Series = field(default_factory=lambda: pl.Series("mark", [], dtype=pl.String))
+    signatures: Ints = field(default_factory=lambda: np.empty((0, 1), dtype=np.int64))
+    since: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.marks)
+
+    def find(self, marks: pl.Series) -> Ints:
+        """Where each mark stands in the map; -1 where it does not."""
+        return places_among(marks, self.marks)
+
+    def changed(self, returned: Ints, marks: pl.Series, signatures: Ints, number: int) -> DeletedPeople:
+        """The map without those who ``returned`` (places) and with those who left with release ``number``."""
+        stay = np.ones(len(self), dtype=bool)
+        stay[returned] = False
+        width = max(self.signatures.shape[1], signatures.shape[1])
+        rows = [
+            np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=-1)
+            for each in (self.signatures[stay], signatures)
+        ]
+        return DeletedPeople(
+            pl.concat([self.marks.filter(pl.Series(stay)), marks.rename("mark")]),
+            np.concatenate(rows),
+            np.concatenate([self.since[stay], np.full(len(marks), number)]),
+        )
+
+    def remembered(self, first: int) -> DeletedPeople:
+        """The map without those who left before release ``first``: should they return, they are new (R-TS-20)."""
+        kept = self.since >= first
+        return DeletedPeople(self.marks.filter(pl.Series(kept)), self.signatures[kept], self.since[kept])
+
+    def frame(self) -> pl.DataFrame:
+        """The map as a table."""
+        offsets, values = flat_rows(self.signatures)
+        return pl.DataFrame({"mark": self.marks, "signature": as_lists(offsets, values), "since": self.since})
+
+    @classmethod
+    def read(cls, frame: pl.DataFrame, number: int) -> DeletedPeople:
+        """The map from its table, as it was after release ``number``; in a table without ``since`` everybody left with that one."""
+        since = frame["since"].to_numpy() if "since" in frame.columns else np.full(frame.height, number)
+        return cls(frame["mark"], padded_rows(*from_lists(frame["signature"])), since.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class PersonMarks:
+    """Keyed hashes of people's keys; without the ``secret`` nobody can tell whose they are."""
+
+    secret: bytes
+
+    def of(self, keys: pl.Series) -> pl.Series:
+        """The mark of each key."""
+        kind = "n" if keys.dtype.is_numeric() else "t"
+        texts = keys.cast(pl.String).to_list()
+        made = [
+            hashlib.blake2b(f"{kind}{text}".encode(), key=self.secret, digest_size=16).hexdigest() for text in texts
+        ]
+        return pl.Series("mark", made, dtype=pl.String)
+
+
+@dataclass(frozen=True)
+class HistoryState:
+    """The state after a release: the ``release`` itself, those who are ``gone``, and arrivals who are ``waiting`` (their whole rows).
+
+    ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of columns of numbers, ``ends`` the boxes as values of the columns (of groups, or of buckets), ``orders`` the values of other columns
+    in the order of their scales. ``snapshot`` is a hash of the table that was published, empty for an imported release; ``facts`` is what the release cost.
+    """
+
+    release: SeriesRelease
+    gone: DeletedPeople
+    waiting: pl.DataFrame
+    domain: tuple[Any, ...]
+    ranges: Mapping[str, tuple[Any, Any, Any]]
+    orders: Mapping[str, list[Any] | None]
+    ends: pl.DataFrame
+    snapshot: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def signatures(self) -> Ints:
+        """The signature of each group of the release, as padded rows."""
+        return padded_rows(self.release.offsets, self.release.values)
+
+
+def as_lists(offsets: Ints, values: NDArray[np.int64]) -> pl.Series:
+    """CSR arrays as a column of lists."""
+    import pyarrow as pa
+
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(values, pa.int32()))
+    return pl.Series("values", lists)
+
+
+def from_lists(lists: pl.Series) -> tuple[Ints, Ints]:
+    """A column of lists as CSR arrays."""
+    sizes = lists.list.len().to_numpy().astype(np.int64)
+    values = lists.list.explode(keep_nulls=False, empty_as_null=False).to_numpy().astype(np.int64)
+    return starts_of(sizes), values

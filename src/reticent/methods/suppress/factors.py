@@ -1,0 +1,134 @@
+"""Two and three: classes from the cheapest factor of the complete graph of rows, found as a mixed-integer program.
+
+Guarantee: for k = 2 the cost is at most 2 times the least possible, and 3/2 times where every column has two values; for k = 3 and columns with two values at most
+2 times. Other columns are no obstacle for k = 3, but nothing is proven for them.
+Cost: one variable for each pair of rows; about a second for 150 rows.
+Source: R-KS-5, R-KS-6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.errors import Infeasible
+from reticent.methods.suppress.ladders import Ids, Units
+
+Edges = NDArray[np.int64]
+
+
+def factor(distances: NDArray[np.int64], fewest: int, context: Context) -> Edges:
+    """Edges of least weight such that every vertex has at least ``fewest`` and at most 2 of them, one edge a row; ties by the order of vertices."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    context.check("matching rows")
+    count = len(distances)
+    one, other = np.triu_indices(count, 1)
+    edges = np.arange(len(one))
+    ends = csr_array(
+        (np.ones(2 * len(one)), (np.concatenate([one, other]), np.tile(edges, 2))), shape=(count, len(one))
+    )
+    found = milp(
+        distances[one, other].astype(np.float64),
+        integrality=np.ones(len(one), dtype=np.int8),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(ends, fewest, 2),
+        options={"mip_rel_gap": 0},
+    )
+    if found.x is None:
+        raise Infeasible(f"No factor was found for {count} rows: {found.message}")
+    chosen = np.flatnonzero(found.x > 0.5)
+    return np.stack([one[chosen], other[chosen]], axis=1)
+
+
+def pairs_and_paths(edges: Edges, count: int) -> Ids:
+    """The components of a [1,2]-factor, after edges whose both ends have another one were taken away: pairs, and paths of three (R-KS-5)."""
+    degree = np.bincount(edges.ravel(), minlength=count)
+    links: list[list[int]] = [[] for _ in range(count)]
+    for one, other in edges.tolist():
+        if degree[one] == 2 and degree[other] == 2:
+            degree[one] -= 1
+            degree[other] -= 1
+        else:
+            links[one].append(other)
+            links[other].append(one)
+    group = np.full(count, -1, dtype=np.int64)
+    for number, component in enumerate(_components(links)):
+        group[component] = number
+    return group
+
+
+def _components(links: list[list[int]]) -> Iterator[list[int]]:
+    """The components of a graph, each in the order in which its edges lead on."""
+    seen = [False] * len(links)
+    for start in range(len(links)):
+        if seen[start]:
+            continue
+        component, stack = [], [start]
+        while stack:
+            vertex = stack.pop()
+            if not seen[vertex]:
+                seen[vertex] = True
+                component.append(vertex)
+                stack += [other for other in links[vertex] if not seen[other]]
+        yield component
+
+
+def cycles(edges: Edges, count: int) -> Iterator[list[int]]:
+    """The cycles of a 2-factor, each as its vertices in their order along it."""
+    links: list[list[int]] = [[] for _ in range(count)]
+    for one, other in edges.tolist():
+        links[one].append(other)
+        links[other].append(one)
+    yield from _components(links)
+
+
+def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
+    """A cycle cut into runs of three, and one or two of four where the length asks for it, in the cheapest of all ways (R-KS-6).
+
+    The ways are all rotations and, with two runs of four, all places of the second.
+    """
+    length = len(cycle)
+    if length <= 5:
+        return [cycle]
+    fours = length % 3
+    runs = (length - 4 * fours) // 3 + fours
+    around = np.array(cycle)[np.add.outer(np.arange(length), np.arange(4)) % length]
+    price = {size: _prices(units, around[:, :size]) for size in (3, 4)}
+    ways = []
+    for second in range(1, runs) if fours == 2 else (0,):
+        sizes = [4 if fours and place in (0, second) else 3 for place in range(runs)]
+        starts = np.cumsum([0, *sizes[:-1]])
+        # One row for every run, one column for every rotation.
+        places = (starts[:, None] + np.arange(length)) % length
+        cost = np.sum([price[size][mine] for size, mine in zip(sizes, places, strict=True)], axis=0)
+        turn = int(np.argmin(cost))
+        ways.append((int(cost[turn]), sizes, places[:, turn].tolist()))
+    _, sizes, chosen = min(ways, key=lambda way: way[0])
+    return [around[start, :size].tolist() for size, start in zip(sizes, chosen, strict=True)]
+
+
+def _prices(units: Units, runs: Ids) -> Ids:
+    """What each of several classes of equal size costs, one a row."""
+    count, size = runs.shape
+    found: Ids = size * units.select(runs.ravel()).prices(np.repeat(np.arange(count), size), count)
+    return found
+
+
+def by_factor(units: Units, context: Context) -> Ids:
+    """The class of every unit for classes of at least two or three; needs single rows, and enough of them."""
+    everybody = np.arange(len(units))
+    distances = units.distances(everybody, everybody)
+    if units.least == 2:
+        return pairs_and_paths(factor(distances, 1, context), len(units))
+    group = np.empty(len(units), dtype=np.int64)
+    number = 0
+    for cycle in cycles(factor(distances, 2, context), len(units)):
+        for run in cut_cycle(units, cycle):
+            group[run] = number
+            number += 1
+    return group

@@ -1,0 +1,70 @@
+"""The format ``cells``: one table whose labels are true values or stars; rows with the same labels, a star being a symbol of its own, are a class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from reticent.errors import DataError
+from reticent.methods.grouping.format import Generalize
+from reticent.release.format import CHOSEN, Words
+from reticent.table import Anything, Missing, Value
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_OWN_SYMBOL = {"reading": "own symbol"}
+_NO_OTHER = (
+    "A release of format 'cells' is judged with a star as a symbol of its own, and says so in its details. Stars that are read as wildcards are refused: such rows "
+    "can be compatible with k others, and yet somebody fits only one of them."
+)
+
+
+class StarredCells(Generalize):
+    """One table of true values and stars beside sensitive values. What a label means, star or value, is in the manifest; a star is never told by its text."""
+
+    name: ClassVar[str] = "cells"
+
+    def check(self, public: PublicSide) -> None:
+        if dict(public.manifest.details) != _OWN_SYMBOL:
+            raise DataError(
+                f"manifest.json: details must be {_OWN_SYMBOL}, not {dict(public.manifest.details)}. {_NO_OTHER}"
+            )
+        for column in public.manifest.columns:
+            for label, meaning in column.labels.items():
+                if not isinstance(meaning, Value | Missing | Anything):
+                    raise DataError(
+                        f"manifest.json: the label {label!r} of column {column.name!r} means {meaning.words()}. In a release of format 'cells' a label is a value, the missing "
+                        "value or a star."
+                    )
+        super().check(public)
+
+    def words(self, public: PublicSide) -> Words:
+        rows, starred = public.height, _starred(public)
+        told = ", ".join(f"{count:,} of {name!r}" for name, count in starred.items() if count)
+        return Words(
+            "Single values that might point at a person were replaced by a star; all other values are true. A star is read as a symbol of its own, so that rows with the "
+            f"same labels are a group. Of {rows:,} rows these cells are starred: {told or 'none'}."
+            + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the groups that fit the person. A star fits every value, so that "
+                "somebody may fit several groups; which cells are starred depends on how rare the values are.",
+                CHOSEN,
+            ),
+            group="Whoever looks for somebody finds this many people who cannot be told apart, or several such groups.",
+        )
+
+
+def _starred(public: PublicSide) -> dict[str, int]:
+    """How many cells of each quasi column are starred."""
+    quasi = [column for column in public.manifest.columns if column.role == "quasi"]
+    found = {}
+    for column in quasi:
+        values, times = public.rows["data"].counted([column.name])
+        stars = [label for label, meaning in column.labels.items() if isinstance(meaning, Anything)]
+        found[column.name] = int(times[values[column.name].is_in(stars).to_numpy()].sum()) if stars else 0
+    return found
+
+
+CELLS = StarredCells()
+"""The format itself."""

@@ -1,0 +1,165 @@
+"""Ladders: the ways in which a cell can be hidden, column by column, and what each costs in whole units (R-KS-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, number, pack, sum_by
+from reticent.table import BoundHierarchy
+
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Hiding = Literal["stars", "hierarchy"]
+Pattern = tuple[int, ...]
+"""A rung for every column."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One column: on rung ``r`` a value shows only its part ``parts[r][leaf]``, which costs ``costs[r]`` units a row; rung 0 is the value itself.
+
+    The last rung of a column that may be hidden has one part, which is everything. A column that must be kept has one rung, and one whose levels are limited may end
+    below everything.
+    """
+
+    parts: tuple[NDArray[np.int32], ...]
+    costs: tuple[int, ...]
+
+    @property
+    def top(self) -> int:
+        """The highest rung."""
+        return len(self.parts) - 1
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many parts each rung has."""
+        return tuple(int(parts.max(initial=0)) + 1 for parts in self.parts)
+
+
+def ladders_of(
+    hierarchies: Sequence[BoundHierarchy],
+    weights: Mapping[str, Fraction],
+    keep: Sequence[str],
+    hiding: Hiding,
+) -> tuple[tuple[Ladder, ...], int]:
+    """The ladder of every column, and how many units make one starred cell of weight 1.
+
+    With ``stars`` a cell is shown or starred. With ``hierarchy`` a cell may show a part of its hierarchy: of l rungs above the value, rung h costs h/l of the
+    column's weight. A hierarchy without a part that covers everything gets a star on top, unless its levels are limited; rung 0 is the lowest level that may be
+    published.
+    """
+    shares = []
+    for each in hierarchies:
+        levels = each.levels[each.lowest :] if hiding == "hierarchy" else each.levels[:1]
+        # Above the first level that is one part there is nothing more to hide.
+        tops = [place for place, level in enumerate(levels) if place and level.size == 1]
+        parts = [level.parts for level in levels[: tops[0] + 1 if tops else None]]
+        if each.column in keep:
+            parts = parts[:1]
+        elif not each.capped and (len(parts) == 1 or int(parts[-1].max(initial=0)) > 0):
+            parts.append(np.zeros(each.size, dtype=np.int32))
+        weight = weights.get(each.column, Fraction(1))
+        shares.append((parts, [weight * rung / max(len(parts) - 1, 1) for rung in range(len(parts))]))
+    unit = lcm(*(cost.denominator for _, costs in shares for cost in costs))
+    return tuple(Ladder(tuple(parts), tuple(int(cost * unit) for cost in costs)) for parts, costs in shares), unit
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is hidden together or not at all: rows one by one, or all rows of a point.
+
+    ``codes`` has the leaf of every unit in each column. Unit ``u`` stands for ``rows[u]`` rows, whose cells cost, about ``people[u]`` people, who count
+    for the ``least`` size of a class.
+    """
+
+    ladders: tuple[Ladder, ...]
+    codes: tuple[Codes, ...]
+    rows: Ids
+    people: Ids
+    least: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def select(self, chosen: NDArray[Any]) -> Units:
+        """Some of the units."""
+        return replace(
+            self, codes=tuple(each[chosen] for each in self.codes), rows=self.rows[chosen], people=self.people[chosen]
+        )
+
+    @cached_property
+    def points(self) -> tuple[Ids, int]:
+        """The number of the point of every unit, in the order of the leaves, and how many points there are."""
+        return self.alike((0,) * len(self.ladders), np.arange(len(self)))
+
+    def alike(self, pattern: Pattern, chosen: Ids) -> tuple[Ids, int]:
+        """Some units numbered by what they show on the rungs of a pattern, and how many differ."""
+        shown, sizes = [], []
+        for ladder, codes, rung in zip(self.ladders, self.codes, pattern, strict=True):
+            if ladder.sizes[rung] > 1:
+                shown.append(ladder.parts[rung].take(codes.take(chosen)))
+                sizes.append(ladder.sizes[rung])
+        ids, count = number(*pack(shown, sizes, len(chosen)))
+        return ids.astype(np.int64, copy=False), count
+
+    def rungs(self, group: Ids, count: int) -> NDArray[np.int64]:
+        """For every group and column the lowest rung on which all its units agree; the rung above the last where they agree on none."""
+        found = np.empty((count, len(self.ladders)), dtype=np.int64)
+        for column, (ladder, codes) in enumerate(zip(self.ladders, self.codes, strict=True)):
+            found[:, column] = ladder.top + 1
+            for rung in range(ladder.top, -1, -1):
+                parts = ladder.parts[rung].take(codes)
+                first = np.zeros(count, dtype=parts.dtype)
+                first[group] = parts
+                differing = np.zeros(count, dtype=bool)
+                differing[group[parts != first[group]]] = True
+                found[~differing, column] = rung
+        return found
+
+    def prices(self, group: Ids, count: int) -> Ids:
+        """What a row of each group costs."""
+        return self.priced(self.rungs(group, count))
+
+    def priced(self, rungs: NDArray[np.int64]) -> Ids:
+        """What a row costs that shows these rungs, one row of rungs for each group."""
+        tables = [np.array(ladder.costs) for ladder in self.ladders]
+        found: Ids = np.zeros(len(rungs), dtype=np.int64)
+        for column, table in enumerate(tables):
+            found += table[rungs[:, column]]
+        return found
+
+    def cost(self, group: Ids) -> int:
+        """What a partition costs: the cells of all rows. A unit that is left out (-1) costs all its cells."""
+        kept = group >= 0
+        count = int(group.max(initial=-1)) + 1
+        prices = self.select(kept).prices(group[kept], count)
+        rows = sum_by(group[kept], self.rows[kept], count)
+        return int(prices @ rows) + int(self.rows[~kept].sum()) * self.full
+
+    @property
+    def full(self) -> int:
+        """What a row costs of which nothing is shown."""
+        return sum(ladder.costs[-1] for ladder in self.ladders)
+
+    @cached_property
+    def apart(self) -> tuple[Ids, int]:
+        """Units that can be in one class at all: the number of each unit's block, and how many there are. Kept columns tell blocks apart."""
+        return self.alike(tuple(ladder.top for ladder in self.ladders), np.arange(len(self)))
+
+    def distances(self, some: Ids, others: Ids) -> NDArray[np.int64]:
+        """What a row would cost in a class of two, for each of some units (rows) with each of others (columns)."""
+        found = np.zeros((len(some), len(others)), dtype=np.int64)
+        for ladder, codes in zip(self.ladders, self.codes, strict=True):
+            steps = np.diff(ladder.costs)
+            for rung, step in enumerate(steps.tolist()):
+                parts = ladder.parts[rung].take(codes)
+                found += step * (parts[some][:, None] != parts[others][None, :])
+        return found

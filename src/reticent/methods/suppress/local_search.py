@@ -1,0 +1,174 @@
+"""Local search after the greedy: classes are opened, enlarged and closed as long as that saves cells. It never costs more than what it starts from.
+
+Only single rows are moved, and only by how many there are of them, so that it serves k-anonymity alone. Large tables are improved lot by lot, each lot made of
+whole classes that are near each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.packing import sum_by
+from reticent.methods.suppress import _kernels
+from reticent.methods.suppress.ladders import Ids, Mask, Pattern, Units
+from reticent.methods.suppress.patterns import cheapest_patterns
+
+_MOST_PAIRS = 1_500_000
+_MOST_IN_A_LOT = 40_000
+_COMPILED_FROM = 20_000
+_MOST_SWEEPS = 12
+
+
+def improved(units: Units, group: Ids, context: Context) -> Ids:
+    """A partition that costs at most as much: single rows move to cheaper classes, existing or new, and no class falls below the least size."""
+    group = group.copy()
+    count = int(group.max(initial=-1)) + 1
+    prices = units.prices(group, count)
+    lots = [lot for lot in _lots(units, group, _movable(units, group, prices)) if prices[group[lot]].any()]
+    for place, lot in enumerate(lots):
+        context.step("improving", place, len(lots))
+        own = _Lot.of(units, group, prices, lot)
+        for number in range(_MOST_SWEEPS):
+            context.check("improving")
+            if not own.sweep(number):
+                break
+        own.settle(group, count)
+        count = int(group.max(initial=-1)) + 1
+    return np.unique(group, return_inverse=True)[1].astype(np.int64)
+
+
+def _movable(units: Units, group: Ids, prices: Ids) -> Ids:
+    """Units whose rows cost something, and of classes that show everything those that they can spare."""
+    sizes = np.bincount(group, minlength=len(prices))
+    order = np.argsort(group, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[order] = np.arange(len(group)) - np.repeat(starts, sizes)
+    spare = np.minimum(sizes - units.least, units.least - 1)
+    return np.flatnonzero((prices[group] > 0) | (rank < spare[group]))
+
+
+def _lots(units: Units, group: Ids, movable: Ids) -> Iterator[Ids]:
+    """The movable units in lots of whole classes that are near each other: the columns with fewest values decide first."""
+    if len(movable) <= _MOST_IN_A_LOT:
+        yield movable
+        return
+    few_first = sorted(range(len(units.codes)), key=lambda column: len(np.unique(units.codes[column])), reverse=True)
+    count = int(group.max()) + 1
+    one = np.zeros(count, dtype=np.int64)
+    one[group[movable]] = movable
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.lexsort([units.codes[column][one] for column in few_first])] = np.arange(count)
+    ordered = movable[np.argsort(rank[group[movable]], kind="stable")]
+    classes = group[ordered]
+    edges = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
+    start = 0
+    for edge in [*edges.tolist(), len(ordered)]:
+        if edge - start >= _MOST_IN_A_LOT or edge == len(ordered):
+            yield ordered[start:edge]
+            start = edge
+
+
+@dataclass(frozen=True)
+class _Lot:
+    """Movable units (``chosen``), the classes that they could be in, and where each of them is; :func:`._kernels.sweep` describes the arrays.
+
+    The last class stands for all classes that show everything: its units cost nothing, and all of them may leave.
+    """
+
+    chosen: Ids
+    members: Ids
+    member_starts: Ids
+    choices: Ids
+    choice_starts: Ids
+    price: Ids
+    of_unit: Ids
+    size: Ids
+    least: int
+
+    @classmethod
+    def of(cls, units: Units, group: Ids, prices: Ids, chosen: Ids) -> _Lot:
+        of_unit = np.full(len(chosen), -1, dtype=np.int64)
+        paying = prices[group[chosen]] > 0
+        found_units, found_classes, price = [], [], []
+        count = pairs = 0
+        for cost, pattern, mine in _with_own(units, group, chosen, paying):
+            if pairs >= _MOST_PAIRS and not len(mine):
+                continue
+            ids, groups = units.alike(pattern, chosen)
+            own = np.zeros(groups, dtype=bool)
+            own[ids[mine]] = True
+            worth = own.copy()
+            if pairs < _MOST_PAIRS:
+                worth |= (np.bincount(ids, minlength=groups) >= units.least) & (sum_by(ids, paying, groups) > 0)
+            numbers = np.cumsum(worth) - 1 + count
+            there = np.flatnonzero(worth[ids])
+            found_units.append(there)
+            found_classes.append(numbers[ids[there]])
+            of_unit[mine] = numbers[ids[mine]]
+            price.append(np.full(int(worth.sum()), cost, dtype=np.int64))
+            count += int(worth.sum())
+            pairs += len(there)
+        of_unit[of_unit < 0] = count
+        size = np.bincount(of_unit, minlength=count + 1).astype(np.int64)
+        size[count] = len(units) + units.least
+        in_units, in_classes = np.concatenate(found_units), np.concatenate(found_classes)
+        member_starts, members = _listed(in_classes, in_units, count + 1, len(chosen))
+        choice_starts, choices = _listed(in_units, in_classes, len(chosen), count + 1)
+        prices_of = np.append(np.concatenate(price), 0)
+        return cls(chosen, members, member_starts, choices, choice_starts, prices_of, of_unit, size, units.least)
+
+    def sweep(self, number: int) -> int:
+        """Try every class once, in rising order of cost or, after that, in an order of its own each time; what was saved."""
+        classes = len(self.price) - 1
+        order = np.arange(classes) if number == 0 else np.random.default_rng(number).permutation(classes)
+        run = _kernels.compiled_sweep if len(self.members) >= _COMPILED_FROM else _kernels.sweep
+        saved = run(
+            order,
+            self.members,
+            self.member_starts,
+            self.choices,
+            self.choice_starts,
+            self.price,
+            self.of_unit,
+            self.size,
+            self.least,
+        )
+        return int(saved)
+
+    def settle(self, group: Ids, count: int) -> None:
+        """Number the classes of the units anew, from ``count`` on; those that stayed in a class that shows everything stay in it."""
+        moved = self.of_unit < len(self.price) - 1
+        group[self.chosen[moved]] = count + self.of_unit[moved]
+
+
+def _listed(owners: Ids, things: Ids, count: int, most: int) -> tuple[Ids, Ids]:
+    """Where the things of each of ``count`` owners start, and the things, owner by owner in the order in which they were given."""
+    from scipy.sparse import coo_array
+
+    listed = coo_array((np.ones(len(things), dtype=np.int8), (owners, things)), shape=(count, most)).tocsr()
+    return listed.indptr.astype(np.int64), listed.indices.astype(np.int64)
+
+
+def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[tuple[int, Pattern, Ids]]:
+    """Patterns in rising order of cost, with the units whose class shows just that; as far as any unit pays now."""
+    classes, numbers = np.unique(group[chosen[paying]], return_inverse=True)
+    rungs = units.select(chosen[paying]).rungs(numbers, len(classes))
+    kinds, kind = np.unique(rungs, axis=0, return_inverse=True)
+    own = {tuple(each): place for place, each in enumerate(kinds.tolist())}
+    of_unit = np.full(len(chosen), -1, dtype=np.int64)
+    of_unit[paying] = kind.ravel()[numbers]
+    highest = max((int(each) for each in units.priced(kinds)), default=0)
+    for cost, pattern in cheapest_patterns(units.ladders):
+        if cost > highest:
+            break
+        if any(pattern):
+            yield cost, pattern, np.flatnonzero(of_unit == own.pop(pattern, -2))
+    for pattern, place in own.items():
+        if any(pattern):
+            price = int(units.priced(np.array([pattern]))[0])
+            yield price, pattern, np.flatnonzero(of_unit == place)

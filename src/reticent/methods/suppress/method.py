@@ -1,0 +1,486 @@
+"""The method ``Suppress``: single cells are starred until rows with equal labels pass, at a cost that is compared with the least possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact, one_of, whole
+from reticent.base.packing import number, pack
+from reticent.core import Draft, FrequencySet, Kind, declared_domains
+from reticent.definitions import Definition, GroupDefinition, KAnonymity, require_feasible
+from reticent.engine import count_table, engine_of
+from reticent.errors import Infeasible, PolicyError, did_you_mean
+from reticent.methods.grouping import (
+    GROUPS,
+    ColumnCells,
+    PublishedGroups,
+    ShownGroups,
+    SuppressedGroups,
+    adversary_sets,
+    discloses_too_much,
+    failing_groups,
+    judged_sets,
+    kept_definition,
+    recoding_of,
+)
+from reticent.methods.suppress.ladders import Hiding, Ids, Mask, ladders_of
+from reticent.methods.suppress.partitions import (
+    ColumnClasses,
+    Demand,
+    LowerBounds,
+    SetSolver,
+    cells_hidden,
+    least_possible,
+)
+from reticent.methods.suppress.strategy import Algorithm
+from reticent.methods.suppress.wildcards import wildcard_count
+from reticent.table import Anything, Table
+from reticent.utility import CellsSummary, UtilityMeasures
+
+WILDCARD = (
+    "A starred cell is read as a symbol of its own: rows with the same labels are a class. Read as a wildcard, which fits any value, the release would not be "
+    "k-anonymous: of (a,*), (a,2), (a,2) every row is compatible with three, but somebody with (a,1) fits only the first. The wildcard count is reported "
+    "for comparison (fit(...).sdcmicro_count) and never certified."
+)
+OWN_SYMBOL = "own symbol"
+
+
+@dataclass(frozen=True)
+class Suppress:
+    """Local suppression: star as few cells as possible so that the classes of rows with equal labels pass (R-KS-1).
+
+    Guarantee: every class passes the definition, a class of all stars included; values that are shown are true. Adversary: that of the definition.
+    A star is a symbol of its own (``reading``). Cost: starred cells, each weighing what ``weights`` says of its column (1 if nothing); columns in ``keep`` are
+    never starred. Source: R-KS-1..7 as corrected in 002, 7.2.
+
+    ``algorithm="auto"`` runs what has a proven factor where the table is small (a few rows for ``factor``, about 1,500 for ``forest``), the greedy by ``patterns`` in
+    any case, and improves the cheapest. ``forest`` and ``factor`` cut larger tables into parts; the factor then holds for each part. ``exact=True`` finds the least
+    cost of a small table. With ``hiding="hierarchy"`` a cell may show a part of its hierarchy instead of a star.
+
+    People with equal quasi values may be hidden differently where only k-anonymity is asked for; who is, is drawn by the operating system. ``k`` is the least
+    size of a class, beside what the definition asks for; ``suppression`` is the share of rows that may be left out where classes fail or would be all stars.
+    """
+
+    k: int | None = None
+    algorithm: Algorithm = "auto"
+    exact: bool = False
+    weights: Mapping[str, Number] = field(default_factory=dict)
+    keep: tuple[str, ...] = ()
+    hiding: Hiding = "stars"
+    suppression: Number = 0
+    reading: str = OWN_SYMBOL
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            whole(self.k, "Suppress: k", low=1)
+        for name, known in (
+            ("algorithm", ("auto", "forest", "factor", "patterns")),
+            ("hiding", ("stars", "hierarchy")),
+        ):
+            one_of(getattr(self, name), f"Suppress: {name}", known)
+        if self.reading != OWN_SYMBOL:
+            raise PolicyError(
+                f"Suppress: reading must be {OWN_SYMBOL!r}, but it is {self.reading!r}. {WILDCARD}",
+                setting=("reading",),
+                value=self.reading,
+            )
+        exact(self.suppression, "Suppress: suppression", low=0, high=1)
+        for column, weight in self.weights.items():
+            exact(weight, f"Suppress: weight of column {column!r}", above=0)
+        object.__setattr__(self, "keep", (self.keep,) if isinstance(self.keep, str) else tuple(self.keep))
+
+    def fit(self, table: Table, context: Context | None = None) -> SuppressionFit:
+        """The classes of a table under k-anonymity, what they cost, and the least that they could cost; nothing is published."""
+        if self.k is None:
+            raise PolicyError(
+                "Suppress: fit needs k, the least size of a class: Suppress(k=5).fit(table).", setting=("k",)
+            )
+        work = self._work(table, KAnonymity(self.k), context or Context())
+        return SuppressionFit(work)
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Starred rows whose classes satisfy the definition, for every set of columns that an adversary may hold."""
+        context = context or Context()
+        work = self._work(table, definition, context)
+        shown, kept = work.shown, ~work.left_out.mask
+        group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
+        columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
+        recoding = recoding_of(work.table, work.frequencies, group, columns, work.order)
+        recoded = engine_of(work.table, context).recode(work.table, recoding, context)
+        groups = shown.seen(tuple(range(len(columns))), kept)[1]
+        starred = self.hiding == "stars"
+        return Draft(
+            format="cells" if starred else "generalize",
+            recoding=recoding,
+            evidence=work.leaving.evidence(work.left_out),
+            tables=recoded.tables,
+            meanings=recoding.meanings,
+            details={"reading": OWN_SYMBOL} if starred else {},
+            suppressed=work.frequencies.rows - int(groups.sizes.sum()),
+            method=self.describe(),
+            utility=UtilityMeasures(CellsSummary(work.frequencies, group, len(groups), columns)),
+            search={
+                "groups": len(groups),
+                "columns": list(table.quasi),
+                "suppression": work.told(),
+                "figures": work.figures(),
+            },
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        usual = Suppress()._parameters()
+        return {"name": "Suppress"} | {
+            name: value for name, value in self._parameters().items() if value != usual[name]
+        }
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "k": self.k,
+            "algorithm": self.algorithm,
+            "exact": self.exact,
+            "weights": {name: str(exact(weight, name)) for name, weight in self.weights.items()},
+            "keep": list(self.keep),
+            "hiding": self.hiding,
+            "suppression": str(self.limit),
+        }
+
+    @property
+    def limit(self) -> Fraction:
+        """The share of rows that may be left out."""
+        return exact(self.suppression, "suppression")
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        for what, names in (("weights", self.weights), ("keep", self.keep)):
+            for name in names:
+                if name not in table.quasi:
+                    return f"Suppress: {what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}"
+        limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
+        if self.hiding == "stars" and limited:
+            return (
+                f"Suppress: the hierarchy of column {limited[0]!r} limits the levels that may be published, and a star or a plain value would pass over them. Use "
+                "hiding='hierarchy', or drop min_level and max_level."
+            )
+        if (self.exact or self.algorithm in ("forest", "factor")) and not self.divides(table, definition):
+            what = "exact=True" if self.exact else f"algorithm={self.algorithm!r}"
+            return (
+                f"Suppress: {what} counts single rows in memory, each about another person, so that it keeps k-anonymity alone. "
+                "Publish without it; the greedy keeps every definition of groups."
+            )
+        if self.algorithm == "factor" and self._least(definition) not in (2, 3):
+            return f"Suppress: algorithm='factor' is for classes of 2 or 3, not of {self._least(definition)}. Use 'forest', which knows every k."
+        return None
+
+    def divides(self, table: Table, definition: Definition) -> bool:
+        """Whether people with equal quasi values may be hidden differently: where only their number counts, and rows are people in memory."""
+        by_size = all(isinstance(part, KAnonymity) for part in definition.parts())
+        return by_size and not table.streamed and table.unit == "row"
+
+    def _least(self, definition: Definition) -> int:
+        asked = definition.least_rows() if isinstance(definition, GroupDefinition) else 1
+        return max(self.k or 1, asked)
+
+    def _work(self, table: Table, definition: Definition, context: Context) -> _Work:
+        adversary_sets(table)
+        wanted = kept_definition(self, table, definition)
+        context.step("counting rows")
+        table = wanted.prepare(table)
+        order = None
+        if self.divides(table, wanted):
+            order = context.randomness.order(table.rows)
+            frequencies = engine_of(table, context).single_rows(table, order)
+            # Ties go by content; among people with equal values chance decides.
+            sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
+            sorted_ = np.argsort(number(*pack(frequencies.codes, sizes, len(frequencies)))[0], kind="stable")
+            order = order[sorted_]
+            frequencies = engine_of(table, context).single_rows(table, order)
+        else:
+            frequencies = count_table(table, context)
+        _require_people(frequencies, self._least(wanted))
+        return _Work.of(self, table, wanted, frequencies, order, context)
+
+
+def _require_people(frequencies: FrequencySet, least: int) -> None:
+    people = int(frequencies.groups().people.sum())
+    if people < least:
+        raise Infeasible(
+            f"The table has {people} {'person' if people == 1 else 'people'}, and every class needs at least {least}. Ask for a smaller k, or publish a larger table."
+        )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A table on its way: its units, their classes, what is shown of them and which are left out."""
+
+    method: Suppress
+    table: Table
+    definition: GroupDefinition
+    frequencies: FrequencySet
+    order: Ids | None
+    context: Context
+    solver: SetSolver
+    unit: int
+    demands: tuple[Demand, ...]
+    classes: tuple[ColumnClasses, ...]
+    shown: ShownGroups
+    leaving: PublishedGroups
+    left_out: SuppressedGroups
+
+    @classmethod
+    def of(
+        cls,
+        method: Suppress,
+        table: Table,
+        definition: GroupDefinition,
+        frequencies: FrequencySet,
+        order: Ids | None,
+        context: Context,
+    ) -> _Work:
+        weights = {name: exact(weight, name) for name, weight in method.weights.items()}
+        ladders, unit = ladders_of(frequencies.hierarchies, weights, method.keep, method.hiding)
+        solver = SetSolver(frequencies, ladders, method.algorithm, method.exact, order is not None, context)
+        sets = judged_sets(table, definition)
+        demands = tuple(Demand.of(each, method.k or 1) for each in sets)
+        classes = solver.run(demands)
+        shown = ShownGroups.of(
+            frequencies, [(each.columns, _numbered(each.solved.group)) for each in classes], method.hiding
+        )
+        allowed = int(method.limit * frequencies.rows)
+        leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, allowed)
+        mask = _failing(shown, leaving, method)
+        ways = list(leaving.ways(mask))
+        if not ways:
+            raise Infeasible(discloses_too_much(definition, int(shown.groups.sizes[mask].sum())))
+        left_out = min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
+        return cls(
+            method,
+            table,
+            definition,
+            frequencies,
+            order,
+            context,
+            solver,
+            unit,
+            demands,
+            classes,
+            shown,
+            leaving,
+            left_out,
+        )
+
+    @cached_property
+    def hidden(self) -> tuple[int, dict[str, int]]:
+        """What is hidden, in whole units, and the hidden cells by column; rows that are left out count with all their cells."""
+        cost, columns = cells_hidden(self.solver, self.classes, self.left_out.mask[self.shown.group])
+        names = list(self.table.quasi)
+        return cost, {names[column]: columns[column] for column in sorted(columns)}
+
+    @cached_property
+    def bounds(self) -> LowerBounds:
+        """The lower bounds in whole units, that of nearest neighbours among them."""
+        return least_possible(self.solver, self.demands, nearest=True)
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """The sharpest lower bound."""
+        return Fraction(least_possible(self.solver, self.demands, nearest=False).sharpest, self.unit)
+
+    @property
+    def factor(self) -> Fraction | None:
+        """The proven factor, where there is one for all columns together."""
+        return self.classes[0].solved.factor if len(self.demands) == 1 else None
+
+    @cached_property
+    def wildcards(self) -> int | None:
+        """The starred cells under the wildcard reading, of a greedy; None where it was not counted."""
+        if self.method.hiding != "stars" or len(self.demands) > 1:
+            return None
+        demand = self.demands[0]
+        return wildcard_count(self.solver.units(demand.columns, demand.least), self.context)
+
+    def told(self) -> dict[str, Any]:
+        """What the steward is told about the cost, as plain data."""
+        cost, columns = self.hidden
+        return {
+            "cost": str(Fraction(cost, self.unit)),
+            "cells": columns,
+            "lower_bound": str(self.bound),
+            "factor": None if self.factor is None else str(self.factor),
+            "parts": self.classes[0].solved.parts,
+        }
+
+    def figures(self) -> list[dict[str, Any]]:
+        """The cost beside the least that it could be, and the hidden cells by column, for the report to draw."""
+        cost, columns, bound = Fraction(self.hidden[0], self.unit), self.hidden[1], self.bound
+        beside = f"at most {float(cost / bound):.3g} times the least possible" if bound else "the least possible"
+        proven = (
+            ""
+            if self.factor is None
+            else f" It was proven beforehand to be at most {float(self.factor):.3g} times that."
+        )
+        return [
+            {
+                "title": "What was hidden beside the least possible",
+                "words": f"Hidden cells weigh {float(cost):,.6g}, which is {beside}.{proven} A row that is left out counts with all its cells.",
+                "numbers": {"hidden": float(cost), "lower bound": float(bound)},
+            },
+            {
+                "title": "Hidden cells by column",
+                "words": f"Of {self.frequencies.rows:,} rows so many do not show their value in each column.",
+                "numbers": {name: float(count) for name, count in columns.items()},
+            },
+        ]
+
+
+def _numbered(group: Ids) -> Ids:
+    """The classes, with those that have none in a class of their own at the end."""
+    return np.where(group < 0, int(group.max(initial=-1)) + 1, group)
+
+
+def _failing(shown: ShownGroups, leaving: PublishedGroups, method: Suppress) -> Mask:
+    """Classes that are not published: those that fail for some set of columns and, as far as rows may be left out, those that show nothing."""
+    sizes = shown.groups.sizes
+    mask: Mask = sizes == 0
+    rows, allowed = int(sizes.sum()), leaving.allowed
+    while True:
+        before = int(mask.sum())
+        for each in leaving.sets:
+            mine, groups = shown.seen(each.places, ~mask)
+            failing = failing_groups(each.definition, groups, np.zeros(len(groups), dtype=bool), rows)
+            mask[np.flatnonzero(~mask)[failing[mine]]] = True
+        lost = int(sizes[mask].sum())
+        if lost > allowed or lost == rows:
+            require_feasible(shown.groups.select(sizes > 0), leaving.definition)
+            raise Infeasible(_unplaced(lost, rows, leaving.definition, method))
+        if int(mask.sum()) == before:
+            break
+    nothing = np.logical_and.reduce([_is_star(cells) for cells in shown.columns])
+    if allowed and lost + int(sizes[nothing & ~mask].sum()) <= allowed and (~(mask | nothing)).any():
+        mask |= nothing
+    return mask
+
+
+def _is_star(cells: ColumnCells) -> Mask:
+    """The groups that show nothing of a column."""
+    stars = np.array([isinstance(meaning, Anything) for meaning in cells.meanings], dtype=bool)
+    found: Mask = stars[cells.of_group]
+    return found
+
+
+def _unplaced(lost: int, rows: int, definition: GroupDefinition, method: Suppress) -> str:
+    kept = f" with {', '.join(method.keep)} kept" if method.keep else ""
+    ways = ["allow rows to be left out with suppression=", "weaken the definition"]
+    if method.keep:
+        ways.insert(0, "allow these columns to be starred")
+    return (
+        f"{lost} of {rows} rows are in no class that satisfies {definition}{kept}, however many cells are starred, and at most {method.limit} of the rows may be "
+        f"left out. You can {', '.join(ways[:-1])} or {ways[-1]}."
+    )
+
+
+class SuppressionFit(ShownAsCard):
+    """What :meth:`Suppress.fit` found: classes of rows, what they cost, and how little it could be. It is for the steward; nothing is certified.
+
+    It is computed from the work of one run, each figure when it is asked for.
+    """
+
+    def __init__(self, work: _Work) -> None:
+        self._work = work
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of every row of the table, in its order; -1 where the row is left out. Equal numbers have equal labels."""
+        work = self._work
+        kept = ~work.left_out.mask
+        classes = np.where(kept, np.cumsum(kept) - 1, -1)[work.shown.group]
+        if work.order is None:
+            points = np.concatenate(list(engine_of(work.table).points(work.table, work.frequencies)))
+            of_points: NDArray[np.int64] = classes[points]
+            return of_points
+        found = np.empty(len(classes), dtype=np.int64)
+        found[work.order] = classes
+        return found
+
+    @property
+    def cost(self) -> int | Fraction:
+        """The weight of all hidden cells: their number, where no column has a weight of its own. A row that is left out counts with all cells."""
+        return _plain(Fraction(self._work.hidden[0], self._work.unit))
+
+    @property
+    def cells(self) -> dict[str, int]:
+        """How many cells are hidden in each column."""
+        return self._work.hidden[1]
+
+    @property
+    def lower_bound(self) -> int | Fraction:
+        """No partition costs less: the sum over rows of the distance to the (k-1)-st nearest other row (R-KS-2); by patterns where that takes too long."""
+        bounds = self._work.bounds
+        return _plain(Fraction(bounds.patterns if bounds.nearest is None else bounds.nearest, self._work.unit))
+
+    @property
+    def pattern_bound(self) -> int | Fraction:
+        """A sharper lower bound: for every row the least cost at which enough rows look alike."""
+        return _plain(Fraction(self._work.bounds.patterns, self._work.unit))
+
+    @property
+    def ratio(self) -> float:
+        """The cost beside the sharpest bound: the least possible cost is at most so many times smaller."""
+        bound = Fraction(self._work.bounds.sharpest, self._work.unit)
+        return float(self.cost / bound) if bound else 1.0
+
+    @property
+    def factor(self) -> Fraction | None:
+        """The cost is at most so many times the least possible, proven before the run; None where nothing is proven. See :attr:`parts`."""
+        return self._work.factor
+
+    @property
+    def parts(self) -> int:
+        """How many parts the table was cut into; the factor holds in each of them by itself."""
+        return self._work.classes[0].solved.parts
+
+    @property
+    def sdcmicro_count(self) -> int | None:
+        """Starred cells of a greedy under the wildcard reading, for comparison with sdcMicro. That reading is not k-anonymity and is never certified."""
+        return self._work.wildcards
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before this is used."""
+        found = []
+        if int((~self._work.left_out.mask).sum()) == 1:
+            found.append("All rows are in one class: nothing tells them apart any more.")
+        if self.parts > 1:
+            found.append(f"The table was solved in {self.parts} parts; a proven factor holds for each part by itself.")
+        return tuple(found)
+
+    def card(self) -> Card:
+        """The cost beside its bounds."""
+        facts: dict[str, object] = {
+            "classes": int((~self._work.left_out.mask).sum()),
+            "cost": self.cost,
+            "lower bound": self.lower_bound,
+            "sharper bound": self.pattern_bound,
+            "proven factor": self.factor,
+        }
+        columns: Sequence[tuple[object, ...]] = list(self.cells.items())
+        return Card(f"{self.cost} hidden cells", facts, None, ("column", "hidden cells"), columns)
+
+
+def _plain(value: Fraction) -> int | Fraction:
+    return value.numerator if value.denominator == 1 else value

@@ -1,0 +1,80 @@
+"""How far the (k-1)-st nearest other row is from every row: the lower bound of the forest (R-KS-2).
+
+Few points are compared pair by pair. Of many, the number of rows at each distance follows from how many rows look alike under every pattern, by inclusion and
+exclusion, so that no pair is compared.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.packing import sum_by
+from reticent.methods.suppress.ladders import Ids, Units
+
+_MOST_WORK = 60_000_000
+_PAIRS_AT_ONCE = 1 << 21
+
+
+def nearest_prices(points: Units, context: Context) -> Ids | None:
+    """For every point the least distance within which it has at least ``least`` people, itself included; None where that would take too long."""
+    patterns = prod(ladder.top + 1 for ladder in points.ladders)
+    if len(points) * min(len(points), patterns) > _MOST_WORK:
+        return None
+    return _by_pairs(points, context) if len(points) <= patterns else _by_patterns(points, context)
+
+
+def _by_pairs(points: Units, context: Context) -> Ids:
+    """The points within each distance, counted pair by pair. Points that can never be in one class are farther apart than any others."""
+    count, full = len(points), points.full
+    everybody, block = np.arange(count), points.apart[0]
+    found: Ids = np.empty(count, dtype=np.int64)
+    # Every point has somebody, so that no more points are needed than people.
+    wanted = min(points.least, count)
+    step = max(_PAIRS_AT_ONCE // max(count, 1), 1)
+    for start in range(0, count, step):
+        context.step("bounding the cost", start, count)
+        some = everybody[start : start + step]
+        away = points.distances(some, everybody)
+        away[block[some][:, None] != block[None, :]] = full + 1
+        # Distance and place in one number.
+        keys = np.sort(np.partition(away * count + everybody, wanted - 1, axis=1)[:, :wanted], axis=1)
+        within = np.cumsum(points.people[keys % count], axis=1) >= points.least
+        reached = keys[np.arange(len(some)), np.argmax(within, axis=1)] // count
+        found[some] = np.where(within[:, -1], np.minimum(reached, full), full)
+    return found
+
+
+def _by_patterns(points: Units, context: Context) -> Ids:
+    """The same from how many look alike.
+
+    Someone who differs from a point exactly up to the rungs of a pattern (and no higher) is as far as the pattern costs. How many do so is how many look alike under
+    the pattern without those who look alike under a pattern with one rung less in some column.
+    """
+    patterns = list(product(*(range(ladder.top + 1) for ladder in points.ladders)))
+    everybody = np.arange(len(points))
+    shape = tuple(ladder.top + 1 for ladder in points.ladders)
+    counts = np.empty((len(patterns), len(points)), dtype=np.int32)
+    for place, pattern in enumerate(patterns):
+        context.step("bounding the cost", place, len(patterns))
+        ids, count = points.alike(pattern, everybody)
+        counts[place] = sum_by(ids, points.people, count)[ids]
+    for axis in range(len(shape)):
+        # From "at most this rung" to "exactly this rung", column by column, the highest rung first.
+        rungs = np.moveaxis(counts.reshape(*shape, len(points)), axis, 0)
+        for rung in range(shape[axis] - 1, 0, -1):
+            rungs[rung] -= rungs[rung - 1]
+    costs = points.priced(np.array(patterns))
+    found: Ids = np.full(len(points), points.full, dtype=np.int64)
+    within = np.zeros(len(points), dtype=np.int64)
+    open_still = np.ones(len(points), dtype=bool)
+    for cost in np.unique(costs):
+        for place in np.flatnonzero(costs == cost).tolist():
+            within += counts[place]
+        reached = open_still & (within >= points.least)
+        found[reached] = cost
+        open_still &= ~reached
+    return found

@@ -1,0 +1,151 @@
+"""The scalable way: fewest hidden cells first, and of equally cheap patterns the one that places most rows first.
+
+Guarantee: every class passes. No factor is promised; the cost is compared with the lower bounds of the run.
+Cost: one grouping of the units left for each pattern that is looked at; at most ``MOST_PATTERNS`` (fewer for very many units) are looked at in the order of their
+cost, after which only patterns are tried that hide ever more of the columns.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import sum_by
+from reticent.methods.suppress.ladders import Ids, Ladder, Mask, Pattern, Units
+
+MOST_PATTERNS, _FEWEST_PATTERNS, _MOST_WORK = 4096, 64, 700_000_000
+Passing = Callable[[Ids, Ids, int], Mask]
+"""Which groups pass, given some units, the group of each and how many groups there are."""
+
+
+def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) -> Iterator[tuple[int, Pattern]]:
+    """Patterns with what a row costs under them, in rising order, equally cheap ones in the order of their rungs."""
+    start = (0,) * len(ladders)
+    heap, known = [(0, start)], {start}
+    for _ in range(most):
+        if not heap:
+            return
+        cost, pattern = heapq.heappop(heap)
+        yield cost, pattern
+        for column, ladder in enumerate(ladders):
+            if pattern[column] < ladder.top:
+                higher = (*pattern[:column], pattern[column] + 1, *pattern[column + 1 :])
+                if higher not in known:
+                    known.add(higher)
+                    step = ladder.costs[pattern[column] + 1] - ladder.costs[pattern[column]]
+                    heapq.heappush(heap, (cost + step, higher))
+
+
+def affordable(units: Units) -> int:
+    """How many patterns are looked at: fewer where there are very many units, so that the time stays in bounds."""
+    return min(MOST_PATTERNS, max(_FEWEST_PATTERNS, _MOST_WORK // max(len(units), 1)))
+
+
+def enough_people(units: Units) -> Passing:
+    """Groups pass that have at least as many people as a class needs."""
+
+    def passing(chosen: Ids, ids: Ids, count: int) -> Mask:
+        large: Mask = sum_by(ids, units.people[chosen], count) >= units.least
+        return large
+
+    return passing
+
+
+class PatternGreedy:
+    """Units that are placed class by class; ``group`` has the class of each, -1 while it has none.
+
+    It has mutable state because each pattern places some of the units that the patterns before it left.
+    """
+
+    def __init__(self, units: Units, passing: Passing, context: Context) -> None:
+        self._units, self._passing, self._context = units, passing, context
+        self.group: Ids = np.full(len(units), -1, dtype=np.int64)
+        self.count = 0
+        self._left: Ids = np.arange(len(units))
+
+    def run(self) -> Ids:
+        """Place every unit that some pattern can place."""
+        most = len(self._left)
+        for cost, tier in groupby(
+            cheapest_patterns(self._units.ladders, affordable(self._units)), key=lambda found: found[0]
+        ):
+            if not len(self._left):
+                break
+            self._context.step("placing rows", most - len(self._left), most, f"cost {cost}")
+            self._place([pattern for _, pattern in tier])
+        if len(self._left):
+            self._climb()
+        return self.group
+
+    def _place(self, patterns: list[Pattern]) -> None:
+        """Take the pattern that places most rows, then the next best of what is left, until none places any."""
+        heap: list[tuple[int, int, int, tuple[Ids, Mask]]] = []
+        for order, pattern in enumerate(patterns):
+            placed = self._placed(pattern)
+            heapq.heappush(heap, (-int(self._units.rows[self._left[placed[1]]].sum()), order, self.count, placed))
+        while heap and heap[0][0] < 0:
+            _, order, known, placed = heapq.heappop(heap)
+            if known != self.count:
+                # Fewer units are left than when this was counted.
+                self._context.check("placing rows")
+                placed = self._placed(patterns[order])
+                rows = int(self._units.rows[self._left[placed[1]]].sum())
+                heapq.heappush(heap, (-rows, order, self.count, placed))
+                continue
+            self._take(*placed)
+
+    def _placed(self, pattern: Pattern) -> tuple[Ids, Mask]:
+        """The units left, numbered by what they show under a pattern, and which of them are in a group that passes."""
+        ids, count = self._units.alike(pattern, self._left)
+        return ids, self._passing(self._left, ids, count)[ids]
+
+    def _take(self, ids: Ids, placed: Mask) -> None:
+        chosen = self._left[placed]
+        numbers = np.unique(ids[placed], return_inverse=True)[1]
+        self.group[chosen] = self.count + numbers
+        self.count += int(numbers.max(initial=-1)) + 1
+        self._left = self._left[~placed]
+
+    def _climb(self) -> None:
+        """For many columns: hide one column more at a time, the one that places most rows, or else the one with most values left."""
+        ladders = self._units.ladders
+        pattern = (0,) * len(ladders)
+        while len(self._left):
+            self._context.step("placing rows", len(self._units) - len(self._left), len(self._units), "many columns")
+            higher = [
+                (*pattern[:column], ladder.top, *pattern[column + 1 :])
+                for column, ladder in enumerate(ladders)
+                if pattern[column] < ladder.top
+            ]
+            if not higher:
+                return
+            found = [self._placed(each) for each in higher]
+            rows = [int(self._units.rows[self._left[placed]].sum()) for _, placed in found]
+            fewest = [-int(ids.max(initial=0)) for ids, _ in found]
+            best = max(range(len(higher)), key=lambda place: (rows[place], fewest[place]))
+            pattern = higher[best]
+            if rows[best]:
+                self._take(*found[best])
+
+
+def least_prices(units: Units, context: Context) -> tuple[NDArray[np.int64], bool]:
+    """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (R-KS-2, sharper); and whether it was found for all.
+
+    No partition shows a row of the unit for less, so the sum over rows is a lower bound; it is at least that of the nearest neighbours, since people
+    who look alike at some cost are at most that far apart. Units for which the affordable patterns are not enough get what the last of these costs.
+    """
+    price: Ids = np.full(len(units), -1, dtype=np.int64)
+    everybody, cost = np.arange(len(units)), 0
+    for cost, pattern in cheapest_patterns(units.ladders, affordable(units)):
+        context.check("bounding the cost")
+        ids, count = units.alike(pattern, everybody)
+        large = sum_by(ids, units.people, count) >= units.least
+        price[(price < 0) & large[ids]] = cost
+        if (price >= 0).all():
+            return price, True
+    return np.where(price < 0, cost, price), False

@@ -1,0 +1,123 @@
+"""Which algorithm partitions the units, in one piece or in parts, and what is proven of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.methods.suppress.factors import by_factor
+from reticent.methods.suppress.forest import by_forest
+from reticent.methods.suppress.ladders import Ids, Units
+from reticent.methods.suppress.leftovers import settled
+from reticent.methods.suppress.local_search import improved
+from reticent.methods.suppress.optimum import least_cost
+from reticent.methods.suppress.patterns import Passing, PatternGreedy, enough_people
+
+Algorithm = Literal["auto", "forest", "factor", "patterns"]
+Solver = Callable[[Units, Context], Ids]
+
+_SMALL, _SMALL_FACTOR = 1_500, 60
+"""Up to so many rows ``auto`` runs the proven algorithms too."""
+_PART, _PART_FACTOR = 4_000, 150
+"""Larger blocks are cut into parts of at most so many rows, which are solved one by one."""
+
+
+@dataclass(frozen=True)
+class PartitionResult:
+    """The class of every unit (-1: it has none), and what is proven: the cost is at most ``factor`` times the least possible, in each of so many ``parts`` by itself."""
+
+    group: Ids
+    factor: Fraction | None = None
+    parts: int = 1
+
+
+def solve_exactly(units: Units, context: Context) -> PartitionResult:
+    """A partition of least cost."""
+    return PartitionResult(least_cost(units, context), Fraction(1))
+
+
+def solve_by_size(units: Units, algorithm: Algorithm, context: Context) -> PartitionResult:
+    """Classes of at least k single rows. What an algorithm with a proven factor finds is improved, which keeps the factor."""
+    passing = enough_people(units)
+    ways: list[PartitionResult] = []
+    proven = (algorithm,) if algorithm != "auto" else ("factor", "forest")
+    for name in proven:
+        if name == "forest" and (algorithm == "forest" or len(units) <= _SMALL):
+            ways.append(_in_parts(units, by_forest, _forest_factor, _PART, context))
+        if name == "factor" and (algorithm == "factor" or (units.least in (2, 3) and len(units) <= _SMALL_FACTOR)):
+            ways.append(_in_parts(units, by_factor, _factor_factor, _PART_FACTOR, context))
+    if algorithm in ("auto", "patterns"):
+        ways.append(PartitionResult(settled(units, _by_points(units, context), passing, context)))
+    best = min(ways, key=lambda way: units.cost(way.group))
+    known = [way for way in ways if way.factor is not None]
+    group = best.group
+    if (group >= 0).all():
+        group = improved(units, group, context)
+    if not known:
+        return PartitionResult(group)
+    strongest = min(known, key=lambda way: (way.parts, way.factor))
+    return PartitionResult(group, strongest.factor, strongest.parts)
+
+
+def solve_by_judgement(units: Units, passing: Passing, context: Context) -> PartitionResult:
+    """Classes that pass whatever is asked of them, by patterns; nothing is proven of the cost (R-KS-7)."""
+    group = PatternGreedy(units, passing, context).run()
+    return PartitionResult(settled(units, group, passing, context))
+
+
+def _by_points(units: Units, context: Context) -> Ids:
+    """The greedy places whole points, which are far fewer than rows."""
+    ids, count = units.points
+    firsts = np.full(count, -1, dtype=np.int64)
+    firsts[ids[::-1]] = np.arange(len(units))[::-1]
+    rows, people = (
+        np.bincount(ids, weights=each, minlength=count).astype(np.int64) for each in (units.rows, units.people)
+    )
+    points = Units(units.ladders, tuple(each[firsts] for each in units.codes), rows, people, units.least)
+    return PatternGreedy(points, enough_people(points), context).run()[ids]
+
+
+def _in_parts(
+    units: Units, solver: Solver, proven: Callable[[Units], Fraction | None], most: int, context: Context
+) -> PartitionResult:
+    group, count, factors = np.full(len(units), -1, dtype=np.int64), 0, []
+    parts = list(_parts(units, most))
+    for place, part in enumerate(parts):
+        context.step("solving parts", place, len(parts))
+        own = units.select(part)
+        if len(part) < units.least:
+            continue
+        found = solver(own, context)
+        group[part] = count + found
+        count += int(found.max(initial=-1)) + 1
+        factors.append(proven(own))
+    known = [each for each in factors if each is not None]
+    return PartitionResult(group, max(known) if known and len(known) == len(factors) else None, max(len(factors), 1))
+
+
+def _parts(units: Units, most: int) -> Iterator[Ids]:
+    """The units of every block in parts of about ``most``, in the order of their content, the columns with fewest values first; ends are shared out evenly."""
+    block, blocks = units.apart
+    many_last = sorted(range(len(units.codes)), key=lambda column: len(np.unique(units.codes[column])), reverse=True)
+    order = np.lexsort([*(units.codes[column] for column in many_last), block])
+    ends = np.searchsorted(block[order], np.arange(blocks + 1))
+    for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        pieces = max(-(-(high - low) // most), 1)
+        yield from (part for part in np.array_split(order[low:high], pieces) if len(part))
+
+
+def _forest_factor(units: Units) -> Fraction:
+    return Fraction(max(2 * units.least - 1, 3 * units.least - 5))
+
+
+def _factor_factor(units: Units) -> Fraction | None:
+    """For pairs 2, or 3/2 where every column has two values; for three 2 where every column has two values, else nothing is proven."""
+    binary = all(len(np.unique(codes)) <= 2 for codes in units.codes)
+    if units.least == 2:
+        return Fraction(3, 2) if binary else Fraction(2)
+    return Fraction(2) if binary else None

@@ -1,0 +1,75 @@
+"""The wildcard count: how few cells would be starred if a star were read as any value. A figure to compare with other tools, never a claim.
+
+Under this reading every released row must be *compatible* with k released rows. That is not k-anonymity: of (a,*), (a,2), (a,2) each is compatible with three, but
+somebody with (a,1) fits only the first (002, 7.2).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.packing import first_rows, sum_by
+from reticent.methods.suppress.ladders import Ids, Pattern, Units
+
+_MOST_COLUMNS, _MOST_POINTS = 10, 100_000
+
+
+def wildcard_count(units: Units, context: Context) -> int | None:
+    """Starred cells of a simple greedy under the wildcard reading; None where there are too many columns or rows for it.
+
+    Every row with too few compatible rows is starred in the fewest columns that help, looking at the stars that were set before; whole points at a time.
+    """
+    ids, count = units.points
+    if len(units.ladders) > _MOST_COLUMNS or count > _MOST_POINTS:
+        return None
+    points = units.select(first_rows(ids, count))
+    return _Wildcards(points, sum_by(ids, units.people, count), sum_by(ids, units.rows, count)).run(context)
+
+
+class _Wildcards:
+    """The stars of every point, as they are set one pattern after the other; mutable for that reason."""
+
+    def __init__(self, points: Units, people: Ids, rows: Ids) -> None:
+        self._points, self._people, self._rows = points, people, rows
+        self._free = [column for column, ladder in enumerate(points.ladders) if ladder.top > 0]
+        self._tops = tuple(ladder.top for ladder in points.ladders)
+        self._stars: dict[Pattern, Ids] = {}
+        self._starred = np.zeros(len(points), dtype=np.int64)
+
+    def run(self, context: Context) -> int:
+        plain = (0,) * len(self._tops)
+        self._stars = {plain: np.arange(len(self._points))}
+        failing = self._few(plain, np.arange(len(self._points)))
+        for stars in range(1, len(self._free) + 1):
+            # Stars that were set for others may have helped already.
+            failing = self._few(plain, failing)
+            for columns in combinations(self._free, stars):
+                context.check("counting wildcards")
+                if not len(failing):
+                    return int(self._starred @ self._rows)
+                pattern = tuple(top if column in columns else 0 for column, top in enumerate(self._tops))
+                helped = np.setdiff1d(failing, self._few(pattern, failing), assume_unique=True)
+                self._set(pattern, helped, stars)
+                failing = np.setdiff1d(failing, helped, assume_unique=True)
+        return int(self._starred @ self._rows)
+
+    def _set(self, pattern: Pattern, chosen: Ids, stars: int) -> None:
+        if len(chosen):
+            plain = (0,) * len(self._tops)
+            self._stars[plain] = np.setdiff1d(self._stars[plain], chosen, assume_unique=True)
+            self._stars[pattern] = np.union1d(self._stars.get(pattern, np.zeros(0, dtype=np.int64)), chosen)
+            self._starred[chosen] = stars
+
+    def _few(self, pattern: Pattern, chosen: Ids) -> Ids:
+        """Those of some points that would have too few compatible people if they showed a pattern."""
+        compatible = np.zeros(len(chosen), dtype=np.int64)
+        for other, there in self._stars.items():
+            both: Pattern = tuple(map(max, pattern, other))
+            together = np.concatenate([chosen, there])
+            ids, count = self._points.alike(both, together)
+            counts = sum_by(ids[len(chosen) :], self._people[there], count)
+            compatible += counts[ids[: len(chosen)]]
+        return chosen[compatible < self._points.least]

@@ -1,0 +1,210 @@
+"""The confidential side: how often each value occurs in each declared group. Whatever does not fit what was declared is refused here, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from reticent.errors import DataError
+from reticent.methods.synthesize.declared import DeclaredDomain, DeclaredGroups, DeclaredParts, plain_type
+from reticent.methods.synthesize.urn import Ints, Pools
+from reticent.table import Table, unused
+
+_NO_PART = "\0without a part: "
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedCounts:
+    """Codes of values with the number of rows that have them (``times``), group after group; ``ends`` says where groups end, ``sizes`` how many rows they have."""
+
+    codes: Ints = field(repr=False)
+    times: Ints = field(repr=False)
+    ends: Ints = field(repr=False)
+    sizes: Ints = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        groups: DeclaredGroups,
+        domain: DeclaredDomain,
+        elsewhere: str | None,
+        missing: str | None,
+        rows_per_person: int,
+        parts: DeclaredParts | None = None,
+    ) -> GroupedCounts:
+        """Count a table by its declared groups and values. A :class:`DataError` tells the steward what does not fit; nothing is dropped."""
+        _check_people(table, rows_per_person)
+        coding = _Coding(groups, domain, elsewhere, missing, parts)
+        parts_found = [
+            coding.added(frame, times) for frame, times in _counted(table, [*groups.columns, domain.values.name])
+        ]
+        coding.check()
+        places, times = _summed(parts_found)
+        group, code = np.divmod(places, len(domain.values))
+        return cls(code, times, np.cumsum(np.bincount(group, minlength=len(groups.sizes))), groups.sizes)
+
+    def stretches(self, rows: int) -> Iterator[tuple[int, int]]:
+        """Stretches of groups with about so many rows each, at least one group."""
+        total = np.cumsum(self.sizes)
+        start = 0
+        while start < len(total):
+            before = int(total[start - 1]) if start else 0
+            stop = max(int(np.searchsorted(total, before + rows, side="right")), start + 1)
+            yield start, stop
+            start = stop
+
+    def pools(self, start: int, stop: int) -> Pools:
+        """The people of some groups."""
+        first, last = int(self.ends[start - 1]) if start else 0, int(self.ends[stop - 1])
+        return Pools(np.repeat(self.codes[first:last], self.times[first:last]), self.sizes[start:stop])
+
+
+def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Ints]]:
+    """Distinct rows of some columns and how many rows they stand for, a part of the table at a time: with a weight, as many as it says."""
+    rows = unused("rows", [*columns, table.weight or ""])
+    for chunk in table.held.chunks([*columns, *([] if table.weight is None else [table.weight])]):
+        stands_for = pl.lit(1, pl.Int64) if table.weight is None else _whole_weights(chunk[table.weight])
+        chunk = chunk.select(*columns, stands_for.alias(rows))
+        counted = chunk.group_by(columns).agg(pl.col(rows).sum())
+        yield counted.select(columns), counted[rows].to_numpy()
+
+
+def _whole_weights(weights: pl.Series) -> pl.Series:
+    whole = weights.cast(pl.Int64, strict=False)
+    if whole.null_count() or (whole != weights).any() or (whole < 0).any():
+        raise DataError(
+            f"The weight column {weights.name!r} must hold whole numbers: each row stands for so many, and a part of a row cannot be drawn. Leave the weight out, "
+            "or count the rows first.",
+            column=weights.name,
+        )
+    return whole
+
+
+def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Each place once, in order, with all its rows."""
+    places, times = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(places, kind="stable")
+    places, times = places[order], times[order]
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    return places[first], np.add.reduceat(times, first) if len(first) else times
+
+
+def _check_people(table: Table, rows_per_person: int) -> None:
+    if table.key is None:
+        return
+    _, times = table.held.counted([table.key])
+    if int(times.max()) > rows_per_person:
+        raise DataError(
+            f"A person has {int(times.max())} rows, and the plan is for at most {rows_per_person}. Pass rows_per_person={int(times.max())}, which costs more noise, "
+            "or keep fewer rows of each person.",
+            setting=("rows_per_person",),
+            value=rows_per_person,
+        )
+
+
+class _Coding:
+    """Turns rows into places, a part of the table at a time: the place of a group times the number of values, plus that of the value. What does not fit is
+    counted, and told when all rows were seen."""
+
+    def __init__(
+        self,
+        groups: DeclaredGroups,
+        domain: DeclaredDomain,
+        elsewhere: str | None,
+        missing: str | None,
+        parts: DeclaredParts | None,
+    ) -> None:
+        self.groups, self.domain, self.elsewhere, self.missing, self.parts = groups, domain, elsewhere, missing, parts
+        self.value = domain.values.name
+        self.columns = [*groups.columns, self.value]
+        self.group, self.code, self.rows = (unused(name, self.columns) for name in ("group", "code", "rows"))
+        self.listed = groups.frame.select(groups.columns).with_row_index(self.group)
+        self.coded = domain.values.to_frame().with_row_index(self.code)
+        self.sizes = np.zeros(len(groups.sizes), dtype=np.int64)
+        self.unknown: dict[str, object] | None = None
+        self.lost = self.outside = 0
+        self.stranger: object = None
+
+    def added(self, frame: pl.DataFrame, times: Ints) -> tuple[Ints, Ints]:
+        """The places of distinct rows, and how many rows they stand for."""
+        frame = frame.with_columns(pl.col(name).cast(plain_type(dtype)) for name, dtype in frame.schema.items())
+        frame = frame.with_columns(pl.Series(self.rows, times))
+        if self.groups.columns:
+            frame = frame.join(self.listed, on=self.groups.columns, how="left", nulls_equal=True)
+        else:
+            frame = frame.with_columns(pl.lit(0, pl.UInt32).alias(self.group))
+        unknown = frame.filter(pl.col(self.group).is_null())
+        if unknown.height:
+            self.unknown = self.unknown or unknown.select(self.groups.columns).row(0, named=True)
+            frame = frame.filter(pl.col(self.group).is_not_null())
+        np.add.at(self.sizes, frame[self.group].to_numpy(), frame[self.rows].to_numpy())
+        frame = self._in_domain(_by_part(frame, self.value, self.parts))
+        found = frame.join(self.coded, on=self.value, how="inner").select(self.group, self.code, self.rows)
+        places = found[self.group].to_numpy().astype(np.int64) * len(self.domain.values) + found[self.code].to_numpy()
+        return places, found[self.rows].to_numpy().astype(np.int64)
+
+    def _in_domain(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows with every value in the domain: those that are not are shown as ``missing`` or ``elsewhere``."""
+        values = frame[self.value]
+        lost, outside = self.domain.strangers(values)
+        if not lost.any() and not outside.any():
+            return frame
+        self.lost += int(frame.filter(lost)[self.rows].sum())
+        self.outside += int(frame.filter(outside)[self.rows].sum())
+        if self.stranger is None and outside.any():
+            self.stranger = values.filter(outside)[0]
+        return frame.with_columns(self.domain.shown(values, self.elsewhere, self.missing))
+
+    def check(self) -> None:
+        """Refuse what was seen if it has other groups or sizes than were declared, or values that nothing stands for."""
+        if self.unknown is not None:
+            raise DataError(
+                f"The table has the group {_named(self.unknown)}, which groups does not declare. Declare every group that is "
+                "publicly known, with its public size; one that is not must not be published.",
+                setting=("groups",),
+            )
+        wrong = np.flatnonzero(self.sizes != self.groups.sizes)
+        if len(wrong):
+            first = self.groups.frame.row(int(wrong[0]), named=True)
+            raise DataError(
+                f"{len(wrong):,} groups of the table do not have the declared size; the first is {_named({name: first[name] for name in self.groups.columns})}: declared "
+                f"{int(self.groups.sizes[wrong[0]]):,}, found {int(self.sizes[wrong[0]]):,}. Only sizes that are public already and true can be published. This message "
+                "is about the confidential rows; do not pass it on.",
+                setting=("groups",),
+            )
+        if self.lost and self.missing is None:
+            raise DataError(
+                f"{self.lost:,} rows have no value in column {self.value!r}. Rows are never dropped: name a value that stands for them, Synthetic(missing=...).",
+                setting=("missing",),
+                column=self.value,
+            )
+        if self.outside and self.elsewhere is None:
+            raise DataError(
+                f"{self.outside:,} rows have a value in column {self.value!r} that is not in the declared domain, such as {str(self.stranger).removeprefix(_NO_PART)!r}. Rows are never dropped: declare every value that "
+                "is possible, or name a value that stands for all others, Synthetic(elsewhere=...). This message is about the confidential rows; do not pass it on.",
+                setting=("elsewhere",),
+                column=self.value,
+            )
+
+
+def _by_part(frame: pl.DataFrame, value: str, parts: DeclaredParts | None) -> pl.DataFrame:
+    """The counts with each value replaced by its part, beside whether it has one; without parts, by itself."""
+    if parts is None:
+        return frame
+    part = unused("part", frame.columns)
+    listed = parts.values.to_frame(value).with_columns(parts.parts.alias(part))
+    joined = frame.join(listed, on=value, how="left", maintain_order="left")
+    return joined.with_columns(
+        # What has no part is outside of the domain, even if it is called as a part is.
+        pl.coalesce(
+            part, pl.when(pl.col(value).is_not_null()).then(pl.lit(_NO_PART) + pl.col(value).cast(pl.String))
+        ).alias(value)
+    ).drop(part)
+
+
+def _named(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in values.items()) or "(all rows)"

@@ -1,0 +1,320 @@
+"""Public inputs of a synthetic release, declared apart from the rows: the groups with their sizes, and the values that are possible with their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.frames import as_type_of
+from reticent.base.randomness import Randomness, WordStream, uniform_below
+from reticent.errors import PolicyError
+from reticent.io import people_of
+from reticent.methods.synthesize.keep_probabilities import KeptValues
+from reticent.methods.synthesize.prior import PublicPrior
+from reticent.table import ValueType
+
+SIZE, WEIGHT, KEEP = "group_size", "domain_weight", "domain_keep"
+_SIZES, _WEIGHTS, _KEEPS, _PART = ("size", SIZE), ("weight", WEIGHT), ("keep", KEEP), "part"
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredGroups:
+    """Every group with its public size: columns of the table that make a group, and ``group_size``. Sorted, each group once."""
+
+    frame: pl.DataFrame = field(repr=False)
+
+    @classmethod
+    def of(cls, given: Any, columns: Sequence[str], schema: Mapping[str, pl.DataType]) -> DeclaredGroups:
+        """Groups from a file or a frame with a column ``size``, from a mapping, or from one number for a table that is one group.
+
+        ``columns`` are the columns of the table that may make a group; a mapping has one key, or one tuple, for all of them.
+        """
+        frame = _frame(given, columns)
+        sized = [name for name in _SIZES if name in frame.columns]
+        if len(sized) != 1:
+            raise _wrong("groups", f"must have a column 'size', but its columns are {', '.join(frame.columns)}")
+        by = [name for name in frame.columns if name != sized[0]]
+        for name in by:
+            if name not in columns:
+                raise _wrong("groups", f"has the column {name!r}, which is not a quasi column of the table", name)
+        made = [as_type_of(frame[name], plain_type(schema[name])) for name in by]
+        return cls.checked(pl.DataFrame([*made, _whole(frame[sized[0]], "groups").alias(SIZE)]))
+
+    @classmethod
+    def checked(cls, frame: pl.DataFrame) -> DeclaredGroups:
+        """Groups from their table, in order, if each is there once and has somebody."""
+        by = [name for name in frame.columns if name != SIZE]
+        if not frame.height:
+            raise _wrong("groups", "is empty; declare the public size of every group")
+        if frame.null_count().sum_horizontal().item():
+            raise _wrong("groups", "has missing values")
+        if frame[SIZE].min() < 1:  # type: ignore[operator]  # whole numbers that are there
+            raise _wrong("groups", "has a group without people; leave it out")
+        if frame.select(by).is_duplicated().any() if by else frame.height > 1:
+            raise _wrong("groups", "lists a group twice")
+        return cls(frame.sort(by) if by else frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that make a group."""
+        return [name for name in self.frame.columns if name != SIZE]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The size of each group."""
+        return self.frame[SIZE].to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredDomain:
+    """The values that are possible, sorted, with their weights where these differ, and the probabilities with which they stay where these are listed."""
+
+    values: pl.Series = field(repr=False)
+    prior: PublicPrior
+
+    @classmethod
+    def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
+        """A domain from a file or a frame with the column and perhaps ``weight`` and ``keep``, from a list, or from a mapping to weights.
+
+        ``added`` values belong to it too. ``keep`` maps values to the probabilities with which they stay, where the domain does not list these.
+        """
+        values, weights, keeps = _domain(given, name)
+        _check_listed(values)
+        for each in added:
+            if each not in values.cast(pl.String).to_list():
+                for listed, what in ((weights, "weight"), (keeps, "keep")):
+                    if listed is not None:
+                        raise _wrong("domain", f"has a {what} for every value, and none for {each!r}; list it", each)
+                values = pl.concat([values.cast(pl.String), pl.Series([each])])
+        typed = as_type_of(values.alias(name), plain_type(dtype))
+        if keep is not None:
+            if keeps is not None:
+                raise _wrong("domain", "has a column 'keep', and keep lists probabilities too; give one of them")
+            keeps = _probabilities(keep, typed)
+        return cls.checked(typed, weights, keeps)
+
+    @classmethod
+    def checked(
+        cls, values: pl.Series, weights: Sequence[Any] | None, keeps: Sequence[Any] | None = None
+    ) -> DeclaredDomain:
+        """A domain from its values, in order, if each is there once."""
+        _check_listed(values)
+        if values.is_duplicated().any():
+            twice = values.filter(values.is_duplicated())[0]
+            raise _wrong("domain", f"lists {twice!r} twice", twice)
+        order = values.arg_sort()
+        weighted = None if weights is None else [weights[place] for place in order.to_list()]
+        prior = PublicPrior(len(values)) if weighted is None else PublicPrior.of(dict(enumerate(weighted)))
+        kept = None if keeps is None else KeptValues.listed([keeps[place] for place in order.to_list()], len(values))
+        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, kept))
+
+    def strangers(self, values: pl.Series) -> tuple[pl.Series, pl.Series]:
+        """Which of the values are missing, and which are there but not in the domain."""
+        lost = values.is_null()
+        return lost, ~values.is_in(self.values.implode()) & ~lost
+
+    def shown(self, values: pl.Series, elsewhere: str | None, missing: str | None) -> pl.Series:
+        """The values as a release shows them: ``missing`` and ``elsewhere`` stand for those that are missing or not in the domain."""
+        lost, outside = self.strangers(values)
+        dtype = self.values.dtype
+        stands = pl.Series([elsewhere, missing], dtype=pl.String).cast(dtype)
+        chosen = (
+            pl.when(outside)
+            .then(pl.lit(stands[0], dtype=dtype))
+            .when(lost)
+            .then(pl.lit(stands[1], dtype=dtype))
+            .otherwise(values)
+        )
+        return pl.select(chosen.alias(values.name)).to_series()
+
+    def table(self) -> pl.DataFrame:
+        """The domain as a public table."""
+        weights, kept = self.prior.weights, self.prior.kept
+        weighted = [] if weights is None else [pl.Series(WEIGHT, weights)]
+        return pl.DataFrame([self.values, *weighted, *([] if kept is None else [pl.Series(KEEP, kept.texts())])])
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredParts:
+    """A public partition of the values: each value with the part that it belongs to, and whole weights that say how likely it is within its part (R-SY-16)."""
+
+    values: pl.Series = field(repr=False)
+    parts: pl.Series = field(repr=False)
+    weights: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, given: Any, name: str, dtype: pl.DataType | None = None) -> DeclaredParts:
+        """A partition from a mapping, or from a file or frame with the column of values, ``part`` and perhaps ``weight``."""
+        if isinstance(given, Mapping):
+            frame = pl.DataFrame({name: list(given), _PART: list(given.values())}, strict=False)
+        else:
+            frame = _read(given, "parts")
+        weight = next((each for each in _WEIGHTS if each in frame.columns), None)
+        if name not in frame.columns or _PART not in frame.columns:
+            raise _wrong(
+                "parts", f"must have the columns {name!r} and {_PART!r}, but its columns are {', '.join(frame.columns)}"
+            )
+        values = frame[name] if dtype is None else as_type_of(frame[name], plain_type(dtype))
+        if values.null_count() or frame[_PART].null_count():
+            raise _wrong("parts", "has missing values")
+        if values.is_duplicated().any():
+            raise _wrong("parts", f"puts {values.filter(values.is_duplicated())[0]!r} in two parts")
+        weights = pl.Series([1] * frame.height) if weight is None else _whole(frame[weight], "parts")
+        if weights.min() < 1:  # type: ignore[operator]  # whole numbers that are there
+            raise _wrong("parts", "has a weight below 1")
+        return cls(values, frame[_PART].alias(name), weights.to_numpy())
+
+    def domain(self, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
+        """The parts as the domain that is drawn from; ``keep`` may map them to the probabilities with which they stay."""
+        return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added, keep)
+
+    def refined(self, drawn: pl.Series, words: WordStream) -> pl.Series:
+        """A value for each part that was drawn, by the public weights within it, exactly."""
+        order = self.parts.arg_sort().to_numpy()
+        ordered = self.parts.gather(order)
+        ends = np.cumsum(self.weights[order])
+        runs = ordered.rle().struct.unnest()
+        last = np.cumsum(runs["len"].to_numpy()) - 1
+        upper, totals = ends[last], np.diff(ends[last], prepend=0)
+        place = pl.DataFrame({"part": drawn}).join(
+            runs.select(part="value").with_row_index("#place"), on="part", how="left", maintain_order="left"
+        )["#place"]
+        if place.null_count():
+            unknown = drawn.filter(place.is_null())[0]
+            raise _wrong("parts", f"has no part {unknown!r}", unknown)
+        at = place.to_numpy()
+        units = uniform_below(totals[at].astype(np.uint64), words).astype(np.int64) + (upper - totals)[at]
+        return self.values.gather(order[np.searchsorted(ends, units, side="right")]).alias(drawn.name)
+
+
+def refine(frame: pl.DataFrame, column: str, parts: Any, insecure_seed: int | None = None) -> pl.DataFrame:
+    """Synthetic rows with a value inside its part for every part that ``column`` shows, drawn from a public density (R-SY-16).
+
+    ``parts`` is the public partition that the release was made with, with weights where values of a part are not equally likely. Nothing about people is used, so
+    what was promised of the release holds for this too.
+    """
+    known = DeclaredParts.of(parts, column)
+    return frame.with_columns(known.refined(frame[column], Randomness(insecure_seed).words()))
+
+
+def declared_sizes(path: str | Path) -> list[int]:
+    """The public sizes of groups that a file lists in its column ``size``, whatever columns name the groups."""
+    frame = _read(path, "groups")
+    sized = next((name for name in _SIZES if name in frame.columns), None)
+    if sized is None:
+        raise _wrong("groups", f"must have a column 'size', but its columns are {', '.join(frame.columns)}")
+    sizes: list[int] = _whole(frame[sized], "groups").to_list()
+    return sizes
+
+
+def declared_prior(path: str | Path) -> PublicPrior:
+    """The prior of a file with one row for each value, and perhaps their weights and probabilities to stay in columns ``weight`` and ``keep``."""
+    frame = _read(path, "domain")
+    names = [name for name in frame.columns if name not in (*_WEIGHTS, *_KEEPS)]
+    if not names:
+        raise _wrong("domain", "must have a column of values")
+    return DeclaredDomain.checked(*_domain(frame, names[0])).prior
+
+
+def plain_type(dtype: pl.DataType) -> pl.DataType:
+    """The type in which the values of a column are declared and published."""
+    return ValueType.published(dtype).dtype
+
+
+def _frame(given: Any, columns: Sequence[str]) -> pl.DataFrame:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return pl.DataFrame({SIZE: [given]})
+    if isinstance(given, Mapping):
+        keys = [key if isinstance(key, tuple) else (key,) for key in given]
+        if any(len(key) != len(columns) for key in keys):
+            wanted = " and ".join(map(repr, columns)) or "no column"
+            raise _wrong("groups", f"must have one key for each group, with a value of {wanted}", next(iter(given)))
+        parts = {name: [key[place] for key in keys] for place, name in enumerate(columns)}
+        return pl.DataFrame({**parts, SIZE: list(given.values())}, strict=False)
+    return _read(given, "groups")
+
+
+def _check_listed(values: pl.Series) -> None:
+    if values.null_count():
+        raise _wrong("domain", "has missing values; name the value that stands for them with missing=")
+
+
+def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[Any] | None]:
+    """The values, their weights and the probabilities with which they stay, where these are listed."""
+    if isinstance(given, Mapping):
+        return pl.Series(list(given), strict=False), list(given.values()), None
+    if isinstance(given, list | tuple | pl.Series | np.ndarray):
+        try:
+            return pl.Series(given), None, None
+        except TypeError:
+            raise _wrong("domain", "lists values of different types", given) from None
+    frame = _read(given, "domain")
+    weight, keep = (next((each for each in names if each in frame.columns), None) for names in (_WEIGHTS, _KEEPS))
+    others = [each for each in frame.columns if each not in (weight, keep)]
+    if name not in others and len(others) != 1:
+        raise _wrong("domain", f"must have a column {name!r}, but its columns are {', '.join(frame.columns)}")
+    values = frame[name if name in others else others[0]]
+    return (
+        values,
+        None if weight is None else frame[weight].to_list(),
+        None if keep is None else frame[keep].to_list(),
+    )
+
+
+def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
+    """The probability of each value: from a mapping, or from a file or frame with the column of values and ``keep``."""
+    if isinstance(keep, Mapping):
+        listed = pl.Series(list(keep), strict=False), list(keep.values())
+    else:
+        frame = _read(keep, "keep")
+        column = next((each for each in _KEEPS if each in frame.columns), None)
+        if column is None or values.name not in frame.columns:
+            raise _wrong(
+                "keep",
+                f"must have the columns {values.name!r} and 'keep', but its columns are {', '.join(frame.columns)}",
+            )
+        listed = frame[values.name], frame[column].to_list()
+    named = as_type_of(listed[0].alias(values.name), values.dtype).to_list()
+    if len(set(named)) < len(named):
+        raise _wrong("keep", "lists a value twice")
+    found = dict(zip(named, listed[1], strict=True))
+    unknown = set(named) - set(values.to_list())
+    if unknown:
+        raise _wrong(
+            "keep", f"has the value {min(unknown, key=str)!r}, which is not in the domain", min(unknown, key=str)
+        )
+    missing = [value for value in values.to_list() if found.get(value) is None]
+    if missing:
+        raise _wrong(
+            "keep",
+            f"must have a probability for every value of the domain, and has none for {missing[0]!r}",
+            missing[0],
+        )
+    return [found[value] for value in values.to_list()]
+
+
+def _read(given: Any, what: str) -> pl.DataFrame:
+    if isinstance(given, str | Path) or hasattr(given, "columns"):
+        return people_of(given)
+    raise _wrong(what, "must be a file, a frame or a mapping", given)
+
+
+def _whole(column: pl.Series, what: str) -> pl.Series:
+    try:
+        cast = column.cast(pl.Int64)
+    except (pl.exceptions.PolarsError, TypeError):
+        raise _wrong(what, "has sizes that are not whole numbers") from None
+    if column.dtype.is_float() and not (cast.cast(pl.Float64) == column).all():
+        raise _wrong(what, "has sizes that are not whole numbers")
+    return cast
+
+
+def _wrong(what: str, problem: str, value: Any = None) -> PolicyError:
+    return PolicyError(f"Synthetic: {what} {problem}.", setting=(what,), value=value)

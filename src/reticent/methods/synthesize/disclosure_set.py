@@ -1,0 +1,131 @@
+"""Whether one output gives somebody away: the exact test of the disclosure set (R-SY-7). Its result depends on the confidential rows and stays private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from reticent.base.exact import Number, exact, whole
+from reticent.definitions import exceeds_exponential
+from reticent.errors import PolicyError
+from reticent.methods.synthesize.keep_probabilities import Keep
+from reticent.methods.synthesize.mixture import DroppedOutput
+from reticent.methods.synthesize.prior import PublicPrior
+
+Counts = Mapping[Any, int]
+
+
+def disclosure(
+    counts: Counts,
+    output: Counts,
+    alpha: Number | Mapping[Any, Number],
+    epsilon: Number,
+    domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
+    keep: Keep | None = None,
+) -> bool:
+    """Whether an ``output`` of a group lies in its disclosure set: two neighbours, each within one row of the group's ``counts`` and of each other, differ in
+    their probability of this output by more than the factor e^epsilon (R-SY-6, R-SY-7).
+
+    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights, or a mapping from each value to its noise. With ``keep`` values of
+    nobody stay with these probabilities only; ``alpha`` is one number then. Exact: fractions, and as many digits of e^epsilon as it takes. Private: the answer is computed from the true counts and must not be published.
+    """
+    prior = PublicPrior.of(domain)
+    limit = exact(epsilon, "epsilon", low=0)
+    people, drawn = checked_counts(counts, "counts"), checked_counts(output, "output")
+    if keep is not None:
+        if isinstance(alpha, Mapping):
+            raise PolicyError(
+                "With keep, alpha is one number; different noise is a matter of the domain's weights.",
+                setting=("alpha",),
+            )
+        true, shown = ({prior.code(value): times for value, times in each.items()} for each in (people, drawn))
+        return DroppedOutput(true, shown, exact(alpha, "alpha", above=0), prior.keeping(keep)).discloses(limit)[0]
+    ratio = worst_ratio(people, drawn, _Noise(alpha, prior), prior.size)
+    return ratio is None or exceeds_exponential(ratio, limit)
+
+
+class _Noise:
+    """The noise of every value, exactly."""
+
+    def __init__(self, alpha: Number | Mapping[Any, Number], prior: PublicPrior) -> None:
+        self.prior = prior
+        self.listed = (
+            {value: exact(each, f"alpha of {value!r}", low=0) for value, each in alpha.items()}
+            if isinstance(alpha, Mapping)
+            else None
+        )
+        self.scale = None if isinstance(alpha, Mapping) else exact(alpha, "alpha", low=0)
+
+    def __call__(self, value: Any) -> Fraction:
+        if self.listed is not None:
+            if value not in self.listed:
+                raise PolicyError(f"alpha has no entry for the value {value!r}.", setting=("alpha",), value=value)
+            return self.listed[value]
+        assert self.scale is not None
+        # Where all weights are alike, values need no names.
+        return self.scale if self.prior.is_uniform else self.scale * self.prior.weight(self.prior.code(value))
+
+
+def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fraction | None:
+    """The largest ratio of the probabilities of ``output`` between neighbours next to ``counts``; None if it is infinite.
+
+    Moving a person from i to j changes the probability by w_j/w_i with w = 1 + m/(n + alpha). Somebody leaves each value o that has people in turn, and the
+    most and the least of all w, with that of o as it is without the person, are compared (R-SY-7).
+    """
+    if not any(counts.values()):
+        return Fraction(1)
+    touched = list(dict.fromkeys([*counts, *output]))
+    if len(touched) > size:
+        raise PolicyError(
+            f"counts and output name {len(touched):,} values, and the domain has {size:,}.",
+            setting=("domain",),
+            value=size,
+        )
+    weights: dict[Any, Fraction] = {}
+    for value in touched:
+        drawn, below = output.get(value, 0), counts.get(value, 0) + noise(value)
+        if drawn and not below:
+            raise PolicyError(
+                f"The output has the value {value!r}, which has neither people nor noise: this mechanism cannot draw it.",
+                setting=("output",),
+                value=value,
+            )
+        weights[value] = 1 + (Fraction(drawn) / below if drawn else Fraction(0))
+    ordered = sorted(weights.values())
+    lowest, highest = ordered[:2], ordered[:-3:-1]
+    if len(touched) < size:
+        lowest = [Fraction(1), *lowest]
+    worst = Fraction(1)
+    for value, people in counts.items():
+        if not people:
+            continue
+        drawn, below = output.get(value, 0), people - 1 + noise(value)
+        if drawn and not below:
+            return None
+        own = weights[value]
+        left = 1 + (Fraction(drawn) / below if drawn else Fraction(0))
+        most = max([left, *_without(highest, own)])
+        least = min([left, *_without(lowest, own)])
+        worst = max(worst, most / least)
+    return worst
+
+
+def _without(ends: list[Fraction], own: Fraction) -> list[Fraction]:
+    """Some of the ends of all weights, without one that is ``own``."""
+    return [each for place, each in enumerate(ends) if each != own or place != ends.index(own)]
+
+
+def checked_counts(counts: Counts, name: str) -> dict[Any, int]:
+    """Counts by value, checked."""
+    if not isinstance(counts, Mapping):
+        raise PolicyError(f"{name} must be a mapping from values to counts, but it is {counts!r}.", setting=(name,))
+    return {
+        value: whole(int(each) if is_integer(each) else each, f"{name}: {value!r}", low=0)
+        for value, each in counts.items()
+    }
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number of any type."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -1,0 +1,195 @@
+"""The format ``synthetic``: drawn rows by group, beside the groups and the domain that were declared public, judged by the plan that they were drawn by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft
+from reticent.definitions import Definition, ProbabilisticDP
+from reticent.errors import DataError, PolicyError
+from reticent.methods.synthesize.count_estimates import SyntheticCount, count_rows
+from reticent.methods.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
+from reticent.methods.synthesize.details import SynthesisDetails
+from reticent.methods.synthesize.method import FORMAT
+from reticent.methods.synthesize.plan import SynthesisPlan
+from reticent.methods.synthesize.urn import Ints
+from reticent.release import ManifestColumn
+from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.table import Rows, Table, ValueType
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+ATTESTED = (
+    "Mechanism attested, not checkable from files: that the rows were drawn by this plan, once, from the confidential table, and that groups, sizes and domain "
+    "were public, is the publisher's word. What was checked: the plan's arithmetic, the size of every group, and that all values are in the domain."
+)
+
+_ROWS_AT_ONCE = 1_000_000
+
+
+class SyntheticFormat(MechanismFormat):
+    """Three tables: the drawn rows, the groups with their sizes, the domain with its weights. The value column has the role ``drawn``, the others are ``public``."""
+
+    name: ClassVar[str] = FORMAT
+    tables: ClassVar[tuple[str, ...]] = (FORMAT, "groups", "domain")
+    roles: ClassVar[tuple[str, ...]] = ("drawn", "public")
+    streams: ClassVar[bool] = True
+
+    def refusal(self, definition: Definition) -> str | None:
+        if isinstance(definition, ProbabilisticDP):
+            return None
+        return f"{definition} is not probabilistic differential privacy, and nothing else is known of how synthetic rows were made."
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        value = draft.details["value"]
+        listed = {name: dtype for name in self.tables for name, dtype in rows[name].schema.items()}
+        return tuple(
+            ManifestColumn(name, "drawn" if name == value else "public", ValueType.published(dtype))
+            for name, dtype in listed.items()
+        )
+
+    def details(self, public: PublicSide) -> SynthesisDetails:
+        """The details of a release; a :class:`DataError` says what cannot be understood."""
+        return read_details(SynthesisDetails.from_json, public.manifest.details)
+
+    def declared(self, public: PublicSide) -> tuple[DeclaredGroups, DeclaredDomain]:
+        """The groups and the domain that the public tables show, in their order."""
+        value = self.details(public).value
+        groups, domain = public.rows["groups"].frame(), public.rows["domain"].frame()
+        if SIZE not in groups.columns or value not in domain.columns or value in groups.columns:
+            raise DataError(
+                f"The tables groups and domain must have the columns {SIZE!r} and {value!r}; they were changed after they were published."
+            )
+        if set(domain.columns) - {value, WEIGHT, KEEP}:
+            raise DataError("The table domain has columns that do not belong there.")
+        weights, keeps = (domain[name].to_list() if name in domain.columns else None for name in (WEIGHT, KEEP))
+        try:
+            found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights, keeps)
+        except PolicyError as problem:
+            raise DataError(f"The public tables do not fit together. {problem}") from None
+        if not found[0].frame.equals(groups) or not found[1].table().equals(domain):
+            raise DataError("The tables groups and domain are not sorted; they were changed after they were published.")
+        return found
+
+    def plan(self, public: PublicSide) -> SynthesisPlan:
+        details, (groups, domain) = self.details(public), self.declared(public)
+        if set(details.alpha) != set(groups.sizes.tolist()):
+            raise DataError(
+                "manifest.json: the details have noise for other group sizes than those of the table groups."
+            )
+        try:
+            return details.plan(groups, domain)
+        except PolicyError as problem:
+            raise DataError(f"The manifest and the table domain do not fit together. {problem}") from None
+
+    def check(self, public: PublicSide) -> None:
+        """Every group has as many rows as it was declared to have, with values of the domain, and rows are sorted."""
+        self.plan(public)
+        groups, domain = self.declared(public)
+        found = np.zeros(len(groups.sizes), dtype=np.int64)
+        before = -1
+        for group, code in self.coded(public, groups, domain):
+            places = group * len(domain.values) + code
+            if len(places) and (places[0] < before or (np.diff(places) < 0).any()):
+                raise DataError(f"The rows of {FORMAT} are not sorted; they were changed after they were published.")
+            before = int(places[-1]) if len(places) else before
+            found += np.bincount(group, minlength=len(found))
+        wrong = np.flatnonzero(found != groups.sizes)
+        if len(wrong):
+            first = int(wrong[0])
+            raise DataError(
+                f"{len(wrong):,} groups do not have as many synthetic rows as people: group {first + 1} has {int(found[first]):,} rows and was declared with "
+                f"{int(groups.sizes[first]):,}."
+            )
+
+    def coded(self, public: PublicSide, groups: DeclaredGroups, domain: DeclaredDomain) -> Iterator[tuple[Ints, Ints]]:
+        """The rows, a part at a time, as places of their groups and values; a row that has none is a :class:`DataError`."""
+        value, by = domain.values.name, groups.columns
+        if set(public.rows[FORMAT].schema) != {*by, value}:
+            raise DataError(f"The table {FORMAT} must have the columns {', '.join([*by, value])}.")
+        for chunk in _batches(public.rows[FORMAT].chunks()):
+            group, code = _places(chunk, groups.frame.select(by)), _places(chunk, domain.values.to_frame())
+            for places, names, what in ((group, by, "a group"), (code, [value], "a value")):
+                if places.null_count():
+                    row = chunk.filter(places.is_null()).row(0, named=True)
+                    shown = ", ".join(f"{key} = {row[key]!r}" for key in names)
+                    raise DataError(f"A row of {FORMAT} has {what} that was not declared: {shown}.")
+            yield group.to_numpy().astype(np.int64), code.to_numpy().astype(np.int64)
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        return AdversaryView.in_noise(rows[FORMAT].frame())
+
+    def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """True rows with the values that stand for missing ones and for those outside of the domain; None where nothing stands for them (values drawn by part)."""
+        details, (_, domain) = self.details(public), self.declared(public)
+        values = frame[details.value].cast(domain.values.dtype, strict=False)
+        lost, outside = domain.strangers(values)
+        if (outside.any() and details.elsewhere is None) or (lost.any() and details.missing is None):
+            return None
+        return frame.with_columns(domain.shown(values, details.elsewhere, details.missing))
+
+    def attested(self, public: PublicSide) -> str:
+        return ATTESTED
+
+    def words(self, public: PublicSide) -> Words:
+        details, plan = self.details(public), self.plan(public)
+        risks = [
+            "Groups and their sizes are exact. Whoever's presence in a group is not publicly known is exposed by them.",
+            "Another draw from the same table is another release: epsilons and deltas add up, and averaging many draws shows the table.",
+        ]
+        if plan.options.delta_scope == "per_person" and plan.delta:
+            several = min(float(plan.delta * plan.groups), 1.0)
+            risks.append(
+                f"delta = {float(plan.delta):.3g} is the risk of each person; that anybody at all in {plan.groups:,} groups is disclosed has a chance of up to {several:.3g}."
+            )
+        if plan.real_share < 0.5:
+            risks.append(
+                f"Most rows are noise: about {plan.real_share:.1%} repeat real ones. Count with `reticent query`, which takes the noise out and states the error."
+            )
+        if plan.prior.kept is not None:
+            risks.append(
+                "Values that nobody of a group has stayed in its domain with public probabilities only. Which stayed is secret and must remain so: a value that was dropped is "
+                "nobody's."
+            )
+        for label, what in ((details.elsewhere, "is not in the domain"), (details.missing, "is missing")):
+            if label is not None:
+                risks.append(f"The value {label!r} also stands for people whose value {what}.")
+        return Words(details.words(plan.rows, plan.groups, plan), tuple(risks))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SyntheticCount:
+        if estimator != "uniform":
+            raise PolicyError(f"A synthetic release has one estimator, not {estimator!r}.")
+        groups, domain = self.declared(public)
+        asked = Condition.of(condition)
+        return count_rows(asked, self.plan(public), groups, domain, public.rows[FORMAT])
+
+
+def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Rows in larger parts: looking some up takes an index of everything that is declared."""
+    held: list[pl.DataFrame] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if sum(each.height for each in held) >= _ROWS_AT_ONCE:
+            yield pl.concat(held)
+            held = []
+    if held:
+        yield pl.concat(held)
+
+
+def _places(rows: pl.DataFrame, listed: pl.DataFrame) -> pl.Series:
+    """Where each row stands in a table that lists every combination of its columns once; null where it does not."""
+    if not listed.width:
+        return pl.repeat(0, rows.height, eager=True)
+    placed = listed.with_row_index("#place")
+    return rows.select(listed.columns).join(placed, on=listed.columns, how="left", maintain_order="left")["#place"]
+
+
+SYNTHETIC = SyntheticFormat()

@@ -1,0 +1,58 @@
+"""With which public probability each value stays in the domain of a group where nobody has it (R-SY-17). It must not be learned from the confidential rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.exact import Number, exact
+from reticent.errors import PolicyError
+
+ByValue = Literal["by value"]
+BY_VALUE: ByValue = "by value"
+"""What ``keep`` says in a manifest or a policy whose domain lists a probability for every value."""
+Keep = Number | Mapping[Any, Number] | Sequence[Number]
+_MOST_DIFFERENT = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class KeptValues:
+    """The different ``probabilities``, and of every value which of them it has."""
+
+    probabilities: tuple[Fraction, ...]
+    of: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def everywhere(cls, keep: Number, size: int) -> KeptValues:
+        """One probability for all values."""
+        return cls((_probability(keep),), np.zeros(size, dtype=np.int64))
+
+    @classmethod
+    def listed(cls, keep: Sequence[Number | None], size: int) -> KeptValues:
+        """A probability for each value, in the order of the domain."""
+        if len(keep) != size or any(each is None for each in keep):
+            raise PolicyError(
+                f"keep must have a probability for each of the {size:,} values of the domain.", setting=("keep",)
+            )
+        distinct = {each: _probability(each) for each in dict.fromkeys(keep)}
+        probabilities = {each: place for place, each in enumerate(dict.fromkeys(distinct.values()))}
+        if len(probabilities) > _MOST_DIFFERENT:
+            raise PolicyError(
+                f"keep has {len(probabilities):,} different probabilities; at most {_MOST_DIFFERENT:,} are planned for. Round them.",
+                setting=("keep",),
+            )
+        return cls(tuple(probabilities), np.array([probabilities[distinct[each]] for each in keep], dtype=np.int64))
+
+    def texts(self) -> list[str]:
+        """The probability of every value, as text that is read again exactly."""
+        written = [str(each) for each in self.probabilities]
+        return [written[place] for place in self.of.tolist()]
+
+
+def _probability(given: Number | None) -> Fraction:
+    return exact(given, "keep", above=0, high=1)  # type: ignore[arg-type]  # what is no number is refused by name

@@ -1,0 +1,245 @@
+"""Synthetic as a method: a table with public groups and a :class:`ProbabilisticDP` become as many rows that were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.base.disclosures import NAMELESS, Spending, declared_budget, privacy_spending
+from reticent.base.randomness import WordStream
+from reticent.core import Draft, Evidence, Kind
+from reticent.definitions import Definition, ProbabilisticDP
+from reticent.errors import PolicyError
+from reticent.methods.synthesize.counts import GroupedCounts
+from reticent.methods.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
+from reticent.methods.synthesize.details import SynthesisDetails
+from reticent.methods.synthesize.domain_reduction import draw_dropped
+from reticent.methods.synthesize.keep_probabilities import BY_VALUE
+from reticent.methods.synthesize.plan import DeltaScope, NoiseMode, PlanOptions, SynthesisPlan, planned, sizes_of
+from reticent.methods.synthesize.rejection import draw_screened
+from reticent.methods.synthesize.urn import Ints, Pools, draw_urns
+from reticent.table import DrawnRows, FrameRows, Rows, Table
+
+FORMAT = "synthetic"
+_ROWS_AT_ONCE = 500_000
+_HELD = 2_000_000
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Replace the value of every row by a drawn one, group by group, from a Polya urn that holds the group's values and noise (R-SY-2, R-SY-3).
+
+    Quasi columns make the groups, which are published with their sizes; the one sensitive column is the value that is drawn.
+    ``groups`` declares every group with its public size: a file or frame with the group's columns and ``size``, or a mapping. ``domain`` declares every value
+    that is possible: a file or frame, a list, or a mapping to public weights. Both must come from public sources, which ``public`` names: sizes that nobody
+    knows already, or values that were collected from the rows, void the promise. Rows whose value is missing or not in the domain are shown as the values
+    ``missing`` and ``elsewhere`` of the domain, or refused; no row is ever dropped. A table with weights counts each row as often as its weight says.
+
+    ``parts`` is a public partition of the values: the part of each value is drawn and published instead of the value, which takes much less noise
+    (:func:`reticent.methods.synthesize.refine` draws values inside parts afterwards); the domain are then the parts.
+    ``screen`` draws again what is not representative of the table or of one next to it; ``keep`` keeps values that nobody of a group has with this public
+    probability only, which leaves less noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). The
+    probabilities are published with the domain.
+
+    Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tails.
+    Adversary: the definition's.
+    Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
+    Source: R-SY-1 to R-SY-5, R-SY-10 to R-SY-18, section E.
+
+    One draw a plan: a draw is recorded before anybody sees it, and another one is another release. Epsilon and delta of all releases of a named data set are
+    spent from its budgets, whose totals ``budget`` declares (``{"epsilon": 10, "delta": "1e-4"}``); without it the first release spends all there is.
+    """
+
+    groups: int | str | Path | Mapping[Any, int] | None = None
+    domain: str | Path | list[Any] | Mapping[Any, Any] | None = None
+    mode: NoiseMode = "tight"
+    delta_scope: DeltaScope = "per_person"
+    rows_per_person: int = 1
+    screen: bool = False
+    keep: str | float | Mapping[Any, Any] | None = None
+    parts: str | Path | Mapping[Any, Any] | None = None
+    elsewhere: str | None = None
+    missing: str | None = None
+    public: str | None = None
+    budget: Mapping[str, Any] | None = None
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = True
+    format: ClassVar[str] = FORMAT
+    unseen: ClassVar[str] = (
+        "A draw of Synthetic must be recorded before anybody sees it: looking at several and choosing one breaks the promise. Look at the plan instead "
+        "(reticent synthesize plan), or preview a table of public or made-up rows."
+    )
+
+    def __post_init__(self) -> None:
+        _ = self.options
+        if self.groups is not None and (isinstance(self.groups, bool | list | tuple) or not _is_input(self.groups)):
+            raise PolicyError(
+                f"Synthetic: groups must be a file, a frame, a mapping from groups to sizes, or one number, but it is {self.groups!r}.",
+                setting=("groups",),
+                value=self.groups,
+            )
+        nested = isinstance(self.domain, list | tuple) and any(isinstance(each, list | tuple) for each in self.domain)
+        if self.domain is not None and (nested or isinstance(self.domain, int) or not _is_input(self.domain)):
+            raise PolicyError(
+                f"Synthetic: domain must be a file, a frame, a list of values, or a mapping from values to weights, but it is {self.domain!r}.",
+                setting=("domain",),
+                value=self.domain,
+            )
+        if self.parts is not None and (isinstance(self.parts, int | list | tuple) or not _is_input(self.parts)):
+            raise PolicyError(
+                f"Synthetic: parts must be a file, a frame, or a mapping from values to parts, but it is {self.parts!r}.",
+                setting=("parts",),
+                value=self.parts,
+            )
+        for name in ("elsewhere", "missing", "public"):
+            if not isinstance(getattr(self, name), str | None):
+                raise PolicyError(
+                    f"Synthetic: {name} must be a text, but it is {getattr(self, name)!r}.",
+                    setting=(name,),
+                    value=getattr(self, name),
+                )
+        declared_budget(self.budget, "Synthetic")
+
+    @property
+    def options(self) -> PlanOptions:
+        """How the plan spends its promise."""
+        keep: Any = BY_VALUE if self._lists_keep else self.keep
+        return PlanOptions(self.mode, self.delta_scope, self.rows_per_person, self.screen, keep)
+
+    @property
+    def _lists_keep(self) -> bool:
+        """Whether ``keep`` has a probability for every value itself."""
+        return isinstance(self.keep, Mapping) or hasattr(self.keep, "columns")
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """It keeps ProbabilisticDP and nothing else, on tables with public groups and one sensitive column, whose rows are all there."""
+        if not isinstance(definition, ProbabilisticDP):
+            return (
+                f"Synthetic keeps ProbabilisticDP(epsilon, delta), not {definition}. Rows that were drawn are nobody's, so nothing about groups of people can be "
+                "claimed for them; choose a grouping method for that."
+            )
+        if len(table.sensitive) != 1:
+            return f"Synthetic draws one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
+        if self.budget is not None and table.dataset is None:
+            return NAMELESS
+        if table.nulls == "drop":
+            return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
+        if table.unit == "person" and self.rows_per_person == 1:
+            return "Rows of this table may belong to one person. Pass the largest number of rows that a person has: Synthetic(rows_per_person=...)."
+        if self.parts is not None and self.domain is not None:
+            return "With parts the domain are the parts. Leave domain out."
+        for name, given in (("groups", self.groups), ("domain", self.domain if self.parts is None else self.parts)):
+            if given is None:
+                return f"Synthetic needs {name}: declare them from public sources, not from the rows."
+        taken = [name for name in (SIZE, WEIGHT, KEEP) if name in table.schema]
+        if taken:
+            return f"A synthetic release has a column {taken[0]!r} of its own. Rename the column of that name."
+        return None
+
+    def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain, DeclaredParts | None]:
+        """The public inputs, in the types of the table's columns."""
+        value = next(iter(table.sensitive))
+        added = [each for each in (self.elsewhere, self.missing) if each is not None]
+        groups = DeclaredGroups.of(self.groups, list(table.quasi), table.schema)
+        keep = self.keep if self._lists_keep else None
+        if self.parts is None:
+            return groups, DeclaredDomain.of(self.domain, value, table.schema[value], added, keep), None
+        parts = DeclaredParts.of(self.parts, value, table.schema[value])
+        return groups, parts.domain(added, keep), parts
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The rows as they are drawn, with the plan as their evidence."""
+        context = context or Context()
+        reason = self.refusal(table, definition)
+        if reason is not None:
+            raise PolicyError(reason, setting=("method", "name"))
+        assert isinstance(definition, ProbabilisticDP)
+        groups, domain, parts = self.declared(table)
+        context.step("planning")
+        plan = planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options)
+        context.step("counting rows")
+        counts = GroupedCounts.of(table, groups, domain, self.elsewhere, self.missing, self.rows_per_person, parts)
+        details = SynthesisDetails(
+            domain.values.name,
+            plan.promise,
+            plan.options,
+            plan.alpha,
+            self.elsewhere,
+            self.missing,
+            self.public,
+            table.weight is not None,
+        )
+        return Draft(
+            format=FORMAT,
+            tables={
+                "domain": FrameRows(domain.table()),
+                "groups": FrameRows(groups.frame),
+                FORMAT: _drawn(counts, plan, groups, domain, context),
+            },
+            evidence=Evidence(plan=plan),
+            method=self.describe(),
+            details=details.as_json(),
+            search={"real_share": plan.real_share},
+            spend=self._spending(plan),
+            insecure=not context.randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters; groups and domain are tables of the release."""
+        chosen = {"elsewhere": self.elsewhere, "missing": self.missing, "public": self.public}
+        return {
+            "name": "Synthetic",
+            **self.options.as_json(),
+            **({"parts": True} if self.parts is not None else {}),
+            **{name: each for name, each in chosen.items() if each is not None},
+        }
+
+    def _spending(self, plan: SynthesisPlan) -> tuple[Spending, ...]:
+        totals = declared_budget(self.budget, "Synthetic")
+        return privacy_spending(plan.epsilon, plan.delta, totals, "a synthetic release")
+
+
+def _is_input(given: Any) -> bool:
+    return isinstance(given, int | str | Path | Mapping | list | tuple | pl.Series | np.ndarray) or hasattr(
+        given, "columns"
+    )
+
+
+def _drawn(
+    counts: GroupedCounts, plan: SynthesisPlan, groups: DeclaredGroups, domain: DeclaredDomain, context: Context
+) -> Rows:
+    """The rows, drawn a stretch of groups at a time; many are drawn while they are written."""
+    by = groups.frame.select(groups.columns)
+    schema = pl.Schema({**by.schema, domain.values.name: domain.values.dtype})
+
+    def chunks() -> Iterator[pl.DataFrame]:
+        words = context.randomness.words()
+        for start, stop in counts.stretches(_ROWS_AT_ONCE):
+            context.step("drawing", int(counts.sizes[:start].sum()), plan.rows)
+            sizes = counts.sizes[start:stop]
+            codes = _values(counts.pools(start, stop), plan, words)
+            rows = np.repeat(np.arange(start, stop), sizes)
+            # Sorted within groups, so that the order of draws tells nothing.
+            order = np.lexsort((codes, rows))
+            yield pl.DataFrame([*(column.gather(rows) for column in by), domain.values.gather(codes[order])])
+
+    if plan.rows <= _HELD:
+        return FrameRows(pl.concat(chunks()))
+    return DrawnRows(schema, chunks())
+
+
+def _values(pools: Pools, plan: SynthesisPlan, words: WordStream) -> Ints:
+    """As many values as people for some groups, drawn as the plan says."""
+    alphas, prior = [plan.alpha[size] for size in pools.sizes.tolist()], plan.prior
+    if prior.kept is not None:
+        return draw_dropped(pools, alphas, pools.sizes, prior, words)
+    if plan.options.screen:
+        return draw_screened(pools, alphas, pools.sizes, prior, plan.gamma, words)
+    return draw_urns(pools, alphas, pools.sizes, [prior.total] * len(alphas), words, prior.weights)

@@ -1,0 +1,245 @@
+"""The exact test of one output where values of nobody were dropped: how much more likely one table makes it than its neighbour (R-SY-7, R-SY-17).
+
+The chance of an output is a mean over the values that stayed. One person who moves from o to v changes it by a factor for o, a factor for v, and the mean of
+G(Z) = Gamma(n + Z)/Gamma(n + Z + |m|) over the weight Z of what stays, where o need not stay any more and v must, if they do not show. Tables that are compared are the true one with
+one row replaced, and all that are one row from each other. The result depends on the confidential rows and stays private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from reticent.definitions import exceeds_exponential
+from reticent.methods.synthesize.beta_binomial import Floats
+from reticent.methods.synthesize.prior import PublicPrior
+
+Ratio = Fraction | float
+Mean = Callable[[int | None, int | None], Any]
+# Terms and factors up to which means are computed in fractions; beyond, floats decide unless they are nearer to the limit than this.
+_MOST_TERMS, _MARGIN = 200_000, 1e-9
+_DROP, _HALVINGS, _AGREE = 40.0, 8, 1e-11
+
+
+@dataclass
+class _Moves:
+    """People who would change the chance of the output alike, leaving a value or coming to one: by ``factor``, and with a value of the class ``kind`` that does not
+    show and then may be dropped, or must stay. ``values`` are two of them at most; None is a value that nobody has and that does not show."""
+
+    factor: Fraction
+    kind: int | None
+    values: list[Any] = field(default_factory=list)
+
+    def some_other(self, value: Any) -> bool:
+        """Whether one of them is not ``value``."""
+        return any(each is None or each != value for each in self.values)
+
+
+class DroppedOutput:
+    """An ``output`` of a group with these ``counts``, both by place in the domain of ``prior``; ``scale`` is the noise of the weight 1."""
+
+    def __init__(
+        self, counts: Mapping[int, int], output: Mapping[int, int], scale: Fraction, prior: PublicPrior
+    ) -> None:
+        self.counts = {value: people for value, people in counts.items() if people}
+        self.output = {value: times for value, times in output.items() if times}
+        self.size, self.drawn = sum(self.counts.values()), sum(self.output.values())
+        self.prior = prior
+        self.alphas = [scale * each.weight for each in prior.classes]
+        self.keeps = [each.keep for each in prior.classes]
+        touched = list(dict.fromkeys([*self.counts, *self.output]))
+        self.classes = dict(zip(touched, prior.class_of[touched].tolist(), strict=True)) if touched else {}
+        present = np.bincount(list(self.classes.values()), minlength=len(prior.classes)).tolist()
+        self.free = tuple(each.count - own for each, own in zip(prior.classes, present, strict=True))
+        self.sure = sum((self.alphas[kind] for kind in self.classes.values()), Fraction(0))
+
+    def discloses(self, epsilon: Fraction) -> tuple[bool, float]:
+        """Whether two neighbours differ by more than e^epsilon, and by how much. What floats cannot tell is decided in fractions; in a domain too large for these a
+        ratio that is within 1e-9 of the limit counts as more."""
+        worst = float(self.worst(self.near_mean))
+        apart = np.log(worst) - float(epsilon)
+        if abs(apart) > _MARGIN:
+            return bool(apart > 0), worst
+        if math.prod(free + 2 for free in self.free) * (self.drawn + 1) > _MOST_TERMS:
+            return True, worst
+        return exceeds_exponential(Fraction(self.worst(self.exact_mean)), epsilon), worst
+
+    def worst(self, mean: Mean) -> Ratio:
+        """The largest ratio of the chances of the output between neighbouring tables, each within one row of the true one; ``mean`` says how means over what stays
+        change if a value of one class may be dropped and one of another must stay."""
+        mean = cache(mean)
+        one: Ratio = mean(None, None)
+        found = one
+        for leaving in self.leaving:
+            for value in leaving.values:
+                # A person of this value goes elsewhere, or stays.
+                listed = [
+                    leaving.factor * coming.factor * mean(leaving.kind, coming.kind)
+                    for coming in self.coming
+                    if coming.some_other(value)
+                ]
+                found = max(found, _spread([one, *listed]))
+        for coming in self.coming:
+            for value in coming.values:
+                # Somebody comes to this value, from anywhere else.
+                listed = [
+                    leaving.factor * mean(leaving.kind, coming.kind)
+                    for leaving in self.leaving
+                    if leaving.some_other(value)
+                ]
+                found = max(found, _spread(listed or [one]))
+        return found
+
+    @cached_property
+    def leaving(self) -> list[_Moves]:
+        """Values that somebody can leave."""
+        found: dict[tuple[Fraction, int | None], _Moves] = {}
+        for value, people in self.counts.items():
+            kind, shown = self.classes[value], self.output.get(value, 0)
+            below = people - 1 + self.alphas[kind]
+            factor = below / (below + shown) * (self.keeps[kind] if people == 1 and shown else 1)
+            _listed(found, factor, kind if people == 1 and not shown else None, value)
+        return list(found.values())
+
+    @cached_property
+    def coming(self) -> list[_Moves]:
+        """Values that somebody can come to."""
+        found: dict[tuple[Fraction, int | None], _Moves] = {}
+        for value, kind in self.classes.items():
+            people, shown = self.counts.get(value, 0), self.output.get(value, 0)
+            below = people + self.alphas[kind]
+            _listed(found, (below + shown) / below / (1 if people else self.keeps[kind]), None, value)
+        for kind, free in enumerate(self.free):
+            if free:
+                _listed(found, Fraction(1), kind, None)
+        return list(found.values())
+
+    def exact_mean(self, dropped: int | None, added: int | None) -> Fraction:
+        """The mean of G over what stays, relative to that of the true table, in fractions."""
+        return self._exact(dropped, added) / self._whole_mean
+
+    def near_mean(self, dropped: int | None, added: int | None) -> float:
+        """The same in floats. G(Z) is the integral of t^(n + Z - 1) (1 - t)^(|m| - 1) up to a factor, so that means over what stays are integrals of products over values."""
+        density, more = self._density
+        found = density
+        if dropped is not None:
+            found = found * more[dropped]
+        if added is not None:
+            found = found / more[added]
+        return float(found.sum())
+
+    @cached_property
+    def _whole_mean(self) -> Fraction:
+        return self._exact(None, None)
+
+    def _exact(self, dropped: int | None, added: int | None) -> Fraction:
+        free, sure = list(self.free), self.sure
+        if dropped is not None:
+            free[dropped] += 1
+            sure -= self.alphas[dropped]
+        if added is not None:
+            free[added] -= 1
+            sure += self.alphas[added]
+        total = Fraction(0)
+        for kept in product(
+            *(range(each + 1) if keep < 1 else (each,) for each, keep in zip(free, self.keeps, strict=True))
+        ):
+            chance = math.prod(
+                (
+                    math.comb(each, stay) * keep**stay * (1 - keep) ** (each - stay)
+                    for each, stay, keep in zip(free, kept, self.keeps, strict=True)
+                ),
+                start=Fraction(1),
+            )
+            start = (
+                self.size
+                + sure
+                + sum((stay * alpha for stay, alpha in zip(kept, self.alphas, strict=True)), Fraction(0))
+            )
+            total += chance / math.prod((start + j for j in range(self.drawn)), start=Fraction(1))
+        return total
+
+    @cached_property
+    def _density(self) -> tuple[Floats, list[Floats]]:
+        """Nodes of the trapezoidal rule over the logit of t, with the shares of the integral that they have, and for each class (1 - f + f t^alpha)/t^alpha at them.
+
+        The integrand is smooth and falls exponentially on both sides, so that halving the step soon changes nothing.
+        """
+        step, found = self._width / 4, self._nodes(self._width / 4)
+        for _ in range(_HALVINGS):
+            finer = self._nodes(step := step / 2)
+            before, after = ([float((density * each).sum()) for each in more] for density, more in (found, finer))
+            found = finer
+            if np.allclose(before, after, rtol=_AGREE, atol=0):
+                break
+        return found
+
+    @cached_property
+    def _width(self) -> float:
+        """How wide the integrand is at most, and how fast its factors can change."""
+        weight = self.size + float(self.sure)
+        narrowest = weight * self.drawn / (weight + self.drawn)
+        return min(1 / math.sqrt(narrowest), 1 / max(1.0, *map(float, self.alphas)))
+
+    @cached_property
+    def _mode(self) -> float:
+        low, high = -60.0, 60.0
+        for _ in range(200):
+            third = (high - low) / 3
+            ones = self._logarithm(np.array([low + third, high - third]))
+            low, high = (low + third, high) if ones[0] < ones[1] else (low, high - third)
+        return (low + high) / 2
+
+    def _nodes(self, step: float) -> tuple[Floats, list[Floats]]:
+        top = float(self._logarithm(np.array([self._mode]))[0])
+        ends = []
+        for side in (-1, 1):
+            reach = step
+            while self._highest(self._mode + side * reach) > top - _DROP:
+                reach *= 1.5
+            ends.append(int(reach / step) + 1)
+        x = self._mode + step * np.arange(-ends[0], ends[1] + 1, dtype=np.float64)
+        logs = self._logarithm(x)
+        density = np.exp(logs - logs.max())
+        more = [
+            keep + (1 - keep) * np.exp(-float(alpha) * _log_share(x))
+            for alpha, keep in zip(self.alphas, map(float, self.keeps), strict=True)
+        ]
+        return density / density.sum(), more
+
+    def _highest(self, x: float) -> float:
+        """The logarithm of the integrand at a place, times the largest factor that dropping a value gives it."""
+        at = np.array([x])
+        most = max((float(self.alphas[each.kind]) for each in self.leaving if each.kind is not None), default=0.0)
+        return float((self._logarithm(at) - most * _log_share(at))[0])
+
+    def _logarithm(self, x: Floats) -> Floats:
+        """The logarithm of the integrand at the logit ``x`` of t."""
+        log_t, log_rest = _log_share(x), _log_share(-x)
+        found = (self.size + float(self.sure)) * log_t + self.drawn * log_rest
+        for free, alpha, keep in zip(self.free, map(float, self.alphas), map(float, self.keeps), strict=True):
+            found = found + free * (alpha * log_t if keep == 1 else np.log1p(keep * np.expm1(alpha * log_t)))
+        return np.asarray(found)
+
+
+def _log_share(x: Floats) -> Floats:
+    """ln of 1/(1 + e^-x)."""
+    return np.asarray(-np.logaddexp(0.0, -x))
+
+
+def _listed(found: dict[tuple[Fraction, int | None], _Moves], factor: Fraction, kind: int | None, value: Any) -> None:
+    moves = found.setdefault((factor, kind), _Moves(factor, kind))
+    if len(moves.values) < 2:
+        moves.values.append(value)
+
+
+def _spread(listed: Iterable[Ratio]) -> Ratio:
+    values = list(listed)
+    return max(values) / min(values)

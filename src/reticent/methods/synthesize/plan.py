@@ -1,0 +1,397 @@
+"""From public facts to a plan: how much noise each group gets, what is promised, and how much of the real data stays visible."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.exact import Number, exact, one_of, whole
+from reticent.definitions import PrivacyLoss, ProbabilisticDP, certainty, ratio_within
+from reticent.errors import PolicyError
+from reticent.methods.synthesize.disclosure_set import is_integer
+from reticent.methods.synthesize.domain_reduction import dropping_need, dropping_scales
+from reticent.methods.synthesize.keep_probabilities import BY_VALUE, ByValue, Keep
+from reticent.methods.synthesize.least_scale import least_scales
+from reticent.methods.synthesize.prior import PublicPrior
+from reticent.methods.synthesize.reference_sample import thesis_scale
+from reticent.methods.synthesize.rejection import screening_charge
+from reticent.methods.synthesize.required_noise import RequiredNoise
+
+NoiseMode = Literal["tight", "thesis"]
+DeltaScope = Literal["per_person", "whole_release"]
+MODES: tuple[str, ...] = get_args(NoiseMode)
+SCOPES: tuple[str, ...] = get_args(DeltaScope)
+_LARGEST_GROUP = 10**8
+_MOST_ROWS_PER_PERSON = 1000
+_FEW_REAL, _LARGE_EPSILON = 0.5, 5
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """How a plan spends its promise.
+
+    ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release`` (R-SY-13); a person has at most ``rows_per_person`` rows (section E).
+    ``screen``: draws that are not good are drawn again (R-SY-14, R-SY-15). ``keep``: values that nobody of a group has stay with this public probability, or
+    ``"by value"`` with that which the domain lists for each (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
+    """
+
+    mode: NoiseMode = "tight"
+    delta_scope: DeltaScope = "per_person"
+    rows_per_person: int = 1
+    screen: bool = False
+    keep: Fraction | ByValue | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self.mode, "mode", MODES)
+        one_of(self.delta_scope, "delta_scope", SCOPES)
+        whole(self.rows_per_person, "rows_per_person", low=1, high=_MOST_ROWS_PER_PERSON)
+        if not isinstance(self.screen, bool):
+            raise PolicyError(
+                f"screen must be true or false, but it is {self.screen!r}.", setting=("screen",), value=self.screen
+            )
+        if self.keep is not None:
+            if self.keep != BY_VALUE:
+                object.__setattr__(self, "keep", exact(self.keep, "keep", above=0, high=1))
+            if self.screen:
+                raise PolicyError("screen and keep together have no proof. Choose one of them.", setting=("screen",))
+            if self.mode == "thesis":
+                raise PolicyError(
+                    "mode 'thesis' with keep repeats a theorem that is false (rt.synthesize.plan_dropping shows it). Use mode 'tight'.",
+                    setting=("mode",),
+                )
+
+    def as_json(self) -> dict[str, Any]:
+        """The options as plain data."""
+        return {
+            "mode": self.mode,
+            "delta_scope": self.delta_scope,
+            "rows_per_person": self.rows_per_person,
+            "screen": self.screen,
+            "keep": None if self.keep is None else str(self.keep),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> PlanOptions:
+        """The options among what :meth:`as_json` wrote."""
+        return cls(*(written[name] for name in ("mode", "delta_scope", "rows_per_person", "screen", "keep")))
+
+    def applied(self, prior: PublicPrior) -> PublicPrior:
+        """The prior with the probabilities with which its values stay."""
+        if self.keep == BY_VALUE and prior.kept is None:
+            raise PolicyError(
+                f"keep is {BY_VALUE!r}, and the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
+                setting=("keep",),
+                value=self.keep,
+            )
+        if self.keep != BY_VALUE and prior.kept is not None:
+            raise PolicyError(
+                f"The domain has a column 'keep'. Pass keep={BY_VALUE!r} if values of nobody are to stay with these probabilities only, or leave the column out.",
+                setting=("keep",),
+                value=self.keep,
+            )
+        return prior if self.keep is None or self.keep == BY_VALUE else prior.keeping(self.keep)
+
+
+@dataclass(frozen=True, repr=False)
+class SynthesisPlan(ShownAsCard):
+    """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
+
+    Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
+    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
+    """
+
+    sizes: Mapping[int, int]
+    prior: PublicPrior
+    alpha: Mapping[int, Fraction]
+    promise: ProbabilisticDP
+    options: PlanOptions
+    drawn: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that is promised."""
+        return exact(self.promise.epsilon, "epsilon")
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that is promised: for each person, or for the whole release (``delta_scope``)."""
+        return exact(self.promise.delta, "delta")
+
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return sum(self.sizes.values())
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, real and synthetic alike."""
+        return sum(size * times for size, times in self.sizes.items())
+
+    def noise(self, size: int) -> Fraction:
+        """|alpha|: the weight of all noise in a group of this size; where values are dropped the mean of what stays, without that of people's own values."""
+        return self.alpha[size] * self.prior.expected
+
+    def share(self, size: int) -> Fraction:
+        """The expected share of synthetic rows that repeat real ones, n/(n + |alpha|)."""
+        return size / (size + self.noise(size))
+
+    @cached_property
+    def real_share(self) -> float:
+        """The expected share of all synthetic rows that repeat real ones."""
+        return math.fsum(size * times * float(self.share(size)) for size, times in self.sizes.items()) / self.rows
+
+    def need(self, size: int) -> RequiredNoise | None:
+        """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""
+        return self.share_of_promise.need(size, self.prior, self.drawn.get(size, size), self.alpha[size])
+
+    @property
+    def gamma(self) -> Fraction:
+        """E - 1 of the urns: how often a value may occur in a representative output, over what the urn holds of it."""
+        need = self.need(next(iter(self.sizes)))
+        assert need is not None
+        return need.excess
+
+    @cached_property
+    def share_of_promise(self) -> GroupPromise:
+        """What every group must keep so that the promise holds."""
+        return GroupPromise.of(self.promise, self.options, self.groups)
+
+    @cached_property
+    def _loss(self) -> PrivacyLoss:
+        share = self.share_of_promise
+        losses = [share.loss(self.need(size), self.alpha[size]) for size in self.sizes]
+        ratio, delta = max(each.ratio for each in losses), max(each.delta for each in losses)
+        return PrivacyLoss(ratio**self.options.rows_per_person, min(delta * share.times, Fraction(1)))
+
+    def privacy_loss(self) -> PrivacyLoss:
+        """The loss that the noise of every group certifies, computed again from exact thresholds and tails with a margin (R-SY-12)."""
+        return self._loss
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a steward should know before choosing this plan."""
+        found = []
+        if self.real_share < _FEW_REAL:
+            found.append(
+                f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Promise less, merge groups, or use a smaller public domain."
+            )
+        if self.epsilon > _LARGE_EPSILON:
+            found.append(
+                f"epsilon = {float(self.epsilon):g} lets somebody with even odds become {certainty(self.epsilon)} sure."
+            )
+        if self.options.delta_scope == "per_person" and self.delta:
+            found.append(
+                f"delta is the risk of each person; that somebody in one of {self.groups:,} groups is disclosed has a chance of up to {min(float(self.delta * self.groups), 1.0):.3g}."
+            )
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: the ledger of its promise (R-SY-20)."""
+        share = self.share_of_promise
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "certainty": certainty(self.epsilon),
+            **self.options.as_json(),
+            "groups": self.groups,
+            "rows": self.rows,
+            "domain": self.prior.size,
+            "uniform": self.prior.is_uniform,
+            "real_share": self.real_share,
+            "charges": share.charges(None if self.prior.kept is None else self._dropping()),
+            "public_inputs": [
+                "groups and their sizes",
+                "domain",
+                *([] if self.prior.is_uniform else ["weights"]),
+                *([] if self.prior.kept is None else ["keep probabilities"]),
+            ],
+            "sizes": [
+                {
+                    "size": size,
+                    "groups": times,
+                    "alpha": float(self.alpha[size]),
+                    "noise": float(self.noise(size)),
+                    "real_share": float(self.share(size)),
+                }
+                for size, times in self.sizes.items()
+            ],
+            "warnings": self.warnings,
+        }
+
+    def _dropping(self) -> tuple[float, float]:
+        """What dropping values spends of epsilon at most: on those that show, and on those that do not."""
+        needs = [need for size in self.sizes if (need := self.need(size)) is not None]
+        least = min(each.keep for each in self.prior.classes)
+        return -math.log(least), math.log(max((need.charge for need in needs), default=Fraction(1)))
+
+    def card(self) -> Card:
+        """What is promised, and what it costs."""
+        facts = {
+            "groups": self.groups,
+            "rows": self.rows,
+            "domain": self.prior.size,
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "certainty": certainty(self.epsilon),
+            "real share": f"{self.real_share:.1%}",
+        }
+        listed = [
+            (size, times, f"{float(self.alpha[size]):.6g}", f"{float(self.share(size)):.1%}")
+            for size, times in self.sizes.items()
+        ]
+        return Card("Plan of a synthetic release", facts, None, ("group size", "groups", "alpha", "real share"), listed)
+
+
+@dataclass(frozen=True)
+class GroupPromise:
+    """What each group must keep: the ``ratio`` for one row, and ``delta``, which is the promised one over ``times``.
+
+    A person with c rows has c times epsilon; in one group c e^((c-1) epsilon) times delta, in several c times (section E). ``whole_release`` divides delta by
+    the number of groups (R-SY-13).
+    """
+
+    ratio: Fraction
+    delta: Fraction
+    times: Fraction
+    options: PlanOptions
+
+    @classmethod
+    def of(cls, promise: ProbabilisticDP, options: PlanOptions, groups: int) -> GroupPromise:
+        """The share of each of so many groups."""
+        rows = options.rows_per_person
+        ratio = ratio_within(exact(promise.epsilon, "epsilon") / rows)
+        if ratio <= 1:
+            raise PolicyError(
+                f"epsilon = {promise.epsilon} is too small for {rows} rows a person.", setting=("epsilon",)
+            )
+        times = rows * ratio ** (rows - 1) * (groups if options.delta_scope == "whole_release" else 1)
+        delta = exact(promise.delta, "delta") / times
+        if (options.screen or options.keep is not None) and not 0 < delta <= Fraction(1, 2):
+            raise PolicyError("screen and keep need a delta above 0 and of at most 1/2.", setting=("delta",))
+        return cls(ratio, delta, times, options)
+
+    def need(self, size: int, prior: PublicPrior, drawn: int, scale: Fraction = Fraction(0)) -> RequiredNoise | None:
+        """What a group of this size needs. Dropping values is paid for up to the noise ``scale``; None if that leaves nothing."""
+        if prior.kept is not None:
+            return dropping_need(size, drawn, prior, self.ratio, self.delta, scale)
+        ratio, delta = self.ratio, self.delta
+        if self.options.screen:
+            charge = screening_charge(delta)
+            ratio, delta = ratio * (1 - delta) * (1 - charge), delta - charge
+            if ratio <= 1:
+                raise PolicyError("epsilon is too small for screen with this delta.", setting=("epsilon",))
+        return RequiredNoise(size, drawn, prior.classes, prior.total, ratio, delta)
+
+    def loss(self, need: RequiredNoise | None, alpha: Fraction) -> PrivacyLoss:
+        """The loss of a group with this noise."""
+        if need is None:
+            return PrivacyLoss(self.ratio, Fraction(1))
+        failure = Fraction(min(need.failure(alpha), 1.0))
+        if self.options.keep is not None:
+            return PrivacyLoss(self.ratio, failure + self.delta - need.delta)
+        if not self.options.screen:
+            return PrivacyLoss(need.ratio, failure)
+        if failure > Fraction(1, 2):
+            return PrivacyLoss(need.ratio, Fraction(1))
+        charge = screening_charge(failure)
+        return PrivacyLoss(need.ratio / (1 - failure) * (1 + charge), failure + charge)
+
+    def scales(self, sizes: Iterable[int], prior: PublicPrior, drawn: Mapping[int, int]) -> list[Fraction]:
+        """The noise for groups of these sizes, of which so many rows are drawn."""
+        if prior.kept is not None:
+            return dropping_scales(
+                list(sizes), lambda size, scale: self.need(size, prior, drawn.get(size, size), scale)
+            )
+        needs = [need for size in sizes if (need := self.need(size, prior, drawn.get(size, size))) is not None]
+        return least_scales(needs) if self.options.mode == "tight" else [thesis_scale(need) for need in needs]
+
+    def charges(self, dropping: tuple[float, float] | None) -> list[dict[str, Any]]:
+        """What each step spends of the promise; ``dropping`` says what dropping values spends of epsilon."""
+        found: list[dict[str, Any]] = [{"step": "urn", "epsilon": math.log(self.ratio), "delta": float(self.delta)}]
+        if self.options.screen:
+            found[0]["epsilon"] += math.log(1 - self.delta)
+            found.append(
+                {
+                    "step": "screening",
+                    "epsilon": -math.log(1 - self.delta),
+                    "delta": float(screening_charge(self.delta)),
+                }
+            )
+        if dropping is not None:
+            found[0] = {
+                "step": "urn",
+                "epsilon": math.log(self.ratio) - sum(dropping),
+                "delta": float(self.delta) * 0.9,
+            }
+            found += [
+                {"step": "values that show", "epsilon": dropping[0], "delta": float(self.delta) / 10},
+                {"step": "values that do not show", "epsilon": dropping[1], "delta": 0.0},
+            ]
+        if self.options.rows_per_person > 1:
+            found.append(
+                {
+                    "step": "rows a person",
+                    "times_epsilon": self.options.rows_per_person,
+                    "times_delta": float(self.times),
+                }
+            )
+        return found
+
+
+def plan(
+    groups: Iterable[int] | Mapping[Any, int],
+    domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
+    epsilon: Number,
+    delta: Number = 0,
+    mode: NoiseMode = "tight",
+    delta_scope: DeltaScope = "per_person",
+    rows_per_person: int = 1,
+    screen: bool = False,
+    keep: Keep | None = None,
+    drawn: Mapping[int, int] | None = None,
+) -> SynthesisPlan:
+    """Plan a synthetic release from public facts, before any data are read.
+
+    ``groups`` are the public sizes of all groups (a list, or a mapping from their names), ``domain`` the values that are possible: how many, which ones, or a
+    mapping to their public weights. ``epsilon`` and ``delta`` are what is promised to a person with at most ``rows_per_person`` rows. ``mode`` is ``tight``
+    (the least noise that exact tails certify) or ``thesis`` (the closed criterion of the literature, certified by exact tails as well). ``delta_scope`` says
+    whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``, R-SY-13). ``screen`` draws again what is not
+    representative, ``drawn`` maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only, or with one for
+    each value (a mapping, a list in the order of the domain, or ``"by value"`` where the domain lists them): the promise holds for what is published then.
+    """
+    prior = PublicPrior.of(domain)
+    if isinstance(keep, Mapping) or (isinstance(keep, Sequence) and not isinstance(keep, str)):
+        prior, keep = prior.keeping(keep), BY_VALUE
+    options = PlanOptions(mode, delta_scope, rows_per_person, screen, keep)  # type: ignore[arg-type]  # made exact at birth
+    many = {size: whole(each, f"drawn: {size}", low=1, high=_LARGEST_GROUP) for size, each in (drawn or {}).items()}
+    return planned(sizes_of(groups), prior, ProbabilisticDP(epsilon, delta), options, many)
+
+
+def planned(
+    sizes: Mapping[int, int],
+    prior: PublicPrior,
+    promise: ProbabilisticDP,
+    options: PlanOptions,
+    drawn: Mapping[int, int] | None = None,
+) -> SynthesisPlan:
+    """The plan with the least noise that its mode finds."""
+    prior = options.applied(prior)
+    scales = GroupPromise.of(promise, options, sum(sizes.values())).scales(sizes, prior, drawn or {})
+    return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {})
+
+
+def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
+    """The sizes of groups, each with the number of groups that have it, smallest first."""
+    listed = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
+    if not listed:
+        raise PolicyError("groups is empty: name the public size of every group.", setting=("groups",))
+    found = Counter(listed)
+    for size in found:
+        whole(int(size) if is_integer(size) else size, "groups", low=1, high=_LARGEST_GROUP)
+    return {int(size): found[size] for size in sorted(found)}

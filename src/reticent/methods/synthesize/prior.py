@@ -1,0 +1,185 @@
+"""The public prior: which values there are, and how much noise each gets relative to the others. It must not be learned from the confidential rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.exact import exact, whole
+from reticent.errors import PolicyError
+from reticent.methods.synthesize.keep_probabilities import Keep, KeptValues
+from reticent.methods.synthesize.required_noise import WeightClass
+
+_MOST_VALUES = 10**9
+_LARGEST_WEIGHT = 10**9
+_MOST_CLASSES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class PublicPrior:
+    """``size`` values, by name where they are listed, and their whole-number ``weights`` where they are not uniform.
+
+    Noise is the plan's alpha times the weight of a value; uniform weights are 1. ``kept`` says with which probability a value stays in a group where nobody has
+    it; without, all stay.
+    """
+
+    size: int
+    values: tuple[Any, ...] | None = None
+    weights: NDArray[np.int64] | None = field(default=None, repr=False)
+    kept: KeptValues | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.size, "domain", low=1, high=_MOST_VALUES)
+        if self.size < 2:
+            raise PolicyError(
+                "The domain has one value only: everybody has it, and there is nothing to protect or to synthesize. Declare every value that is possible.",
+                setting=("domain",),
+                value=self.size,
+            )
+
+    @classmethod
+    def of(cls, domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior) -> PublicPrior:
+        """The prior of a number of values, a list of them, or a mapping from values to their weights."""
+        if isinstance(domain, PublicPrior):
+            return domain
+        if isinstance(domain, Mapping):
+            return cls._weighted(domain)
+        if isinstance(domain, str | bytes) or not isinstance(domain, Sequence | int | np.integer):
+            raise PolicyError(
+                f"domain must be a number of values, a list of values, or a mapping from values to weights, but it is {domain!r}.",
+                setting=("domain",),
+                value=domain,
+            )
+        if isinstance(domain, int | np.integer):
+            return cls(int(domain) if not isinstance(domain, bool) else whole(domain, "domain", low=1))
+        values = tuple(domain)
+        _check_distinct(values)
+        return cls(len(values), values)
+
+    @classmethod
+    def _weighted(cls, weights: Mapping[Any, Any]) -> PublicPrior:
+        values = tuple(weights)
+        exactly = [exact(weights[value], f"domain: the weight of {value!r}", above=0) for value in values]
+        if not exactly:
+            raise PolicyError("domain has no values.", setting=("domain",))
+        common = math.lcm(*(each.denominator for each in exactly))
+        scaled = [int(each * common) for each in exactly]
+        shared = math.gcd(*scaled)
+        listed = [each // shared for each in scaled]
+        if max(listed) > _LARGEST_WEIGHT:
+            raise PolicyError(
+                f"The weights of the domain, as whole numbers, reach {max(listed):,}; they may be at most {_LARGEST_WEIGHT:,}. Round them.",
+                setting=("domain",),
+            )
+        if len(set(listed)) == 1:
+            return cls(len(values), values)
+        return cls(len(values), values, np.array(listed, dtype=np.int64))
+
+    def keeping(self, keep: Keep) -> PublicPrior:
+        """The same prior whose values stay with one probability, or with one for each of them: by value, or in the order of the domain."""
+        if isinstance(keep, Mapping):
+            for value in keep:
+                self.code(value)
+            return replace(
+                self, kept=KeptValues.listed([keep.get(self.value(code)) for code in range(self.size)], self.size)
+            )
+        if isinstance(keep, Sequence) and not isinstance(keep, str):
+            return replace(self, kept=KeptValues.listed(keep, self.size))
+        return replace(self, kept=KeptValues.everywhere(keep, self.size))
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all values have the same weight."""
+        return self.weights is None
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all weights."""
+        return self.size if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def expected(self) -> Fraction:
+        """The mean weight of the values that stay where nobody has any."""
+        return sum((each.keep * each.count * each.weight for each in self.classes), Fraction(0))
+
+    @cached_property
+    def heaviest(self) -> int:
+        """The largest weight."""
+        return 1 if self.weights is None else int(self.weights.max())
+
+    @cached_property
+    def classes(self) -> tuple[WeightClass, ...]:
+        """The distinct weights and keep probabilities with their numbers of values, lightest first."""
+        if self.weights is None and self.kept is None:
+            return (WeightClass(1, self.size),)
+        return self._classified[0]
+
+    @property
+    def class_of(self) -> NDArray[np.int64]:
+        """The class of every value."""
+        return self._classified[1]
+
+    @cached_property
+    def _classified(self) -> tuple[tuple[WeightClass, ...], NDArray[np.int64]]:
+        one = np.ones(self.size, dtype=np.int64)
+        kept = KeptValues.everywhere(1, self.size) if self.kept is None else self.kept
+        weights, times = one if self.weights is None else self.weights, len(kept.probabilities)
+        found, of, counts = np.unique(weights * times + kept.of, return_inverse=True, return_counts=True)
+        if len(found) > _MOST_CLASSES and self.kept is not None:
+            raise PolicyError(
+                f"The domain has {len(found):,} different pairs of a weight and a keep probability; at most {_MOST_CLASSES:,} are planned for. Round them.",
+                setting=("keep",),
+            )
+        listed = zip((found // times).tolist(), counts.tolist(), (found % times).tolist(), strict=True)
+        classes = tuple(WeightClass(weight, count, kept.probabilities[place]) for weight, count, place in listed)
+        return classes, of.reshape(-1)
+
+    @cached_property
+    def codes(self) -> Mapping[Any, int]:
+        """The place of every value; a domain that is a number has the values 0, 1, 2, ..."""
+        return {value: code for code, value in enumerate(self.values)} if self.values is not None else {}
+
+    def code(self, value: Any) -> int:
+        """The place of a value; a :class:`PolicyError` if the domain does not have it."""
+        if self.values is None:
+            if isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < self.size:
+                return int(value)
+            raise PolicyError(
+                f"The domain is given as a number, so its values are 0 to {self.size - 1:,}, and {value!r} is none of them. List the values: domain=[...].",
+                setting=("domain",),
+                value=value,
+            )
+        if value not in self.codes:
+            raise PolicyError(
+                f"The value {value!r} is not in the declared domain. Declare every value that is possible; a row is never dropped.",
+                setting=("domain",),
+                value=value,
+            )
+        return self.codes[value]
+
+    def value(self, code: int) -> Any:
+        """The value at a place."""
+        return code if self.values is None else self.values[code]
+
+    def noise(self, alpha: Fraction, code: int) -> Fraction:
+        """The noise of the value at a place."""
+        return alpha * self.weight(code)
+
+    def weight(self, code: int) -> int:
+        """The weight of the value at a place."""
+        return 1 if self.weights is None else int(self.weights[code])
+
+
+def _check_distinct(values: Sequence[Any]) -> None:
+    seen = Counter(values)
+    twice = [value for value, times in seen.items() if times > 1]
+    if twice:
+        raise PolicyError(f"The domain lists {twice[0]!r} twice.", setting=("domain",), value=twice[0])

@@ -1,0 +1,145 @@
+"""Exact draws from Polya urns, many groups at once: never a cell for every value, and no rounding anywhere (R-SY-2, R-SY-3, section E).
+
+A group's urn holds its people, one ball each, and alpha_i balls of every value; what is drawn goes back with one more of its kind. With alpha = p/q times
+whole weights that add up to W, draw t takes a whole number u below pW + q(n + t): below pW it is a value of the prior, else ball number (u - pW) // q, which is
+a person of the group or an earlier draw. All numbers are drawn first; draws that repeat earlier ones are then followed to where they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.exact import Number, exact, whole
+from reticent.base.ragged import places_in
+from reticent.base.randomness import Randomness, WordStream, uniform_below, whole_below
+from reticent.methods.synthesize.disclosure_set import Counts, checked_counts
+from reticent.methods.synthesize.prior import PublicPrior
+
+Ints = NDArray[np.int64]
+_MOST_DRAWN = 10**9
+_MACHINE = 2**63
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """The people of several groups: codes of their values, group after group, and the number in each group."""
+
+    codes: Ints
+    sizes: Ints
+
+    def some(self, groups: Ints) -> Pools:
+        """The people of some of the groups."""
+        ends = np.cumsum(self.sizes)
+        sizes = self.sizes[groups]
+        return Pools(self.codes[places_in(ends[groups] - sizes, sizes)], sizes)
+
+    @classmethod
+    def of_counts(cls, counts: Counts, prior: PublicPrior) -> Pools:
+        """One group with these counts of values."""
+        listed = {prior.code(value): people for value, people in counts.items()}
+        people = np.repeat(np.array(list(listed), dtype=np.int64), np.array(list(listed.values()), dtype=np.int64))
+        return cls(people, np.array([len(people)], dtype=np.int64))
+
+
+def draw_urns(
+    pools: Pools,
+    alphas: Sequence[Fraction],
+    drawn: Ints,
+    totals: Sequence[int],
+    words: WordStream,
+    weights: Ints | None = None,
+) -> Ints:
+    """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group, ``totals`` the weight of all its values,
+    which is that of ``weights`` where these are not uniform.
+
+    Guarantee: the law is exactly the Dirichlet-multinomial one of R-SY-2, draw by draw, if the words are uniform.
+    Cost: O(draws), a few dozen bytes each.
+    """
+    groups = np.repeat(np.arange(len(drawn)), drawn)
+    first = np.cumsum(drawn) - drawn
+    turn = np.arange(len(groups)) - first[groups]
+    from_prior, ball = _balls(pools.sizes, alphas, groups, turn, totals, words)
+    starts = np.cumsum(pools.sizes) - pools.sizes
+    found = np.empty(len(groups), dtype=np.int64)
+    found[from_prior] = ball[from_prior] if weights is None else _chosen(ball[from_prior], weights)
+    person = ~from_prior & (ball < pools.sizes[groups])
+    found[person] = pools.codes[starts[groups[person]] + ball[person]]
+    earlier = np.flatnonzero(~from_prior & ~person)
+    # A draw that repeats another points to it; pointers are doubled until all point to a draw with a value of its own.
+    points = np.arange(len(groups))
+    points[earlier] = first[groups[earlier]] + ball[earlier] - pools.sizes[groups[earlier]]
+    while len(earlier):
+        points[earlier] = points[points[earlier]]
+        settled = points[earlier] == points[points[earlier]]
+        earlier = earlier[~settled]
+    return found[points]
+
+
+def _balls(
+    sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, totals: Sequence[int], words: WordStream
+) -> tuple[NDArray[np.bool_], Ints]:
+    """Of each draw whether it takes a value of the prior, and which unit of weight, or else the number of the ball."""
+    # p of alpha = p/q times the weight of all values, p and q; alphas repeat, and so do these.
+    parts = [
+        (each.numerator * total, each.numerator, each.denominator) for each, total in zip(alphas, totals, strict=True)
+    ]
+    last = np.zeros(len(sizes), dtype=np.int64)
+    np.maximum.at(last, groups, turn + 1)
+    fits = np.array(
+        [
+            noise + q * (n + t) <= _MACHINE
+            for (noise, _, q), n, t in zip(parts, sizes.tolist(), last.tolist(), strict=True)
+        ],
+        dtype=bool,
+    )
+    small = np.flatnonzero(fits[groups])
+    safe = [part if fit else (1, 1, 1) for part, fit in zip(parts, fits, strict=True)]
+    noise, p, q = np.array(safe, dtype=np.uint64).reshape(-1, 3)[groups[small]].T
+    u = uniform_below(noise + q * (sizes[groups[small]] + turn[small]).astype(np.uint64), words)
+    from_prior = np.zeros(len(groups), dtype=bool)
+    ball = np.zeros(len(groups), dtype=np.int64)
+    from_prior[small] = u < noise
+    # Below the noise the difference wraps around; it is not used there.
+    ball[small] = np.where(u < noise, u // p, (u - noise) // q).astype(np.int64)
+    for place in np.flatnonzero(~fits[groups]).tolist():
+        bound, large_p, large_q = parts[groups[place]]
+        v = whole_below(bound + large_q * int(sizes[groups[place]] + turn[place]), words)
+        from_prior[place] = v < bound
+        ball[place] = v // large_p if v < bound else (v - bound) // large_q
+    return from_prior, ball
+
+
+def _chosen(units: Ints, weights: Ints) -> Ints:
+    """The value that each unit of weight belongs to."""
+    return np.searchsorted(np.cumsum(weights), units, side="right")
+
+
+def sample(
+    counts: Counts,
+    alpha: Number,
+    size: int,
+    domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
+    insecure_seed: int | None = None,
+) -> dict[Any, int]:
+    """Draw ``size`` synthetic rows of one group with these true ``counts``: how often each value occurs (R-SY-2, R-SY-3).
+
+    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights. Randomness comes from the operating system; ``insecure_seed`` is for
+    tests, and what was drawn with it must not be released.
+    """
+    prior, noise = PublicPrior.of(domain), exact(alpha, "alpha", above=0)
+    pools = Pools.of_counts(checked_counts(counts, "counts"), prior)
+    drawn = np.array([whole(size, "size", low=0, high=_MOST_DRAWN)], dtype=np.int64)
+    found = draw_urns(pools, [noise], drawn, [prior.total], Randomness(insecure_seed).words(), prior.weights)
+    return tally(found, prior)
+
+
+def tally(codes: Ints, prior: PublicPrior) -> dict[Any, int]:
+    """How often each value occurs among codes."""
+    values, times = np.unique(codes, return_counts=True)
+    return {prior.value(code): each for code, each in zip(values.tolist(), times.tolist(), strict=True)}

@@ -1,0 +1,33 @@
+"""One typical value for each group and column, in the column's own type.
+
+``values``  which value is typical; ``ranges`` the grid that it lies on; ``format`` the format ``typical``
+"""
+
+from reticent.methods.typical.ranges import at_places, places_of
+from reticent.methods.typical.values import (
+    FORMAT,
+    by_labels,
+    check_values,
+    group_column,
+    level_regions,
+    persons_of,
+    refused,
+    refused_sets,
+    typical_values,
+    with_groups,
+)
+
+__all__ = [
+    "FORMAT",
+    "at_places",
+    "by_labels",
+    "check_values",
+    "group_column",
+    "level_regions",
+    "persons_of",
+    "places_of",
+    "refused",
+    "refused_sets",
+    "typical_values",
+    "with_groups",
+]

@@ -1,0 +1,157 @@
+"""The format ``typical``: a table of typical values in the columns' own types, with numbered groups, and a table of the labels behind each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft, cover
+from reticent.definitions import Definition
+from reticent.errors import DataError
+from reticent.methods.typical.ranges import LabelRanges, places_of
+from reticent.release import GROUPS, ManifestColumn, PublishedAs
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
+from reticent.table import FrameRows, RepeatedRows, Rows
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_DATA = "data"
+_ROLE = "group"
+
+
+class Typical(GroupFormat):
+    """Rows show a typical value of their group in every quasi column, and the group's number; the table ``groups`` has the labels of each group.
+
+    Adversaries are taken to read both: whatever is judged, attacked or counted goes by the labels behind the typical values.
+    """
+
+    name: ClassVar[str] = "typical"
+    tables: ClassVar[tuple[str, ...]] = (_DATA, GROUPS)
+    roles: ClassVar[tuple[str, ...]] = (_ROLE,)
+    streams: ClassVar[bool] = True
+    shows: ClassVar[PublishedAs] = "typical"
+    labelled: ClassVar[str | None] = GROUPS
+
+    def refusal(self, definition: Definition) -> str | None:
+        if definition.needs_population:
+            return "Typical values tell where in its range the people of a group lie, and so who of a population is in the table."
+        return super().refusal(definition)
+
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        return {next(iter(draft.tables[GROUPS].schema)): _ROLE}
+
+    def check(self, public: PublicSide) -> None:
+        manifest = public.manifest
+        if len(manifest.named(_ROLE)) != 1:
+            raise DataError("manifest.json: a release of typical values has one column that numbers its groups.")
+        number, quasi = manifest.named(_ROLE)[0], manifest.named("quasi")
+        data, groups = (set(manifest.tables[name].columns) for name in self.tables)
+        if groups != {number, *quasi} or data != {column.name for column in manifest.columns}:
+            raise DataError(
+                "manifest.json: the table 'groups' has the number of the group and the quasi columns, and 'data' every column."
+            )
+        listed = public.rows[GROUPS].frame()
+        if listed[number].null_count() or listed[number].n_unique() != listed.height:
+            raise DataError(f"The table 'groups' does not give every group a number of its own in column {number!r}.")
+        if listed.select(quasi).n_unique() != listed.height:
+            raise DataError("Two groups of the table 'groups' show the same labels.")
+        shown, _ = public.rows[_DATA].counted([number, *quasi])
+        if shown[number].n_unique() != shown.height:
+            raise DataError("Rows of one group show different typical values.")
+        if set(shown[number].to_list()) != set(listed[number].to_list()):
+            raise DataError("The groups of the table 'groups' are not those of the rows.")
+        super().check(public)
+        behind = shown.select(number).join(listed, on=number, how="left", maintain_order="left")
+        for name in quasi:
+            _check_typical(manifest.column(name), shown[name], behind[name])
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        number, groups = _groups(rows, columns)
+        counted, times = rows[_DATA].counted([number, *sensitive])
+        seen = AdversaryView.in_rows(counted.join(groups, on=number, how="left"), times, quasi, sensitive)
+        return replace(seen, called=groups[number].gather(np.argsort(seen.of_rows(groups), kind="stable")))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release import count_labels
+
+        asked = Condition.parse(condition) if isinstance(condition, str) else condition
+        asked.check_names(public.rows[_DATA].schema.names())
+        return count_labels(_labelled(public, asked.scope), public.meanings, asked, estimator, **self.known(public))
+
+    def words(self, public: PublicSide) -> Words:
+        return Words(
+            "Values that might point at a person were replaced by a typical value of the person's group: the median of numbers and dates, rounded, "
+            "and the most frequent one of anything else. The table 'groups' has the range or the set of values behind each."
+            + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                *self.missing_values(public),
+                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
+                "Typical values tell more about a group than its ranges do: half of its people lie at or below a median, and no value is more frequent "
+                "than the one shown. Who is in the group gets a better guess at values of theirs that are not known. The ends of a range are values of somebody "
+                "in the group.",
+                CHOSEN,
+            ),
+            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+        )
+
+
+def _groups(rows: Mapping[str, Rows], columns: Sequence[ManifestColumn]) -> tuple[str, pl.DataFrame]:
+    """The column that numbers the groups, and the labels of each."""
+    return next(column.name for column in columns if column.role == _ROLE), rows[GROUPS].frame()
+
+
+def _labelled(public: PublicSide, columns: Sequence[str]) -> Rows:
+    """The rows of a release in some columns, with the labels of their groups in the place of typical values."""
+    number, groups = _groups(public.rows, public.manifest.columns)
+    beside = [name for name in columns if name not in groups.columns]
+    counted, times = public.rows[_DATA].counted([number, *beside])
+    shown = counted.join(groups, on=number, how="left", maintain_order="left")
+    return RepeatedRows(FrameRows(shown), times)
+
+
+def _check_typical(column: ManifestColumn, values: pl.Series, labels: pl.Series) -> None:
+    """Each value is one that its label covers and, where that is a range, lies on its grid. A value that is missing tells nothing."""
+    known = np.flatnonzero(values.is_not_null().to_numpy())
+    values, labels = values.gather(known), labels.gather(known)
+    texts, meanings = list(column.labels), list(column.labels.values())
+    label_of = _places(labels, pl.Series(texts, dtype=pl.String))
+    kind = column.kind.compared
+    ranges = LabelRanges(kind, meanings)
+    ranged = ranges.ranged[label_of]
+    found = values.unique(maintain_order=True)
+    value_of = _places(values, found)
+    covered = cover(found, meanings, column.name)
+    fits = (
+        np.isin(value_of * len(texts) + label_of, covered.values * len(texts) + covered.labels) & ~ranges.bare[label_of]
+    )
+    if ranged.any():
+        where = places_of(values, kind)
+        fits[ranged] = (ranges.grids(label_of).nearest(where) == where)[ranged] & fits[ranged]
+    if not fits.all():
+        place = int(np.argmin(fits))
+        raise DataError(
+            f"Column {column.name!r} shows the typical value {values[place]} for a group whose label is {labels[place]!r}; that value is not covered by the label, or "
+            "not rounded as the label says."
+        )
+
+
+def _places(values: pl.Series, among: pl.Series) -> NDArray[np.int64]:
+    """The place of every value among some others."""
+    numbered = among.to_frame("value").with_row_index("place")
+    joined = values.to_frame("value").join(numbered, on="value", how="left", maintain_order="left")
+    return joined["place"].to_numpy().astype(np.int64)
+
+
+TYPICAL = Typical()

@@ -1,0 +1,203 @@
+"""Typical values: one value in a column's own type that stands for the values behind a label, on a grid that the label itself gives.
+
+A range says on which grid its typical value lies, so whoever reads the manifest can check it, and the value tells no digit that the
+range does not call for. Numbers lie on multiples of 1, 2 or 5 times a power of ten, dates and moments on beginnings of years, months, days and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.table import Anything, Meaning, ValueType
+
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_LARGEST = 300
+_ROUNDED_UP = 1 + 1e-12  # the difference of two decimals may be a little less than the decimal that it should be
+_EXACT_DIGITS = 22  # powers of ten below are floats themselves
+_DIGITS = np.repeat(np.arange(-_LARGEST, _LARGEST + 1), 3)
+_STEPS = np.array([float(f"{digit}e{power}") for power in range(-_LARGEST, _LARGEST + 1) for digit in (1, 2, 5)])
+_WHOLE_STEPS = np.array([digit * 10**power for power in range(18) for digit in (1, 2, 5)], dtype=np.int64)
+_FIRST_DAY = 719_163
+_DAY = 86_400_000_000
+# The units of a calendar, each with the longest that one of it takes, in microseconds.
+_UNITS: tuple[tuple[str, int], ...] = (
+    ("Y", 366 * _DAY),
+    ("M", 31 * _DAY),
+    ("D", _DAY),
+    ("h", 3_600_000_000),
+    ("m", 60_000_000),
+    ("s", 1_000_000),
+    ("us", 1),
+)
+
+
+@dataclass(frozen=True)
+class RangeGrids:
+    """The grids of many ranges of one type: on each, values lie at most a quarter of the range apart.
+
+    ``low`` and ``high`` are places on the line of the type, both of which belong to the range. A range of one value has that value alone. Whole ends make a whole step.
+    """
+
+    kind: ValueType
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+    def nearest(self, places: NDArray[Any], others: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The place of the grid next to each of some places of the ranges, or to the middle between these and ``others``; it lies in the range too."""
+        others = places if others is None else others
+        if self.kind.is_temporal:
+            found = self._in_calendar(places + (others - places) // 2)
+        elif self.kind is ValueType.REAL:
+            # What overflows lies outside of its range, and is brought back to the middle.
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = self._in_steps(places / 2 + others / 2)
+        else:
+            found = self._in_whole_steps(places + others)
+        return np.where(self.low == self.high, self.low, found)
+
+    def _in_whole_steps(self, doubled: NDArray[Any]) -> NDArray[Any]:
+        """The multiples next to the halves of some numbers; of two that are as near the even one, so that sums stay what they are."""
+        quarter = np.minimum((self.high - self.low) // 4, _WHOLE_STEPS[-1]).astype(np.int64)
+        step = _WHOLE_STEPS[np.maximum(np.searchsorted(_WHOLE_STEPS, quarter, side="right") - 1, 0)]
+        count = doubled // (2 * step)
+        rest = doubled - count * 2 * step
+        found = (count + ((rest > step) | ((rest == step) & (count % 2 == 1)))) * step
+        found = np.where(found > self.high, found - step, found)
+        return self._inside(np.where(found < self.low, found + step, found))
+
+    def _in_steps(self, places: NDArray[Any]) -> NDArray[Any]:
+        # Halves first, since the difference may be too large for a float.
+        quarter = (self.high / 4 - self.low / 4) * _ROUNDED_UP
+        whole = (np.floor(self.low) == self.low) & (np.floor(self.high) == self.high)
+        place = np.maximum(np.searchsorted(_STEPS, quarter, side="right") - 1, 0)
+        place = np.where(whole, np.maximum(place, 3 * _LARGEST), place)
+        # Counted in steps, so that every place of the grid is one number, however it is reached.
+        count = np.rint(places / _STEPS[place])
+        count = np.where(_multiples(count, place) > self.high, count - 1, count)
+        count = np.where(_multiples(count, place) < self.low, count + 1, count)
+        return self._inside(_multiples(count, place))
+
+    def _in_calendar(self, places: NDArray[Any]) -> NDArray[Any]:
+        days = self.kind is ValueType.DATE
+        low, high, moments = (_moments(each, days) for each in (self.low, self.high, places))
+        quarter = high // 4 - low // 4
+        found = moments.copy()
+        taken = np.zeros(len(found), dtype=bool)
+        for unit, longest in _UNITS:
+            mine = ~taken & (quarter >= longest)
+            taken |= mine
+            if mine.any():
+                found[mine] = _begun(moments[mine], low[mine], high[mine], unit)
+        return found // _DAY + _FIRST_DAY if days else found
+
+    def _inside(self, found: NDArray[Any]) -> NDArray[Any]:
+        """What lies outside of its range all the same, since a float is too coarse for the step, goes to the middle of it."""
+        real = self.kind is ValueType.REAL
+        middle = self.low / 2 + self.high / 2 if real else self.low + (self.high - self.low) // 2
+        return np.where((found >= self.low) & (found <= self.high), found, middle)
+
+
+def _multiples(count: NDArray[np.float64], place: Ids) -> NDArray[np.float64]:
+    """So many steps of each size, as the nearest decimal number."""
+    found: NDArray[np.float64] = count * _STEPS[place]
+    for digits in np.unique(_DIGITS[place]).tolist():
+        if abs(digits) < _EXACT_DIGITS:
+            mine = _DIGITS[place] == digits
+            found[mine] = np.round(found[mine], -digits)
+    return found
+
+
+def _moments(places: NDArray[Any], days: bool) -> Ids:
+    return (places.astype(np.int64) - _FIRST_DAY) * _DAY if days else places.astype(np.int64)
+
+
+def _begun(moments: Ids, low: Ids, high: Ids, unit: str) -> Ids:
+    """The nearer of the beginnings of a unit around each moment that lies between ``low`` and ``high``."""
+    units = moments.astype("datetime64[us]").astype(f"datetime64[{unit}]")
+    before, after = ((units + shift).astype("datetime64[us]").astype(np.int64) for shift in (0, 1))
+    later = ((after - moments < moments - before) & (after <= high)) | (before < low)
+    return np.where(later, after, before)
+
+
+@dataclass(frozen=True)
+class LabelRanges:
+    """Labels of one column by the ranges that they stand for: ``ranged`` says which are ranges, ``low`` and ``high`` their ends.
+
+    A label that is no range lists its values, or says nothing. A range with an open end has no grid, and no typical value.
+    """
+
+    kind: ValueType
+    meanings: Sequence[Meaning]
+
+    @cached_property
+    def _ends(self) -> tuple[Mask, NDArray[Any], NDArray[Any]]:
+        ranged = np.zeros(len(self.meanings), dtype=bool)
+        lows: list[Any] = [0] * len(self.meanings)
+        highs: list[Any] = [0] * len(self.meanings)
+        if self.kind not in (ValueType.TEXT, ValueType.BOOLEAN):
+            for place, meaning in enumerate(self.meanings):
+                part = meaning.stretch(self.kind)
+                if part is None or part.low is None or part.high is None:
+                    continue
+                low = part.low if part.low_closed else np.nextafter(part.low, np.inf)
+                high = part.high if part.high_closed else np.nextafter(part.high, -np.inf)
+                ranged[place], lows[place], highs[place] = True, low, max(low, high)
+        return ranged, _places(lows, self.kind), _places(highs, self.kind)
+
+    @property
+    def ranged(self) -> Mask:
+        """Which labels are ranges with two ends."""
+        return self._ends[0]
+
+    def grids(self, labels: Ids) -> RangeGrids:
+        """The grids of some labels, each a range."""
+        _, low, high = self._ends
+        return RangeGrids(self.kind, low[labels], high[labels])
+
+    @cached_property
+    def bare(self) -> Mask:
+        """Which labels say nothing of a number: everything, or a range without an end."""
+        line = self.kind not in (ValueType.TEXT, ValueType.BOOLEAN)
+        unlisted = [isinstance(each, Anything) or each.listed(self.kind) is None for each in self.meanings]
+        return np.array(unlisted, dtype=bool) & ~self.ranged & line
+
+
+def _places(ends: Sequence[Any], kind: ValueType) -> NDArray[Any]:
+    if kind is ValueType.REAL:
+        return np.array(ends, dtype=np.float64)
+    wide = any(end >= 2**61 for end in ends)
+    return np.array([int(end) for end in ends], dtype=object if wide else np.int64)
+
+
+def places_of(values: pl.Series, kind: ValueType) -> NDArray[Any]:
+    """Values as places on the line of their type; null is 0."""
+    filled = kind.column(values)
+    if kind is ValueType.REAL:
+        return filled.fill_null(0.0).to_numpy()
+    if kind is ValueType.DATE:
+        return (filled.to_physical().cast(pl.Int64).fill_null(-_FIRST_DAY) + _FIRST_DAY).to_numpy()
+    numbers = filled.to_physical().fill_null(0)
+    wide = numbers.dtype == pl.UInt64 and bool((numbers >= 2**61).any())
+    return np.array(numbers.to_list(), dtype=object) if wide else numbers.cast(pl.Int64).to_numpy()
+
+
+def at_places(places: NDArray[Any], missing: Mask, kind: ValueType) -> pl.Series:
+    """The values at places on the line of a type, null where they are ``missing``."""
+    if kind is ValueType.DATE:
+        values = pl.Series(places.astype(np.int64) - _FIRST_DAY).cast(pl.Int32).cast(pl.Date)
+    elif kind is ValueType.DATETIME:
+        values = pl.Series(places.astype(np.int64)).cast(pl.Datetime("us"))
+    elif places.dtype == object:
+        values = kind.series(places.tolist())
+    else:
+        values = pl.Series(places).cast(kind.dtype)
+    return pl.select(pl.when(pl.Series(~missing)).then(values).alias("typical")).to_series()

@@ -1,0 +1,213 @@
+"""Typical values of groups: the median of numbers and dates on the grid of the published range, the most frequent one of categories.
+
+Guarantee: what is published of a group in a column follows from its label and one rank statistic of its rows: no mean, from which whoever knows all
+people of a group but one could reckon the last one's value, and no value that fewer than three people stand behind unless the label names it
+already. Adversary: somebody who knows the range behind each value too. Cost: sorting the points by group and value, once a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes
+from reticent.core import FrequencySet, RegionColumn, Regions
+from reticent.definitions import Definition
+from reticent.errors import PolicyError
+from reticent.methods.typical.ranges import LabelRanges, at_places, places_of
+from reticent.table import BoundHierarchy, FrameRows, LimitedLevels, Meaning, Rows, Table, ValueType
+
+Ids = NDArray[np.int64]
+
+FORMAT = "typical"
+"""The format of releases that publish typical values."""
+
+FEWEST = 3
+"""A rank statistic of fewer people is the value of one of them, or of the extremes."""
+
+_GROUP = "group"
+
+
+@dataclass(frozen=True)
+class GroupedLeaves:
+    """How often each leaf of a column occurs in each of ``count`` groups.
+
+    Groups stand one after the other (entry ``e`` is of group ``owners[e]``), the leaves of each in the order of ``places``, which is that of the values for numbers and dates; a missing value is
+    the last.
+    """
+
+    owners: Ids
+    places: Ids
+    times: Ids
+    count: int
+
+    @classmethod
+    def of(cls, places: Ids, size: int, sizes: Ids, group: Ids, count: int) -> GroupedLeaves:
+        """Units of some ``sizes``, each at one of ``size`` places and in a group (-1: in none)."""
+        there = np.flatnonzero((group >= 0) & (sizes > 0))
+        keys = group[there] * size + places[there]
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), dtype=bool), keys[1:] != keys[:-1]]))
+        times = np.add.reduceat(sizes[there][order], starts) if len(starts) else np.zeros(0, dtype=np.int64)
+        return cls(keys[starts] // size, keys[starts] % size, times.astype(np.int64), count)
+
+    def sums(self) -> Ids:
+        """How many rows each group has."""
+        return np.bincount(self.owners, weights=self.times, minlength=self.count).astype(np.int64)
+
+    def only(self, chosen: NDArray[np.bool_]) -> GroupedLeaves:
+        """Some of the entries."""
+        return GroupedLeaves(self.owners[chosen], self.places[chosen], self.times[chosen], self.count)
+
+    def medians(self) -> tuple[Ids, Ids]:
+        """The places of the lower and of the upper median of each group; 0 for a group without entries."""
+        sums, upto = self.sums(), np.cumsum(self.times)
+        doubled = 2 * (upto - (np.cumsum(sums) - sums)[self.owners])
+        lower, upper = (self._first(np.flatnonzero(doubled >= sums[self.owners] + more)) for more in (0, 1))
+        return lower, upper
+
+    def modes(self) -> tuple[Ids, Ids]:
+        """The place of the most frequent value of each group, the first of several, and how often it occurs."""
+        most = np.zeros(self.count, dtype=np.int64)
+        np.maximum.at(most, self.owners, self.times)
+        return self._first(np.flatnonzero(self.times == most[self.owners])), most
+
+    def _first(self, entries: Ids) -> Ids:
+        found = np.zeros(self.count, dtype=np.int64)
+        found[self.owners[entries][::-1]] = self.places[entries][::-1]
+        return found
+
+
+def typical_values(
+    hierarchy: BoundHierarchy,
+    codes: Codes,
+    sizes: Ids,
+    group: Ids,
+    meanings: Sequence[Meaning],
+    label_of: Ids,
+    *,
+    listed: bool,
+) -> pl.Series:
+    """One value for each group, in the column's own type, given the leaf, the rows and the group of every unit.
+
+    Group ``g`` shows the label ``label_of[g]`` with the meaning ``meanings[label_of[g]]``. Where that is a range, the value is the median of the known
+    values on the range's grid (the middle of the two where they are even in number), or the middle of the range where fewer than three are known; missing where most are. Elsewhere it is the most
+    frequent value; unless labels list exactly the values of the group (``listed``), missing where fewer than three rows have it.
+    """
+    count, kind = len(label_of), ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
+    order = hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
+    place_of = np.empty(hierarchy.size, dtype=np.int64)
+    place_of[order] = np.arange(hierarchy.size)
+    held = GroupedLeaves.of(place_of[codes], hierarchy.size, sizes, group, count)
+    ranges = LabelRanges(kind, meanings)
+    ranged = ranges.ranged[label_of]
+    modes, times = held.modes()
+    values = hierarchy.leaves.gather(order[modes])
+    rare = np.zeros(count, dtype=bool) if listed else times < FEWEST
+    plain = pl.select(pl.when(pl.Series(rare | ranges.bare[label_of])).then(None).otherwise(values)).to_series()
+    published = ValueType.published(hierarchy.leaves.dtype).dtype
+    if not ranged.any():
+        return plain.cast(published).alias(hierarchy.column)
+    null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
+    known = held.only(held.places != null)
+    grids, rows = ranges.grids(label_of), known.sums()
+    values_at = places_of(hierarchy.leaves, kind)[order]
+    few, (lower, upper) = rows < FEWEST, (values_at[each] for each in known.medians())
+    found = grids.nearest(np.where(few, grids.low, lower), np.where(few, grids.high, upper))
+    numbers = at_places(found, 2 * rows < held.sums(), kind).cast(published)
+    chosen = pl.when(pl.Series(ranged)).then(numbers).otherwise(plain.cast(published))
+    return pl.select(chosen.alias(hierarchy.column)).to_series()
+
+
+def check_values(method: str, values: str) -> None:
+    """Refuse what full-domain recoding does not publish."""
+    if values not in ("labels", "typical"):
+        raise PolicyError(
+            f"{method}: values must be 'labels' or 'typical', but it is {values!r}.", setting=("values",), value=values
+        )
+
+
+def refused(method: str, table: Table, definition: Definition) -> str | None:
+    """Why typical values of a table cannot be published under a definition."""
+    wrong = next((part for part in definition.parts() if part.needs_population), None)
+    if wrong is not None:
+        return (
+            f"{method}: values='typical' tells where in its range the people of a group lie, and so who of a population is in the table, which {wrong} is about. "
+            "Use another values=."
+        )
+    for name, hierarchy in table.quasi.items():
+        if isinstance(hierarchy, LimitedLevels) and hierarchy.min_level:
+            return (
+                f"{method}: values='typical' shows single values, and column {name!r} may not be published below level {hierarchy.min_level}. Use another "
+                "values=, or leave min_level out."
+            )
+    return None
+
+
+def refused_sets(method: str, table: Table) -> str | None:
+    """Why typical values of groups by all columns cannot be published where each set of columns has groups of its own."""
+    if table.quasi_sets is None:
+        return None
+    return (
+        f"{method}: values='typical' goes with one set of quasi columns. With quasi_sets, the groups of all columns together may be single people, whose "
+        "values would be shown. Use Mondrian, which cuts the sets apart, or another values=."
+    )
+
+
+def persons_of(units: FrequencySet) -> Ids:
+    """How many people each unit stands for: rows, or persons where somebody may have several rows."""
+    return units.extras.get("persons", units.sizes)
+
+
+def group_column(table: Table) -> str:
+    """The name of the column that numbers groups: none that the table has."""
+    number, name = 1, _GROUP
+    while name in table.schema:
+        number += 1
+        name = f"{_GROUP}_{number}"
+    return name
+
+
+def by_labels(labels: Sequence[tuple[pl.Series, Ids]]) -> Ids:
+    """The groups in the order of the labels that they show (a column's labels, and the place of each group's), so that numbers tell nothing but that."""
+    shown = pl.DataFrame([each.gather(of_group).alias(str(place)) for place, (each, of_group) in enumerate(labels)])
+    return shown.select(pl.arg_sort_by(shown.columns)).to_series().to_numpy().astype(np.int64)
+
+
+def level_regions(
+    table: Table, points: FrequencySet, levels: Sequence[int], group: Ids, published: Sequence[Codes]
+) -> Regions:
+    """A full-domain generalization as groups of points, each with its labels and typical values.
+
+    ``group`` is the published group of every point (-1: none), and ``published`` has the part of every such group in each column.
+    """
+    order = by_labels(
+        [
+            (pl.Series(bound.levels[level].labels), parts.astype(np.int64))
+            for bound, level, parts in zip(table.hierarchies, levels, published, strict=True)
+        ]
+    )
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    mine = np.where(group >= 0, place[group], -1)
+    columns = []
+    for bound, level, parts, codes in zip(table.hierarchies, levels, published, points.codes, strict=True):
+        used, of_group = np.unique(parts[order], return_inverse=True)
+        labels = pl.Series(bound.column, [bound.levels[level].labels[part] for part in used.tolist()], dtype=pl.String)
+        meanings = tuple(bound.levels[level].meanings[part] for part in used.tolist())
+        cells = of_group.ravel().astype(np.int64)
+        typical = typical_values(bound, codes, persons_of(points), mine, meanings, cells, listed=False)
+        columns.append(
+            RegionColumn(bound.column, table.quasi[bound.column], bound.leaves, labels, meanings, cells, typical)
+        )
+    return Regions(tuple(columns), points.codes, mine, table.carried, numbered=group_column(table))
+
+
+def with_groups(tables: Mapping[str, Rows], recoding: Regions) -> dict[str, Rows]:
+    """The tables of a release of typical values: its rows, and the labels of the groups that these name."""
+    return {**tables, "groups": FrameRows(recoding.group_table())}

@@ -1,0 +1,333 @@
+"""From a promise to its cost, before anybody deals a coin: how many coins one sum needs, how many each party gives, how many rounds it takes.
+
+Coin counts are exact: the least even number whose law keeps the promise. The bounds that are printed in the literature stand beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.exact import Number, exact, one_of, whole
+from reticent.errors import PolicyError
+from reticent.noise.agreement import rounds_of_broadcast
+from reticent.noise.laws import (
+    COUNT,
+    HISTOGRAM,
+    BinomialLaw,
+    ExponentialLaw,
+    Move,
+    NoiseLaw,
+    binomial_chances,
+    exponential,
+    thresholds,
+)
+
+Query = Literal["count", "histogram", "sum"]
+LawName = Literal["binomial", "exponential"]
+Level = Literal["byzantine", "semi-honest"]
+QUERIES: tuple[str, ...] = get_args(Query)
+LAWS: tuple[str, ...] = get_args(LawName)
+LEVELS: tuple[str, ...] = get_args(Level)
+MOST_COINS, MOST_PARTIES, MOST_VALUE_BITS = 100_000, 64, 16
+_WIDEST, _FINEST = 20, 62
+_ROOM_FOR_VARIANCE = Fraction(101, 100)
+
+
+@dataclass(frozen=True, repr=False)
+class NoisePlan(ShownAsCard):
+    """What one noisy answer costs ``parties`` of whom up to ``faults`` lie, collude or crash.
+
+    ``coins`` honest coins go into each sum: whoever lies knows their own coins, so these protect nobody. A party deals ``quota`` of them, an
+    even number, and (parties - max(faults, 1)) quota >= coins: even with nobody lying a party knows its own coins. ``rounds`` is how often all parties wait for each other.
+
+    With the exponential law ``coins`` are hidden bits that nobody knows, which all parties make together: two geometric numbers of ``width`` bits, each by
+    comparing a number of ``precision`` bits with its threshold. ``quota`` is then how many random numbers a party deals for each sum.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    parties: int
+    faults: int
+    query: Query
+    law: LawName
+    bits: int
+    level: Level
+    coins: int
+    quota: int
+    width: int = 0
+    precision: int = 0
+
+    @property
+    def move(self) -> Move:
+        """What replacing one row does to the answer."""
+        return moved(self.query, self.bits)
+
+    @property
+    def scale(self) -> Fraction:
+        """Of the exponential law: the distance between neighbours over epsilon."""
+        return self.move.distance / self.epsilon
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """Bit i of a geometric number is 1 iff its random number of ``precision`` bits is at most ``thresholds[i]``."""
+        return thresholds(self.scale, self.width, self.precision) if self.law == "exponential" else ()
+
+    @property
+    def honest_law(self) -> NoiseLaw:
+        """The law of the noise that nobody who lies knows: what privacy rests on."""
+        return BinomialLaw(self.coins) if self.law == "binomial" else self._exponential
+
+    @property
+    def published_law(self) -> NoiseLaw:
+        """The law of the noise in an answer to which every party gave its coins: what accuracy rests on."""
+        return BinomialLaw(self.parties * self.quota) if self.law == "binomial" else self._exponential
+
+    @property
+    def _exponential(self) -> ExponentialLaw:
+        return ExponentialLaw(self.scale, self.width, self.precision)
+
+    @property
+    def exact_delta(self) -> Fraction:
+        """The delta that the honest noise really has at epsilon, rounded up."""
+        return self.honest_law.delta(self.epsilon, self.move)
+
+    @property
+    def standard_error(self) -> float:
+        """The standard deviation of the noise in one number, if nobody is excluded."""
+        return math.sqrt(self.published_law.variance)
+
+    @property
+    def rounds(self) -> int:
+        """How often all parties wait for each other, with nobody complaining."""
+        return rounds_of(self.faults, self.query, self.law, self.level, self.precision)
+
+    @property
+    def printed(self) -> dict[str, float]:
+        """The bounds that the literature prints for one count: variance of Gaussian noise, coins of binomial noise, delta of exponential noise."""
+        found = {
+            "gaussian_variance": 2 * math.log(2 / self.delta) / float(self.epsilon) ** 2,
+            "binomial_coins": float(printed_coins(self.epsilon, self.delta)),
+        }
+        if self.law == "exponential":
+            found["exponential_delta"] = float(self._exponential.bound(self.epsilon, self.move))
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        own = {"width": self.width, "precision": self.precision} if self.law == "exponential" else {}
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "parties": self.parties,
+            "faults": self.faults,
+            "level": self.level,
+            "query": self.query,
+            "bits": self.bits,
+            "law": self.law,
+            "coins": self.coins,
+            "quota": self.quota,
+            **own,
+            "rounds": self.rounds,
+            "exact_delta": float(self.exact_delta),
+            "standard_error": self.standard_error,
+            "printed": self.printed,
+        }
+
+    def card(self) -> Card:
+        """Coins, quota and rounds, and what they promise."""
+        facts = {key: value for key, value in self.describe().items() if key != "printed"}
+        return Card(f"Joint {self.query}: {self.coins:,} honest coins a sum, {self.quota:,} a party", facts, True)
+
+
+def plan(
+    epsilon: Number = 1,
+    delta: Number = "1e-6",
+    parties: int = 7,
+    faults: int = 2,
+    query: str = "count",
+    law: str = "binomial",
+    bits: int = 1,
+    level: str = "byzantine",
+) -> NoisePlan:
+    """Plan one joint answer that is (epsilon, delta)-indistinguishable for tables in which one row differs (R-DN-7, R-DN-10, R-DN-14, 7.1).
+
+    ``query`` is ``"count"`` (of rows with 0 or 1), ``"histogram"`` (a row lies in one of many cells, so that replacing it changes two) or ``"sum"`` (of
+    whole numbers of ``bits`` bits). Up to ``faults`` of the parties may lie together: fewer than a third, or with ``level="semi-honest"``
+    may look at what they hold, fewer than half, but follow the protocol.
+
+    >>> plan(epsilon=1, delta="1e-6", parties=4, faults=1, query="histogram").quota
+    50
+    """
+    loss, limit = exact(epsilon, "epsilon", above=0, high=100), exact(delta, "delta", above=0, below=1)
+    for name, value, known in (("query", query, QUERIES), ("law", law, LAWS), ("level", level, LEVELS)):
+        one_of(value, name, known)
+    _check_parties(parties, faults, level)
+    whole(bits, "bits", low=1, high=MOST_VALUE_BITS)
+    if bits > 1 and query != "sum":
+        raise PolicyError(f"bits = {bits} is for query = 'sum'; a {query} has one bit a row.", setting=("bits",))
+    move = moved(query, bits)
+    honest = parties - max(faults, 1)
+    if law == "binomial":
+        coins = fewest_coins(loss, limit, move)
+        width = precision = 0
+        quota = -(-coins // honest)
+        quota += quota % 2
+    else:
+        width, precision = smallest_circuit(loss, limit, move)
+        coins = 2 * width * precision
+        quota = -(-coins // honest)
+    return NoisePlan(
+        loss,
+        limit,
+        parties,
+        faults,
+        cast(Query, query),
+        cast(LawName, law),
+        bits,
+        cast(Level, level),
+        coins,
+        quota,
+        width,
+        precision,
+    )
+
+
+def moved(query: str, bits: int = 1) -> Move:
+    """What replacing one row does to the answer of a query."""
+    return HISTOGRAM if query == "histogram" else COUNT if bits == 1 else Move(1, (1 << bits) - 1)
+
+
+def printed_coins(epsilon: Fraction, delta: Fraction) -> int:
+    """The bound of the literature for binomial noise on a count: 64 ln(2/delta)/epsilon^2, rounded up to an even number (R-DN-7)."""
+    bound = math.ceil(64 * math.log(2 / delta) / float(epsilon) ** 2)
+    return bound + bound % 2
+
+
+def fewest_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
+    """The least even number of coins whose noise keeps the promise, exactly (R-DN-7).
+
+    More coins never lose more: they add noise that does not depend on the data. So a search by floats finds the place, and exact
+    verdicts settle it from there.
+    """
+    about = _estimated_coins(epsilon, delta, move)
+    if about > MOST_COINS:
+        steps = "" if move.step == 1 else f" for values of up to {move.step}"
+        raise PolicyError(
+            f"Binomial noise with epsilon = {epsilon} and delta = {float(delta):g} needs about {about:,} coins for each sum{steps}; {MOST_COINS:,} is the "
+            "most that parties can deal. Use law='exponential', whose cost grows with the logarithm of the noise, a larger epsilon, or fewer bits.",
+            setting=("law",),
+            value="binomial",
+        )
+    coins = _screened(epsilon, delta, move, about)
+    while not BinomialLaw(coins).keeps(epsilon, delta, move):
+        coins += 2
+    while coins > 2 and BinomialLaw(coins - 2).keeps(epsilon, delta, move):
+        coins -= 2
+    return coins
+
+
+def _estimated_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
+    """Coins whose variance is that of Gaussian noise with this delta: what many coins come to."""
+    loss, limit = float(epsilon), float(delta)
+    distance = move.step * math.sqrt(move.cells)
+
+    def lost(deviation: float) -> float:
+        share = distance / (2 * deviation)
+        shift = loss * deviation / distance
+        return _normal(share - shift) - math.exp(loss) * _normal(-share - shift)
+
+    low, high = 0.0, distance
+    while lost(high) > limit and high < 1e12:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if lost(middle) > limit else (low, middle)
+    return 2 * math.ceil(2 * high * high)
+
+
+def _normal(value: float) -> float:
+    return math.erfc(-value / math.sqrt(2)) / 2
+
+
+def _screened(epsilon: Fraction, delta: Fraction, move: Move, about: int) -> int:
+    """The least even number of coins by floats, near the true one."""
+    low, high = 0, max(2, about + about % 2)
+    while _float_delta(high, epsilon, move) > delta:
+        low, high = high, 2 * high
+    while high - low > 2:
+        middle = (low + high) // 4 * 2
+        low, high = (middle, high) if _float_delta(middle, epsilon, move) > delta else (low, middle)
+    return high
+
+
+def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
+    chances, nothing = binomial_chances(coins), np.zeros(move.step)
+    here, there = np.concatenate([chances, nothing]), np.concatenate([nothing, chances])
+    factor = math.exp(epsilon)
+    if move.cells == 1:
+        return float(np.maximum(0, here - factor * there).sum())
+    # The ratios (coins - heads + 1)/heads fall, so what counts beside a value are the first values of the other cell.
+    heads = np.arange(coins + 2)
+    with np.errstate(divide="ignore"):
+        falling = (coins - heads + 1) / heads
+        reach = np.searchsorted(-falling, -factor / falling)
+    ones, others = (np.concatenate([[0.0], np.cumsum(each)]) for each in (here, there))
+    return float((here * ones[reach] - factor * there * others[reach]).sum())
+
+
+def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[int, int]:
+    """The least ``width``, and for it the least ``precision``, of exponential noise that keeps the promise with a variance within 1 % of exact noise's (R-DN-10)."""
+    scale = move.distance / epsilon
+    ideal = _ideal_variance(scale)
+    for width in range(max(1, math.ceil(math.log2(scale))), _WIDEST + 1):
+        if not ExponentialLaw(scale, width, _FINEST).keeps(epsilon, delta, move):
+            continue
+        for precision in range(1, _FINEST + 1):
+            law = ExponentialLaw(scale, width, precision)
+            if law.variance <= ideal * _ROOM_FOR_VARIANCE and law.keeps(epsilon, delta, move):
+                return width, precision
+        return width, _FINEST
+    raise PolicyError(
+        f"Exponential noise of scale {float(scale):,.0f} needs more than {_WIDEST} bits. Use a larger epsilon, or fewer bits.",
+        setting=("epsilon",),
+    )
+
+
+def rounds_of(faults: int, query: str, law: str, level: str, precision: int) -> int:
+    """How often all parties wait for each other when nobody complains (3.7).
+
+    Byzantine: three broadcasts (who takes part, complaints, digests), dealing, cross-checks, opening the answer, and for counts how many rows there are. Binomial
+    noise opens public coins once; exponential noise extracts, squares, opens, and halves comparisons of ``precision`` bits until one is left.
+    """
+    comparing = 3 + (precision - 1).bit_length() if law == "exponential" else 0
+    if level == "semi-honest":
+        return 3 + comparing
+    noise = comparing or 1
+    return 3 * rounds_of_broadcast(max(1, faults)) + 3 + (query != "sum") + noise
+
+
+def _ideal_variance(scale: Fraction) -> Fraction:
+    share = exponential(-1 / scale, 64)[0]
+    return 2 * share / (1 - share) ** 2
+
+
+def _check_parties(parties: int, faults: int, level: str) -> None:
+    whole(parties, "parties", low=2, high=MOST_PARTIES)
+    # Nobody alone may see or spoil anything either.
+    borne = max(1, whole(faults, "faults", low=0))
+    share, least = ("a third", 3 * borne + 1) if level == "byzantine" else ("half", 2 * borne + 1)
+    if parties < least:
+        more = ", or level='semi-honest'" if level == "byzantine" and parties > 2 * borne else ""
+        fewer = ", or fewer faults" if faults > 1 else ""
+        raise PolicyError(
+            f"{parties} parties cannot bear that {borne} of them lie or look at what they hold: that must be fewer than {share}. Use at least {least} "
+            f"parties{more}{fewer}.",
+            setting=("faults",) if faults > 1 else ("parties",),
+            value=faults if faults > 1 else parties,
+        )

@@ -1,0 +1,348 @@
+"""All parties on this machine, one process each: a trial, a test, or several data sets of one owner (``run_local``)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.exact import Number
+from reticent.errors import DataError, PolicyError
+from reticent.noise.channels import Identity
+from reticent.noise.cost_plan import NoisePlan, plan
+from reticent.noise.faults import behaviour
+from reticent.noise.network import NoiseAborted
+from reticent.noise.party import PATIENCE, LifetimeBudget
+from reticent.noise.tasks import JointTask
+
+_START = 60.0
+_POLL, _ASK = 0.02, 0.5
+_LONGEST_PATIENCE = 86_400
+_GRACE = 5.0
+# Deadlines grow with the rounds; no run has so many that its last deadline is longer.
+_LONGEST = 12
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class PartyReport:
+    """What one process said: its numbers, or why it stopped; None for both if it said nothing."""
+
+    party: int
+    numbers: tuple[int, ...] | None
+    aborted: str | None
+    coins: int = 0
+    included: tuple[int, ...] = ()
+    blamed: dict[int, str] = field(default_factory=dict)
+    transcript: tuple[dict[str, Any], ...] = ()
+    figures: dict[str, float] = field(default_factory=dict)
+    opened: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class JointAnswer(ShownAsCard):
+    """A joint answer: ``total`` is the noisy number, or a list with one for each cell of a histogram.
+
+    ``blamed`` names parties (from 1) at fault with the reason, as more than ``faults`` parties say. ``results`` holds what every party ended
+    with, ``transcript`` everything that was broadcast or opened to all, and nothing else. ``coins`` are in each number; ``included`` took part with their rows.
+    """
+
+    total: int | list[int]
+    blamed: dict[int, str]
+    transcript: tuple[dict[str, Any], ...]
+    results: tuple[PartyReport, ...]
+    plan: NoisePlan
+    session: str
+    coins: int
+    included: tuple[int, ...]
+    seconds: float
+
+    @property
+    def level(self) -> str:
+        """Against whom the answer is protected."""
+        return self.plan.level
+
+    @property
+    def faults(self) -> int:
+        """How many parties may be at fault."""
+        return self.plan.faults
+
+    @property
+    def standard_error(self) -> float:
+        """That of the noise in each number: coins of parties that were excluded are not in it."""
+        return math.sqrt(self.coins) / 2 if self.coins else self.plan.standard_error
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data, without the transcript."""
+        return {
+            "total": self.total,
+            "query": self.plan.query,
+            "law": self.plan.law,
+            "level": self.level,
+            "parties": self.plan.parties,
+            "faults": self.faults,
+            "epsilon": self.plan.epsilon,
+            "delta": self.plan.delta,
+            "coins": self.coins,
+            "standard_error": self.standard_error,
+            "included": list(self.included),
+            "blamed": self.blamed,
+            "session": self.session,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def card(self) -> Card:
+        """The answer and what it is worth."""
+        return Card(f"Joint {self.plan.query} of {len(self.included)} parties", self.describe(), True)
+
+
+def run_local(
+    values: Sequence[Sequence[int]],
+    epsilon: Number = 1,
+    delta: Number = "1e-6",
+    faults: int = 1,
+    query: str = "count",
+    cells: int | None = None,
+    bits: int = 1,
+    law: str = "binomial",
+    level: str = "byzantine",
+    behaviours: Mapping[int, str] | None = None,
+    *,
+    servers: int | None = None,
+    most_rows: int | None = None,
+    budgets: Mapping[int, LifetimeBudget] | None = None,
+    patience: float = PATIENCE,
+    context: Context | None = None,
+) -> JointAnswer:
+    """Compute a noisy count, histogram or sum of the rows of several parties, each in a process of its own on this machine (R-DN-1 to R-DN-14).
+
+    ``values[i]`` are the rows of party i + 1: 0 or 1 for a count, a cell below ``cells`` for a histogram, a whole number of ``bits`` bits for a sum. Parties are numbered from 1
+    in ``behaviours`` (tests only: a fault by name), ``budgets`` and in what is returned. With ``servers`` the owners of the rows are clients, who share them with
+    that many servers and leave. ``most_rows`` is how many rows a party may declare (default: as many as the largest has), ``patience`` the deadline of the first round in seconds.
+
+    :class:`NoiseAborted` if there is no answer: more parties than ``faults`` were at fault or late.
+    """
+    began = time.monotonic()
+    context = context or Context()
+    if not values:
+        raise DataError("There are no parties: values has one list of rows for each.", setting=("values",))
+    for party, rows in enumerate(values):
+        if isinstance(rows, str | bytes) or not hasattr(rows, "__len__"):
+            raise DataError(
+                f"values[{party}] must be the list of rows of party {party + 1}, but it is {rows!r}.",
+                setting=("values",),
+                value=rows,
+            )
+    if not (isinstance(patience, int | float) and 0 < patience <= _LONGEST_PATIENCE):
+        raise PolicyError(
+            f"patience must be a number of seconds up to a day, but it is {patience!r}.",
+            setting=("patience",),
+            value=patience,
+        )
+    parties = servers if servers is not None else len(values)
+    planned = plan(epsilon, delta, parties, faults, query, law, bits, level)
+    if servers is not None and level != "byzantine":
+        raise PolicyError("Clients and servers need level='byzantine'.", setting=("servers",), value=servers)
+    clients = len(values) if servers is not None else 0
+    largest = max(1, *map(len, values)) if most_rows is None else most_rows
+    task = JointTask.of(planned, secrets.token_hex(16), cells, clients, largest)
+    return run_task(planned, task, values, dict(behaviours or {}), budgets or {}, patience, context, began)
+
+
+def run_task(
+    planned: NoisePlan,
+    task: JointTask,
+    values: Sequence[Sequence[int]],
+    behaviours: Mapping[int, str],
+    budgets: Mapping[int, LifetimeBudget],
+    patience: float,
+    context: Context,
+    began: float,
+) -> JointAnswer:
+    """Start a process for each party, and collect what they say."""
+    everybody = task.parties + task.clients
+    owners: list[Sequence[int]] = [() for _ in range(task.parties)] if task.clients else []
+    owners += values
+    for party, rows in enumerate(owners):
+        task.check_rows(rows, f"values[{party - task.parties if task.clients else party}]")
+    for party, name in behaviours.items():
+        behaviour(name)
+        if not 1 <= party <= everybody:
+            raise PolicyError(f"behaviours: there is no party {party}.", setting=("behaviours",), value=party)
+    for party, budget in budgets.items():
+        if not 1 <= party <= task.parties or not isinstance(budget, LifetimeBudget):
+            raise PolicyError(
+                f"budgets must map parties, 1 to {task.parties}, to a LifetimeBudget, but it has {party!r}: {budget!r}.",
+                setting=("budgets",),
+                value=party,
+            )
+    identities = [Identity.new() for _ in range(everybody)]
+    keys = [identity.public.hex() for identity in identities]
+    processes: list[_Process] = []
+    try:
+        for party in range(everybody):
+            own = budgets.get(party + 1)
+            given = {
+                "task": task.to_json(),
+                "me": party,
+                "key": identities[party].to_bytes().hex(),
+                "keys": keys,
+                "values": [int(value) for value in owners[party]],
+                "patience": patience,
+                "gathering": max(_START, patience),
+                "behaviour": behaviours.get(party + 1),
+                "budget": [str(own.ledger), own.dataset, own.epsilon, own.delta] if own else None,
+            }
+            processes.append(_Process(given))
+        enough = task.parties - task.threshold
+        ports = _answers(processes, everybody, _START, _START, context, "starting parties")
+        for each in processes:
+            each.tell([found.get("port", 0) for found in ports[: task.parties]])
+        said = _answers(
+            processes[: task.parties],
+            enough,
+            min(patience, _GRACE),
+            patience * _LONGEST + _START,
+            context,
+            "computing jointly",
+        )
+        reports = [_report(party, each) for party, each in enumerate(said)]
+    finally:
+        for each in processes:
+            each.end()
+    return _answer(planned, task, reports, began)
+
+
+class _Process:
+    """One party's process, and what it has said so far."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        source = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reticent.noise.party"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path, **_ONE_THREAD},
+            # Ctrl-C on a terminal is for the caller, who ends its parties.
+            process_group=0,
+        )
+        self._said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._ended = False
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.tell(given)
+
+    def _listen(self) -> None:
+        with suppress(ValueError, OSError):
+            for line in self._process.stdout or ():
+                self._said.put(line)
+        self._said.put(None)
+
+    def tell(self, what: object) -> None:
+        """Write a line of JSON to the process; one that is gone hears nothing."""
+        with suppress(BrokenPipeError, ValueError):
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps(what) + "\n")
+            self._process.stdin.flush()
+
+    def answer(self) -> dict[str, Any] | None:
+        """The next line that it said; None while there is none, an empty answer once it has ended."""
+        if self._ended:
+            return {}
+        try:
+            line = self._said.get_nowait()
+        except queue.Empty:
+            return None
+        self._ended = line is None
+        found: dict[str, Any] = json.loads(line) if line is not None else {}
+        return found
+
+    def end(self) -> None:
+        """End the process and take it off the system's table."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+
+
+def _answers(
+    processes: Sequence[_Process], enough: int, grace: float, limit: float, context: Context, stage: str
+) -> list[dict[str, Any]]:
+    """One answer of each process: wait for all; once ``enough`` have answered for ``grace`` seconds more, once one has for ``limit`` more."""
+    found: dict[int, dict[str, Any]] = {}
+    first = last = None
+    asked = float("-inf")
+    while len(found) < len(processes):
+        before = len(found)
+        for place, each in enumerate(processes):
+            if place not in found and (answer := each.answer()) is not None:
+                found[place] = answer
+        now = time.monotonic()
+        if len(found) > before or now > asked + _ASK:
+            context.step(stage, len(found), len(processes))
+            asked = now
+        if len(found) > before:
+            first, last = first or now, now
+            continue
+        if last is not None and len(found) >= enough and now > last + grace:
+            break
+        if first is not None and now > first + limit:
+            break
+        time.sleep(_POLL)
+    return [found.get(place, {}) for place in range(len(processes))]
+
+
+def _report(party: int, said: Mapping[str, Any]) -> PartyReport:
+    numbers = said.get("numbers")
+    return PartyReport(
+        party + 1,
+        tuple(numbers) if numbers is not None else None,
+        said.get("aborted"),
+        said.get("coins", 0),
+        tuple(each + 1 for each in said.get("included", ())),
+        {int(other) + 1: why for other, why in said.get("blamed", {}).items()},
+        tuple(said.get("transcript", ())),
+        said.get("figures", {}),
+        bool(said.get("opened")),
+    )
+
+
+def _answer(planned: NoisePlan, task: JointTask, reports: Sequence[PartyReport], began: float) -> JointAnswer:
+    """What more than ``threshold`` parties say together, so that at least one honest party says it."""
+    named = Counter(party for each in reports for party in each.blamed)
+    words = {party: why for each in reversed(reports) for party, why in each.blamed.items()}
+    blamed = {party: words[party] for party in sorted(named) if named[party] > task.threshold}
+    ended = Counter((each.numbers, each.coins, each.included) for each in reports if each.numbers is not None)
+    if not ended or ended.most_common(1)[0][1] <= task.threshold:
+        reasons = Counter(each.aborted for each in reports if each.aborted)
+        why = reasons.most_common(1)[0][0] if reasons else "No party said anything."
+        culprits = "".join(f" Party {party} {reason}." for party, reason in blamed.items())
+        raise NoiseAborted(
+            f"The parties have no answer. {why}{culprits}", blamed, opened=any(each.opened for each in reports)
+        )
+    (numbers, coins, included), _ = ended.most_common(1)[0]
+    assert numbers is not None
+    told = next(each for each in reports if (each.numbers, each.coins, each.included) == (numbers, coins, included))
+    total: int | list[int] = list(numbers) if task.query == "histogram" else numbers[0]
+    return JointAnswer(
+        total, blamed, told.transcript, tuple(reports), planned, task.session, coins, included, time.monotonic() - began
+    )

@@ -1,0 +1,479 @@
+"""Verifiable secret sharing: a dealer gives every holder a share, and either all honest holders have consistent shares or the dealer is out (R-DN-4, with
+the check f_j(j) = g_j(j) of 7.1).
+
+*Guarantee*: t holders together learn nothing of an honest dealer's secrets. After acceptance the honest shares lie on one polynomial of degree t, which any
+2t + 1 agreeing points open. Each share is itself shared, so that all together can open the share of one holder.
+*Adversary*: at most t of n >= 3t + 1 holders, and any dealer; unbounded computing power (the links are encrypted, the sharing needs no assumption).
+*Cost*: two rounds and one broadcast if nobody complains; 2 (t + 1) elements for each holder and 2 between each pair.
+*Source*: bivariate polynomials (Ben-Or, Goldwasser and Wigderson). All dealers deal all their secrets at once; a dealer is accepted or out with all of them.
+
+With S(x, y) of degree t in x and in y and S(0, 0) the secret, holder i (at point i) gets f_i(x) = S(x, i) and g_i(y) = S(i, y). Its share is f_i(0).
+A holder complains about the first of many secrets on which it and another disagree: honest holders who disagree see the same first one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from reticent.noise import field as gf
+from reticent.noise.agreement import LONGEST, broadcast
+from reticent.noise.field import Elements
+from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
+
+_A_COMPLAINT = 64
+Check = Callable[[int, "HeldShares"], int | None]
+
+
+@dataclass(frozen=True)
+class HeldShares:
+    """A holder's part of many shared values: coefficients of f_i and g_i, one column for each value."""
+
+    rows: Elements
+    columns: Elements
+
+    @property
+    def values(self) -> Elements:
+        """The holder's shares themselves."""
+        shares: Elements = self.rows[0]
+        return shares
+
+    def __getitem__(self, which: Any) -> HeldShares:
+        """Some of the values, by a slice or an index array over the last axis."""
+        return HeldShares(self.rows[:, which], self.columns[:, which])
+
+    def seen_by_other(self, other: int) -> Elements:
+        """What this holder knows of the shares of holder ``other``: points at this holder's place of the polynomials whose value at zero those shares are."""
+        return gf.evaluate(self.columns, other + 1)
+
+
+def share_polynomials(secrets: Elements, faults: int) -> Elements:
+    """Random polynomials of degree ``faults`` with the secrets at zero: what the shares of all holders lie on."""
+    return np.concatenate([secrets[None] % gf.PRIME, gf.drawn(faults, len(secrets))])
+
+
+@dataclass(frozen=True)
+class DealerSide:
+    """A dealer's own side: the coefficients of x^a y^b of its bivariate polynomials, which nobody else ever sees."""
+
+    surface: Elements
+
+    @staticmethod
+    def of(polynomials: Elements) -> DealerSide:
+        """Random surfaces S with S(0, y) the given share polynomials."""
+        size, count = polynomials.shape
+        return DealerSide(np.concatenate([polynomials[None], gf.drawn(size - 1, size, count)]))
+
+    def part(self, holder: int) -> HeldShares:
+        """What one holder gets."""
+        rows = gf.evaluate(self.surface.swapaxes(0, 1), holder + 1)
+        return HeldShares(rows, gf.evaluate(self.surface, holder + 1))
+
+    def message(self, holder: int) -> bytes:
+        """The part of one holder as it is sent."""
+        part = self.part(holder)
+        return gf.to_bytes(np.stack([part.rows, part.columns]))
+
+    def messages(self, holders: int) -> dict[int, bytes]:
+        """The parts of all holders as they are sent."""
+        return {holder: self.message(holder) for holder in range(holders)}
+
+
+@dataclass
+class HolderShares:
+    """What a holder has after a dealing: its part from every accepted dealer, and why others are out. Both are the same sets for all honest holders."""
+
+    accepted: dict[int, HeldShares] = field(default_factory=dict)
+    out: dict[int, str] = field(default_factory=dict)
+    complaints: dict[int, Complaints] = field(default_factory=dict)
+    disputed: bool = False
+
+
+@dataclass(frozen=True)
+class Complaints:
+    """What one holder complains about, as it was broadcast.
+
+    ``missing``: dealers from whom no part came, or one with f_i(i) != g_i(i). ``differing``: (dealer, other holder, which value, f_i(j), g_i(j)).
+    ``unproved``: (dealer, which value) where the dealer's proof does not hold.
+    """
+
+    missing: tuple[int, ...] = ()
+    differing: tuple[tuple[int, int, int, int, int], ...] = ()
+    unproved: tuple[tuple[int, int], ...] = ()
+
+    def to_bytes(self) -> bytes:
+        return json.dumps([self.missing, self.differing, self.unproved]).encode()
+
+    def about(self, dealer: int) -> bytes:
+        """What is said of one dealer, to be passed on to it."""
+        missing = tuple(each for each in self.missing if each == dealer)
+        return Complaints(missing, tuple(each for each in self.differing if each[0] == dealer)).to_bytes()
+
+    @staticmethod
+    def from_bytes(raw: bytes | None, holders: int, sizes: Mapping[int, int]) -> Complaints:
+        """What was broadcast; anything but well-formed complaints about known dealers, holders and values counts as none."""
+        try:
+            missing, differing, unproved = json.loads(raw or b"")
+            found = Complaints(
+                tuple(_known(dealer, sizes) for dealer in missing),
+                tuple(
+                    (
+                        _known(d, sizes),
+                        _below(j, holders),
+                        _below(q, sizes[d]),
+                        _below(f, gf.PRIME),
+                        _below(g, gf.PRIME),
+                    )
+                    for d, j, q, f, g in differing
+                ),
+                tuple((_known(dealer, sizes), _below(which, sizes[dealer])) for dealer, which in unproved),
+            )
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return Complaints()
+        repeated = len({each[:2] for each in found.differing}) < len(found.differing)
+        repeated |= len({dealer for dealer, _ in found.unproved}) < len(found.unproved)
+        return Complaints() if repeated else found
+
+
+def _known(dealer: Any, sizes: Mapping[int, int]) -> int:
+    if type(dealer) is not int or dealer not in sizes:
+        raise ValueError(dealer)
+    return dealer
+
+
+def _below(number: Any, bound: int) -> int:
+    if type(number) is not int or not 0 <= number < bound:
+        raise ValueError(number)
+    return number
+
+
+async def deal(
+    network: Network,
+    item: str,
+    own: DealerSide | None,
+    sizes: Mapping[int, int],
+    check: Check | None = None,
+    tell: Sequence[int] = (),
+) -> HolderShares:
+    """Deal one's own secrets, take part in checking everybody's, and return the parts of accepted dealers.
+
+    ``sizes`` says for each dealer how many values it shares (public). ``check`` looks at one's own part of a dealer and names the first value whose proof does
+    not hold; these complaints are broadcast too and returned for :mod:`reticent.noise.proofs` to settle. Clients in ``tell`` are told what was said of them.
+    """
+    outgoing = {} if own is None else own.messages(network.holders)
+    arrived = await network.exchange(f"{item}/deal", outgoing, list(sizes))
+    parts = {dealer: _read_part(network, arrived.get(dealer), size) for dealer, size in sizes.items()}
+    differing = await _cross_check(network, item, parts, sizes)
+    mine = Complaints(
+        tuple(dealer for dealer, part in parts.items() if part is None),
+        differing,
+        _unproved(parts, check),
+    )
+    longest = longest_complaint(len(sizes), network.holders)
+    said = await broadcast(network, f"{item}/complain", mine.to_bytes(), longest=longest)
+    complaints = read_complaints(network, said, sizes)
+    if tell:
+        reports = {
+            client: packed([complaints[holder].about(client) for holder in range(network.holders)]) for client in tell
+        }
+        await network.exchange(f"{item}/tell", reports, [])
+    dealt = await settle(network, item, own, parts, sizes, complaints)
+    dealt.complaints = complaints
+    if dealt.disputed and check is not None:
+        again = Complaints(unproved=_unproved(dealt.accepted, check))
+        said = await broadcast(network, f"{item}/complain again", again.to_bytes(), longest=longest)
+        dealt.complaints = read_complaints(network, said, sizes)
+    return dealt
+
+
+def longest_complaint(dealers: int, holders: int) -> int:
+    """How many bytes complaints about every dealer and every holder may take."""
+    return LONGEST + _A_COMPLAINT * dealers * holders
+
+
+def longest_message(dealers: int, holders: int, faults: int, sharings: int) -> int:
+    """How many bytes any message of a run may take, in which all dealers together share so many values: revealed parts that are passed on, or echoes."""
+    return 8 * (faults + 1) ** 2 * sharings + (holders + 1) * (longest_complaint(dealers, holders) + LONGEST + dealers)
+
+
+def read_complaints(
+    network: Network, said: Mapping[int, bytes | None], sizes: Mapping[int, int]
+) -> dict[int, Complaints]:
+    """What every holder complains about, from what it broadcast."""
+    return {holder: Complaints.from_bytes(raw, network.holders, sizes) for holder, raw in said.items()}
+
+
+def _read_part(network: Network, raw: bytes | None, size: int) -> HeldShares | None:
+    """A dealer's message as this holder's part; None if it is missing, malformed, or f_i(i) != g_i(i)."""
+    found = None if raw is None else gf.from_bytes(raw, 2, network.faults + 1, size)
+    if found is None:
+        return None
+    here = network.me + 1
+    if (gf.evaluate(found[0], here) != gf.evaluate(found[1], here)).any():
+        return None
+    return HeldShares(found[0], found[1])
+
+
+def _unproved(parts: Mapping[int, HeldShares | None], check: Check | None) -> tuple[tuple[int, int], ...]:
+    if check is None:
+        return ()
+    first = {dealer: check(dealer, part) for dealer, part in parts.items() if part is not None}
+    return tuple((dealer, which) for dealer, which in first.items() if which is not None)
+
+
+async def _cross_check(
+    network: Network, item: str, parts: Mapping[int, HeldShares | None], sizes: Mapping[int, int]
+) -> tuple[tuple[int, int, int, int, int], ...]:
+    """Exchange f_i(j) and g_i(j) with every holder j, and find for each dealer and holder the first value on which the two disagree."""
+    outgoing = {}
+    for other in range(network.holders):
+        outgoing[other] = packed(
+            [None if part is None else gf.to_bytes(_crossing(part, other)) for part in parts.values()]
+        )
+    arrived = await network.exchange(f"{item}/cross", outgoing)
+    found = []
+    for other, raw in arrived.items():
+        if other == network.me:
+            continue
+        for (dealer, part), theirs in zip(parts.items(), unpacked(raw, len(parts)) or (), strict=False):
+            values = None if theirs is None else gf.from_bytes(theirs, 2, sizes[dealer])
+            if part is None or values is None:
+                continue
+            mine = _crossing(part, other)
+            off = (mine[0] != values[1]) | (mine[1] != values[0])
+            if off.any():
+                which = int(np.argmax(off))
+                found.append((dealer, other, which, int(mine[0, which]), int(mine[1, which])))
+    return tuple(found)
+
+
+def _crossing(part: HeldShares, other: int) -> Elements:
+    return np.stack([gf.evaluate(part.rows, other + 1), gf.evaluate(part.columns, other + 1)])
+
+
+@dataclass
+class Dispute:
+    """Complaints about one dealer: who complained of a missing part, and what pairs of holders said about each other."""
+
+    missing: set[int] = field(default_factory=set)
+    said: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
+
+    @property
+    def contradictions(self) -> list[tuple[int, int]]:
+        """Pairs of holders who name the same value and contradict each other about it: one of them, or the dealer, lies."""
+        found = []
+        for (one, other), (which, f, g) in self.said.items():
+            reply = self.said.get((other, one))
+            if one < other and reply is not None and reply[0] == which and (f, g) != (reply[2], reply[1]):
+                found.append((one, other))
+        return found
+
+    def answered_by(self, revealed: Iterable[int]) -> bool:
+        """Whether revealing these holders' parts settles everything that has to be settled."""
+        names = set(revealed)
+        return self.missing <= names and all(one in names or other in names for one, other in self.contradictions)
+
+    def answer(self, own: DealerSide) -> tuple[bytes, bytes]:
+        """What the dealer broadcasts, and the revealed parts that it sends to everybody."""
+        names = self.to_reveal(own)
+        blob = b"".join(own.message(name) for name in names)
+        return json.dumps([names, hashlib.sha256(blob).hexdigest()]).encode(), blob
+
+    def to_reveal(self, own: DealerSide) -> list[int]:
+        """Whom the dealer reveals: those who miss their part, and those whose values are not what was dealt."""
+        names = set(self.missing)
+        for (one, other), (which, f, g) in self.said.items():
+            part = DealerSide(own.surface[..., [which]]).part(one)
+            if [f, g] != [int(value) for value in _crossing(part, other)[:, 0]]:
+                names.add(one)
+        return sorted(names)
+
+
+def disputed(complaints: Mapping[int, Complaints]) -> dict[int, Dispute]:
+    """The dealers who have something to settle: a missing part, or two holders who contradict each other."""
+    found: dict[int, Dispute] = {}
+    for holder, each in sorted(complaints.items()):
+        for dealer in each.missing:
+            found.setdefault(dealer, Dispute()).missing.add(holder)
+        for dealer, other, which, f, g in each.differing:
+            if other == holder:
+                found.setdefault(dealer, Dispute()).missing.add(holder)
+            else:
+                found.setdefault(dealer, Dispute()).said[holder, other] = (which, f, g)
+    return {dealer: each for dealer, each in sorted(found.items()) if each.missing or each.contradictions}
+
+
+@dataclass
+class _Reveal:
+    """What a disputed dealer made public: whose parts, the digest that was broadcast, and the parts themselves (None while they are not at hand)."""
+
+    holders: list[int]
+    digest: str
+    raw: bytes | None = None
+    parts: Elements | None = None
+
+    def take(self, raw: bytes | None, faults: int, size: int) -> None:
+        """Take the parts from bytes that have the digest."""
+        if self.parts is None and raw is not None and hashlib.sha256(raw).hexdigest() == self.digest:
+            self.raw, self.parts = raw, gf.from_bytes(raw, len(self.holders), 2, faults + 1, size)
+
+    def part(self, holder: int) -> HeldShares | None:
+        if self.parts is None:
+            return None
+        found = self.parts[self.holders.index(holder)]
+        return HeldShares(found[0], found[1])
+
+
+async def settle(
+    network: Network,
+    item: str,
+    own: DealerSide | None,
+    parts: Mapping[int, HeldShares | None],
+    sizes: Mapping[int, int],
+    complaints: Mapping[int, Complaints],
+) -> HolderShares:
+    """Settle complaints: dealers reveal, holders vote, and n - t votes accept.
+
+    Who is accepted follows from broadcasts alone, so all honest holders agree. Dealers whom nobody contradicts are accepted without a vote, since every
+    honest holder's vote follows from the same broadcasts.
+    """
+    disputes = disputed(complaints)
+    dealt = HolderShares(disputed=bool(disputes))
+    reveals: dict[int, _Reveal] = {}
+    if disputes:
+        reveals = await reveal(network, item, own, sizes, disputes)
+        dealt.out = await _voted_out(network, item, parts, disputes, reveals)
+        reveals = {dealer: each for dealer, each in reveals.items() if dealer not in dealt.out and each.holders}
+        await _pass_on(network, item, reveals, sizes)
+    for dealer, part in parts.items():
+        if dealer in dealt.out:
+            continue
+        if dealer in reveals and network.me in reveals[dealer].holders:
+            part = reveals[dealer].part(network.me)
+        if part is None:
+            raise NoiseAborted(
+                f"This party has no share from party {dealer + 1}, which all others accepted: more than {network.faults} are at fault, or this party was late.",
+                network.blamed,
+            )
+        dealt.accepted[dealer] = part
+    return dealt
+
+
+async def reveal(
+    network: Network, item: str, own: DealerSide | None, sizes: Mapping[int, int], disputes: Mapping[int, Dispute]
+) -> dict[int, _Reveal]:
+    """Disputed dealers broadcast whom they reveal, with a digest, and send the parts themselves to everybody.
+
+    An honest dealer reveals holders who complain with other values than it dealt, and those who say that they got nothing: never an honest holder's part, except
+    to answer for its own failure. Gives the reveals that settle what was said; an honest dealer needs at most t.
+    """
+    mine, blob = b"", b""
+    if own is not None and network.me in disputes:
+        mine, blob = disputes[network.me].answer(own)
+    dealers = list(disputes)
+    arrived = await network.exchange(f"{item}/reveal", to_all(network, blob) if mine else {}, dealers)
+    said = await broadcast(network, f"{item}/revealed", mine, dealers)
+    found = {}
+    for dealer, raw in said.items():
+        named = _read_reveal(raw, network)
+        if named is not None and disputes[dealer].answered_by(named.holders):
+            named.take(arrived.get(dealer), network.faults, sizes[dealer])
+            found[dealer] = named
+    return found
+
+
+def _read_reveal(raw: bytes | None, network: Network) -> _Reveal | None:
+    try:
+        names, digest = json.loads(raw or b"")
+        holders = [_below(name, network.holders) for name in names]
+    except (ValueError, TypeError, RecursionError):
+        return None
+    ordered = holders == sorted(set(holders)) and len(holders) <= network.faults
+    return _Reveal(holders, digest) if ordered and isinstance(digest, str) else None
+
+
+async def _voted_out(
+    network: Network,
+    item: str,
+    parts: Mapping[int, HeldShares | None],
+    disputes: Mapping[int, Dispute],
+    reveals: Mapping[int, _Reveal],
+) -> dict[int, str]:
+    """Vote on disputed dealers; those without n - t votes are out."""
+    votes = [int(dealer in reveals and _approves(network, parts[dealer], reveals[dealer])) for dealer in disputes]
+    said = await broadcast(network, f"{item}/vote", bytes(votes))
+    ballots = [raw for raw in said.values() if raw is not None and len(raw) == len(votes)]
+    needed = network.holders - network.faults
+    return {
+        dealer: "dealt shares that do not fit together"
+        for place, dealer in enumerate(disputes)
+        if sum(raw[place] == 1 for raw in ballots) < needed
+    }
+
+
+def _approves(network: Network, mine: HeldShares | None, revealed: _Reveal) -> bool:
+    """Whether this holder was not revealed itself and every revealed part agrees with its own."""
+    if mine is None or network.me in revealed.holders or (revealed.holders and revealed.parts is None):
+        return False
+    for holder in revealed.holders:
+        part = revealed.part(holder)
+        assert part is not None
+        at_itself = gf.evaluate(part.rows, holder + 1) == gf.evaluate(part.columns, holder + 1)
+        with_mine = _crossing(part, network.me) == _crossing(mine, holder)[::-1]
+        if not (at_itself.all() and with_mine.all()):
+            return False
+    return True
+
+
+async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], sizes: Mapping[int, int]) -> None:
+    """Pass revealed parts on to holders whom the dealer did not send them: of n - t voters at least t + 1 are honest and have them."""
+    if not reveals:
+        return
+    asked = await network.exchange(
+        f"{item}/ask", to_all(network, bytes(each.parts is None for each in reveals.values()))
+    )
+    outgoing = {}
+    for other in range(network.holders):
+        wanted = asked.get(other, b"")
+        wanted = wanted if len(wanted) == len(reveals) else bytes(len(reveals))
+        outgoing[other] = packed(
+            [each.raw if want else None for each, want in zip(reveals.values(), wanted, strict=True)]
+        )
+    arrived = await network.exchange(f"{item}/pass on", outgoing)
+    for raw in arrived.values():
+        for (dealer, each), blob in zip(reveals.items(), unpacked(raw, len(reveals)) or (), strict=False):
+            each.take(blob, network.faults, sizes[dealer])
+
+
+async def open_points(network: Network, item: str, mine: Elements) -> Elements:
+    """Open shared values to everybody: all send their points, and what 2t + 1 of them agree on is the value. Liars are blamed.
+
+    ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). Fewer agreeing points abort: a missing
+    share is an erasure, never a zero (7.1).
+    """
+    arrived = await network.exchange(f"{item}/open", to_all(network, gf.to_bytes(mine)))
+    points, values = [], []
+    for holder, raw in sorted(arrived.items()):
+        found = gf.from_bytes(raw, *mine.shape)
+        if found is None:
+            network.blame(holder, f"sent malformed shares ({item})")
+        else:
+            points.append(holder + 1)
+            values.append(found)
+    enough = 2 * network.faults + 1
+    decoded = None
+    if len(points) >= enough:
+        decoded = gf.decode(points, np.stack(values), network.faults, network.faults, enough)
+    if decoded is None:
+        raise NoiseAborted(
+            f"Fewer than {enough} of {network.holders} parties sent shares that fit together ({item}): more than {network.faults} are at fault or late.",
+            network.blamed,
+        )
+    for point in decoded.wrong:
+        network.blame(point - 1, f"sent wrong shares ({item})")
+    return decoded.at_zero

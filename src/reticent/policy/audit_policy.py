@@ -1,0 +1,276 @@
+"""The policy of an audited table: one TOML file, read into the settings of ``reticent.audit.service``.
+
+Its sections stand here exactly as they may be written; anything else in the file is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, cast
+
+from pydantic import Field
+
+from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, PriorSettings, ProtectedColumn, Role, Settings
+from reticent.base.exact import exact
+from reticent.errors import DataError, PolicyError
+from reticent.io import Source
+from reticent.policy.file import PolicyFile, checked
+from reticent.policy.sections import Names, Section
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
+_CHANCE = ("lambda", "beta", "delta", "rounds", "prior")
+
+
+class DatabaseSection(Section):
+    """``[database]``: the table, the person key, and the columns that everybody may know."""
+
+    source: str = Field(description="where the rows are, such as source = 'people.csv' or 'env:DATABASE_URL'")
+    table: str | None = None
+    name: str | None = None
+    key: str = Field(description="the column that tells people apart, such as key = 'id'")
+    public: Names = Field(default_factory=list)
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Names = Field(default_factory=list)
+    types: dict[str, str] = Field(default_factory=dict)
+
+
+class PriorSection(Section):
+    """``prior``: what everybody believes of a value."""
+
+    kind: Literal["normal", "uniform", "exponential"] = Field(description="'normal', 'uniform' or 'exponential'")
+    mean: Any = None
+    deviation: Any = None
+    low: Any = None
+    high: Any = None
+
+
+class NoiseSection(Section):
+    """``[sensitive.NAME.noise]``: noisy answers from a budget."""
+
+    epsilon: Any = Field(description="the whole budget, such as epsilon = 1")
+    each: Any = Field(description="what one answer spends, such as each = 0.1")
+    range: list[Any] = Field(description="the least and the largest value, such as range = [0, 100]")
+    when: Literal["denied", "always"] = "denied"
+
+
+class SensitiveSection(Section):
+    """``[sensitive.NAME]``: a protected column and what is declared about it."""
+
+    bounds: Any = None
+    duplicates: Literal["allowed", "distinct"] = "allowed"
+    changes: Literal["known", "any", "unknown"] = "known"
+    auditor: Literal["classical", "probabilistic"] = "classical"
+    family: Literal["linear", "max", "min"] | None = None
+    nulls: Literal["refuse", "public"] = "refuse"
+    decimals: int | None = None
+    ratio: Any = Field(default=None, alias="lambda")
+    beta: Any = None
+    delta: Any = None
+    rounds: int | None = None
+    prior: PriorSection | None = None
+    noise: NoiseSection | None = None
+
+
+class RoleSection(Section):
+    """``[roles.NAME]``: which columns and functions may be asked, and how often."""
+
+    columns: Names | None = None
+    functions: Names | None = None
+    questions_per_day: int | None = None
+
+
+class ReservedSection(Section):
+    """``[reserved]``: statements that are answered before anybody else asks."""
+
+    queries: Names = Field(default_factory=list)
+
+
+class AuditSections(Section):
+    """The whole file."""
+
+    dataset: str = Field(
+        description="the name under which the ledger remembers what was answered, such as dataset = 'staff'"
+    )
+    ledger: str | None = None
+    newest: str | None = None
+    beside: Literal["refuse", "allow"] = "refuse"
+    database: DatabaseSection = Field(description="[database] with source, key and public")
+    sensitive: dict[str, SensitiveSection] = Field(default_factory=dict)
+    roles: dict[str, RoleSection] = Field(default_factory=dict)
+    users: dict[str, str] = Field(default_factory=dict)
+    reserved: ReservedSection = Field(default_factory=ReservedSection)
+
+
+@dataclass(frozen=True)
+class AuditPolicy(PolicyFile):
+    """An audit policy, checked. Errors name the file, the line and the column, and show the line."""
+
+    sections: AuditSections
+
+    @classmethod
+    def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Self:
+        """Check the text of a policy; ``file`` is the name that messages use."""
+        sections, places = checked(text, file, AuditSections)
+        policy = cls(file, Path(folder), sections, places)
+        policy._check_reserved()
+        return policy
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Let what the data lack, told while a service is opened, point at the setting that asks for it."""
+        data = self.sections.database
+        wanted: dict[str, tuple[str | int, ...]] = {name: ("sensitive", name) for name in self.sections.sensitive}
+        wanted |= {name: ("database", "public", number) for number, name in enumerate(data.public)}
+        wanted |= {data.key: ("database", "key")}
+        try:
+            yield
+        except DataError as error:
+            if error.column not in wanted:
+                raise
+            raise DataError(self.places.find(wanted[error.column]).point(self.file, str(error))) from None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the file says, as the service takes it."""
+        said = self.sections
+        columns = {name: self._column(name, section) for name, section in said.sensitive.items()}
+        roles = {}
+        for name, role in said.roles.items():
+            with self.pointing("roles", name):
+                functions = FUNCTIONS if role.functions is None else [each.lower() for each in role.functions]
+                allowed = None if role.columns is None else frozenset(role.columns)
+                roles[name] = Role(name, allowed, frozenset(functions), role.questions_per_day)
+        with self.pointing():
+            return Settings(
+                dataset=said.dataset,
+                source=self._source,
+                view=self._view,
+                key=said.database.key,
+                public=tuple(said.database.public),
+                sensitive=columns,
+                roles=roles,
+                users=said.users,
+                reserved=tuple(said.reserved.queries),
+                ledger=self.path(said.ledger),
+                newest=self.path(said.newest),
+                beside=said.beside,
+            )
+
+    def _check_reserved(self) -> None:
+        """Reserved questions must be questions; a mistake is told before anything is asked."""
+        from reticent.audit.service.statement import Statement
+
+        for number, text in enumerate(self.settings.reserved):
+            try:
+                Statement.parse(text, self.settings)
+            except PolicyError as error:
+                raise self.error(("reserved", "queries", number), str(error)) from None
+
+    @cached_property
+    def _source(self) -> Source:
+        data = self.sections.database
+        address = "://" in data.source or data.source.startswith("env:")
+        with self.pointing("database"):
+            return Source(
+                data.source if address else str(self.folder / data.source),
+                table=data.table,
+                delimiter=data.delimiter,
+                encoding=data.encoding,
+                null_values=tuple(data.null_values),
+                types=data.types,
+            )
+
+    @property
+    def _view(self) -> str:
+        """The name after FROM: as said, the table's own, or the file's."""
+        data = self.sections.database
+        name = data.name or (data.table or "").rpartition(".")[2] or Path(data.source).name.partition(".")[0]
+        if not _PLAIN_NAME.fullmatch(name) or (data.source.startswith("env:") and not (data.name or data.table)):
+            raise self.error(
+                ("database", "name" if data.name else "source"),
+                f"name the table as questions call it, with letters, digits and _: name = 'people' (now it would be {name!r}).",
+            )
+        return name
+
+    def _column(self, name: str, said: SensitiveSection) -> ProtectedColumn:
+        with self.pointing("sensitive", name):
+            return ProtectedColumn(
+                name,
+                bounds=_bounds(said.bounds),
+                duplicates=said.duplicates == "allowed",
+                changes=said.changes,
+                family=said.family,
+                nulls=said.nulls,
+                decimals=said.decimals,
+                chance=_chance(name, said),
+                noise=None if said.noise is None else _noise(said.noise),
+            )
+
+
+def _bounds(said: Any) -> tuple[Fraction, Fraction] | Literal["ignored"] | None:
+    if said is None or said == "ignored":
+        return cast(Literal["ignored"] | None, said)
+    return _range(said, "bounds", " or 'ignored'")
+
+
+def _range(said: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fraction]:
+    if not isinstance(said, list) or len(said) != 2:
+        raise PolicyError(
+            f"{name} must be two numbers [low, high]{otherwise}, but it is {said!r}.", setting=tuple(name.split(": "))
+        )
+    low, high = exact(said[0], name), exact(said[1], name)
+    if low >= high:
+        raise PolicyError(
+            f"{name} must be increasing, but it goes from {low} to {high}.", setting=tuple(name.split(": "))
+        )
+    return low, high
+
+
+def _chance(name: str, said: SensitiveSection) -> Chance | None:
+    given = {setting: getattr(said, "ratio" if setting == "lambda" else setting) for setting in _CHANCE}
+    if said.auditor == "classical":
+        unused = [setting for setting, value in given.items() if value is not None]
+        if unused:
+            raise PolicyError(
+                f"{unused[0]} belongs to auditor = 'probabilistic', but the auditor is classical.", setting=(unused[0],)
+            )
+        return None
+    missing = [setting for setting, value in given.items() if value is None]
+    if missing:
+        raise PolicyError(
+            f"auditor = 'probabilistic' of column {name!r} needs {', '.join(missing)} as well.", setting=("auditor",)
+        )
+    assert said.prior is not None
+    assert said.rounds is not None
+    return Chance(
+        exact(said.ratio, "lambda"),
+        exact(said.beta, "beta"),
+        exact(said.delta, "delta"),
+        said.rounds,
+        _prior(said.prior),
+    )
+
+
+def _prior(said: PriorSection) -> PriorSettings:
+    wanted = {"normal": ("mean", "deviation"), "uniform": ("low", "high"), "exponential": ("mean", "low")}[said.kind]
+    for setting in ("mean", "deviation", "low", "high"):
+        if (getattr(said, setting) is not None) != (setting in wanted):
+            raise PolicyError(
+                f"prior: a {said.kind} prior has {' and '.join(wanted)}, and nothing else.", setting=("prior", setting)
+            )
+    first, second = (exact(getattr(said, setting), f"prior: {setting}") for setting in wanted)
+    return PriorSettings(said.kind, first, second)
+
+
+def _noise(said: NoiseSection) -> Noise:
+    low, high = _range(said.range, "noise: range")
+    return Noise(
+        exact(said.epsilon, "noise: epsilon"), exact(said.each, "noise: each"), low, high, said.when == "always"
+    )

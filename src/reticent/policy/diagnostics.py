@@ -1,0 +1,123 @@
+"""What is wrong with a policy file, in words, each with its place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.policy.toml_positions import TomlPosition, TomlPositions
+
+_MOST_SHOWN = 5
+_EXPECTED = {
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "list_type": "a list in brackets",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+
+
+def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> PolicyError:
+    """The file is no TOML: the parser's words at its place."""
+    found = re.search(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
+    lines = text.split("\n")
+    words = found.group(1) if found else str(error)
+    line = int(found.group(2)) if found and found.group(2) else len(lines)
+    column = int(found.group(3)) if found and found.group(3) else len(lines[-1]) + 1
+    shown = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+    return PolicyError(
+        TomlPosition(line, column, shown).point(file, f"this is not TOML: {words[:1].lower()}{words[1:]}.")
+    )
+
+
+def schema_error(
+    file: str, places: TomlPositions, content: Mapping[str, Any], error: ValidationError, root: type[BaseModel]
+) -> PolicyError:
+    """Settings that the policy does not know, lacks, or that have the wrong type; in the order of the file."""
+    found = []
+    for item in error.errors(include_url=False):
+        path = item["loc"]
+        found.append((places.find(path), _in_words(path, item, content, root)))
+    found.sort(key=lambda pair: (pair[0].line, pair[0].column))
+    shown = [place.point(file, message) for place, message in found[:_MOST_SHOWN]]
+    if len(found) > _MOST_SHOWN:
+        shown.append(f"... and {len(found) - _MOST_SHOWN} more.")
+    return PolicyError("\n".join(shown))
+
+
+def _in_words(
+    path: Sequence[str | int], item: Mapping[str, Any], content: Mapping[str, Any], root: type[BaseModel]
+) -> str:
+    name, kind = path[-1], item["type"]
+    if kind == "extra_forbidden":
+        known = _settings_of(path[:-1], root)
+        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "a policy"
+        elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name), root)
+        return f"{where} has no setting {name!r}.{did_you_mean(name, known)}{elsewhere} It has: {', '.join(sorted(known))}."
+    if kind == "missing":
+        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "the policy"
+        return f"{where} needs a setting {name!r}{_described(path, root)}."
+    value = _value_at(content, path)
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", item["ctx"]["expected"])
+        return f"{name} must be {_either(choices)}, but it is {value!r}.{did_you_mean(value, choices)}"
+    named = f"item {name + 1} of {path[-2]}" if isinstance(name, int) and len(path) > 1 else str(name)
+    return f"{named} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
+
+
+def _described(path: Sequence[str | int], root: type[BaseModel]) -> str:
+    """What a setting is for, if its section says so."""
+    told = _section(path[:-1], root).model_fields[str(path[-1])].description
+    return f": {told}" if told else ""
+
+
+def _settings_of(path: Sequence[str | int], root: type[BaseModel]) -> list[str]:
+    """The settings that a section has."""
+    return list(_section(path, root).model_fields)
+
+
+def _section(path: Sequence[str | int], root: type[BaseModel]) -> type[BaseModel]:
+    model = root
+    for part in path:
+        nested = _model_in(model.model_fields[str(part)].annotation) if part in model.model_fields else None
+        # A section of named sections, such as [hierarchies] or [users]: the name is the file's own.
+        model = nested if nested is not None else model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The section that a setting holds, also one that stands under a name or is optional."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in found if model is not None), None)
+
+
+def _elsewhere(name: str, root: type[BaseModel]) -> str:
+    """A setting that exists, but in another section."""
+    for section, field in root.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields:
+            return f" It belongs under [{section}]."
+    if name in root.model_fields:
+        return " It belongs at the top of the file, before the first section."
+    of_method = "method" in root.model_fields and name in ("objective", "suppression", "format", "weights", "seconds")
+    return " It belongs under [method]." if of_method else ""
+
+
+def _value_at(content: Any, path: Iterable[str | int]) -> Any:
+    for part in path:
+        found = isinstance(content, Mapping) and part in content
+        if found or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
+            content = content[part]
+    return content
+
+
+def _either(choices: Sequence[str]) -> str:
+    quoted = [repr(choice) for choice in choices]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)

@@ -1,0 +1,102 @@
+"""``rt.inspect``: what is in a table, and a policy to begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.files import write_whole
+from reticent.errors import Infeasible
+from reticent.io import Source
+from reticent.policy.policy import Policy
+from reticent.policy.table_reader import read
+from reticent.propose import Proposal, Tradeoff, propose_policy
+from reticent.table import Table
+
+_OPTIONS = ("table", "query", "delimiter", "encoding", "sheet", "labels")
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection(ShownAsCard):
+    """A proposal for one source of rows: roles, hierarchies, a definition, and all of it as the text of a policy.
+
+    ``source`` is the file, address or frame that was inspected; ``text`` is the policy as it is written, ``folder`` is what relative paths in it
+    start from, ``priced`` what promises and methods cost.
+    """
+
+    source: Any
+    proposal: Proposal
+    text: str
+    folder: Path
+    priced: Tradeoff
+
+    def card(self) -> Card:
+        """The proposed role of every column and why."""
+        rows = [(each.name, each.role or "not published", each.reason) for each in self.proposal.columns]
+        promise = " & ".join(str(part["name"]) for part in self.proposal.definition)
+        facts = {"rows": self.proposal.rows, "columns": len(rows), "definition": promise, "notes": len(self.notes)}
+        return Card("Inspection", facts, None if promise else False, ("column", "role", "why"), rows)
+
+    @property
+    def policy(self) -> str:
+        """The text of the policy. Too few people for any protection: :class:`Infeasible`, and the reason is in ``notes`` too."""
+        if self.proposal.refusal is not None:
+            raise Infeasible(self.proposal.refusal)
+        return self.text
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The proposed role of every column; None for a column that is not published."""
+        return {column.name: column.role for column in self.proposal.columns}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steward should know before accepting the proposal."""
+        return self.proposal.notes
+
+    def table(self) -> Table:
+        """The rows with the proposed roles."""
+        return read(None if isinstance(self.source, str | Path) else self.source, policy=self.parsed())
+
+    def parsed(self) -> Policy:
+        """The proposed policy, checked."""
+        return Policy.parse(self.policy, "the proposed policy", self.folder)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the policy; ``path`` must lie in ``folder``, so that relative paths in it stay true."""
+        target = Path(path)
+        self.parsed()
+        write_whole(target, self.policy.encode())
+        return target
+
+
+def inspect(
+    source: Any,
+    *,
+    output: str | Path = "policy.toml",
+    table: str | None = None,
+    query: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    labels: str | None = None,
+    template: str | None = None,
+    context: Context | None = None,
+) -> Inspection:
+    """Profile a file, a database table or a frame; propose roles, hierarchies and a definition.
+
+    The result is what ``reticent inspect`` writes. Nothing is written here: ``output`` is where the policy is going to lie, because the paths
+    in it are relative to its folder. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for CSV files, ``sheet``
+    for spreadsheets, ``labels`` (``"text"`` or ``"codes"``) for files of SPSS, Stata and SAS. ``template``
+    (``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"``) bends the proposal to a purpose, and its first note says what that does not settle. The ``context`` reports progress and can stop
+    the run.
+    """
+    options = dict(zip(_OPTIONS, (table, query, delimiter, encoding, sheet, labels), strict=True))
+    place = Path(output)
+    # A stream can be read once only, so what is profiled here is read as a frame later.
+    location = Source(source, table, query, delimiter, encoding, sheet=sheet, labels=labels).location
+    priced, text = propose_policy(location, place, options, context, template)
+    return Inspection(location, priced.proposal, text, place.parent, priced)

@@ -1,0 +1,70 @@
+"""What a policy would publish, and what other methods would cost; nothing is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from reticent.base.context import Context
+from reticent.definitions import Definition
+from reticent.policy.expressions import definition_from_text
+from reticent.policy.policy import Policy
+from reticent.registry import METHODS, load
+
+if TYPE_CHECKING:
+    from reticent.report import Preview, PreviewComparison
+
+
+def preview_policy(
+    policy: Policy,
+    *,
+    definition: str | None = None,
+    engine: str | None = None,
+    method: Mapping[str, Any] | None = None,
+    context: Context | None = None,
+) -> Preview:
+    """Preview what the policy says. Every argument wins over the policy's own setting; None leaves it as it is."""
+    from reticent.report import preview
+
+    replaced = {name: value for name, value in (method or {}).items() if value is not None}
+    wanted = _definition(policy, definition)
+    policy.named_method(**replaced)  # a mistake in it is told before any row is read
+    table = policy.table(engine=cast(Any, engine), context=context)
+    how = policy.method(table, wanted, **replaced)
+    with policy.hinting("hierarchies", *([] if replaced else ["method"])):
+        return preview(table, wanted, how, context=context)
+
+
+def compare_policy(
+    policy: Policy,
+    *,
+    definition: str | None = None,
+    engine: str | None = None,
+    attacks: bool = True,
+    context: Context | None = None,
+) -> PreviewComparison:
+    """Compare the policy's method with every other method that needs no parameters and keeps the definition."""
+    from reticent.report import compare
+
+    wanted = _definition(policy, definition)
+    table = policy.table(engine=cast(Any, engine), context=context)
+    own = policy.method(table, wanted)
+    others = [_plain(name) for name in METHODS if name != type(own).__name__]
+    ways = [own, *(each for each in others if each is not None and _keeps(each, wanted))]
+    return compare(table, [wanted], ways, attacks=attacks, context=context)
+
+
+def _definition(policy: Policy, text: str | None) -> Definition:
+    return definition_from_text(text) if text is not None else policy.definition
+
+
+def _plain(name: str) -> Any:
+    """The method with its defaults; None if it cannot be made without being told more."""
+    try:
+        return load("method", name)()
+    except TypeError:
+        return None
+
+
+def _keeps(method: Any, definition: Definition) -> bool:
+    return all(part.kind in method.keeps for part in definition.parts())

@@ -1,0 +1,136 @@
+"""From a policy to a saved release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from reticent.base.context import Context
+from reticent.definitions import Definition
+from reticent.errors import Cancelled, DataError, PolicyError
+from reticent.ledger import LedgerLocation, withdrawn_if_unsaved
+from reticent.policy.expressions import definition_from_text
+from reticent.policy.policy import Policy
+from reticent.table import Table
+
+if TYPE_CHECKING:
+    from reticent.release import Release
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release, where it was saved, and the table that it was made from."""
+
+    release: Release
+    table: Table
+    path: Path
+    report: Path | None
+    definition: Definition
+
+
+def publish_policy(
+    policy: Policy,
+    output: str | Path | None = None,
+    *,
+    again: bool | None = None,
+    sign: str | Path | None = None,
+    report: bool | None = None,
+    definition: str | None = None,
+    ledger: str | Path | None = None,
+    files: str | None = None,
+    engine: str | None = None,
+    to: str | None = None,
+    to_table: str | None = None,
+    method: Mapping[str, Any] | None = None,
+    context: Context | None = None,
+) -> Published:
+    """Publish what the policy says. Every argument wins over the policy's own setting; None leaves it as it is.
+
+    The folder is looked at first: nothing is recorded for a release that could not be saved there.
+    """
+    from reticent.release import publish
+
+    said = policy.sections.release
+    target = Path(output) if output is not None else policy.path(said.output)
+    if target is None:
+        raise policy.error(("release",), "name the folder of the release: -o FOLDER, or [release] output = 'FOLDER'.")
+    check_free(target)
+    place, named = to if to is not None else said.to, to_table if to_table is not None else said.to_table
+    if (place is None) != (named is None):
+        raise PolicyError(
+            "--to names the database (to = under [release]) and --to-table the table there (to_table =): give both.",
+            setting=("to",),
+        )
+    chosen = definition_from_text(definition) if definition is not None else policy.definition
+    replaced = {name: value for name, value in (method or {}).items() if value is not None}
+    policy.named_method(**replaced)  # a mistake in it is told before any row is read
+    wants_report = said.report if report is None else report
+    table = policy.table(engine=cast(Any, engine), context=context)
+    how = policy.method(table, chosen, **replaced)
+    with policy.hinting("hierarchies", *([] if replaced else ["method"])):
+        release = publish(
+            table,
+            chosen,
+            method=how,
+            ledger=LedgerLocation.of(
+                ledger if ledger is not None else policy.path(said.ledger), policy.path(said.newest)
+            ),
+            again=said.again if again is None else again,
+            signing_key=sign if sign is not None else policy.path(said.sign),
+            files=cast(Any, files if files is not None else said.files),
+            context=replace(context or Context(), scratch=_nearest(target)),
+        )
+    _save(release, target, place, named)
+    return Published(release, table, target, _report(release, table, target, wants_report), chosen)
+
+
+def _save(release: Release, target: Path, to: str | None, table: str | None) -> None:
+    """Save the release; one that is stopped before its folder is there is withdrawn, and the message says so."""
+    entry = release.entry
+    try:
+        with withdrawn_if_unsaved(entry, target):
+            release.save(target, to=to, table=table)
+    except (Cancelled, KeyboardInterrupt):
+        if (target / "public").exists():
+            raise Cancelled(
+                f"Stopped after {str(target)!r} was written. The release is out: it is whole, and the ledger counts it.",
+                "saving",
+            ) from None
+        if entry is None:
+            kept = "Nothing was recorded."
+        elif entry.new:
+            kept = f"The ledger had reserved release {entry.number} of {entry.dataset!r} for it, which is withdrawn."
+        else:
+            kept = f"The ledger knew release {entry.number} of {entry.dataset!r} before, and keeps it."
+        raise Cancelled(f"Stopped while saving to {str(target)!r}. No folder was written. {kept}", "saving") from None
+
+
+def _nearest(target: Path) -> Path:
+    """The nearest folder above ``target`` that there is: what is spooled there can be moved."""
+    return next(folder for folder in target.absolute().parents if folder.exists())
+
+
+def check_free(target: Path) -> None:
+    """A release goes into a new or empty folder."""
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if target.exists():
+        raise DataError(
+            f"{str(target)!r} exists already. Choose another folder, or remove it first. Nothing was published."
+        )
+    parent = _nearest(target)
+    if not parent.is_dir():
+        raise DataError(
+            f"{str(target)!r} cannot be made, because {str(parent)!r} is not a folder. Nothing was published."
+        )
+
+
+def _report(release: Release, table: Table, target: Path, wanted: bool) -> Path | None:
+    """The steward's report goes to the private side: it tells what the raw table looked like."""
+    if not wanted:
+        return None
+    from reticent.report import write_stewards_report
+
+    return write_stewards_report(release, target / "private" / "report.html", table)

@@ -1,0 +1,63 @@
+"""``rt.read``: rows with their roles, from a policy, from arguments, or from both."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.io import Source
+from reticent.policy.policy import Policy
+from reticent.registry import FRAMES
+from reticent.table import Table
+
+_READING = ("table", "query", "delimiter", "encoding", "null_values", "types", "sheet", "labels", "spark")
+_TABLE = tuple(name for name in inspect.signature(Table).parameters if name not in ("frame", "left_out"))
+
+
+def read(source: Any = None, policy: str | Path | Policy | None = None, **overrides: Any) -> Table:
+    """A :class:`Table` from a file, a database or a frame.
+
+    With ``policy`` the roles and hierarchies come from there, and so does the source unless one is given. ``overrides`` are
+    the arguments of :class:`Table` (``quasi=``, ``sensitive=``, ``nulls=``, ...) and of reading (``types=``,
+    ``delimiter=``, ``table=``, ...); they win over the policy. ``engine="spark"`` reads whatever a Spark session reads: files, folders, tables of its catalogue
+    and ``jdbc:`` addresses; ``spark=`` is the session, or settings for one (``{"master": ..., "conf": {...}}``).
+    """
+    for name in overrides:
+        if name not in (*_READING, *_TABLE):
+            raise PolicyError(f"read has no parameter {name!r}.{did_you_mean(name, (*_READING, *_TABLE))}")
+    reading = {name: overrides[name] for name in _READING if name in overrides}
+    roles = {name: overrides[name] for name in _TABLE if name in overrides}
+    if policy is None:
+        if source is None:
+            raise PolicyError("Pass what to read: a file, a database address, a frame, or a policy that names one.")
+        return _table(Source(source, **reading, engine=_own(roles.get("engine"))), roles)
+    loaded = policy if isinstance(policy, Policy) else Policy.read(policy)
+    engine = roles.pop("engine", loaded.sections.data.engine)
+    base = loaded.sourced(engine) if source is None else Source(source, **loaded.reading, **loaded.machine(engine))
+    chosen = replace(base, **reading)
+    return _table(chosen, {**loaded.roles, **roles, "engine": engine}) if roles else loaded.table(chosen, engine)
+
+
+def _own(engine: str | None) -> str | None:
+    """The engine, if it has sources of its own."""
+    return engine if engine in FRAMES.values() else None
+
+
+def _table(source: Source, roles: dict[str, Any]) -> Table:
+    listed = ("quasi", "sensitive", "identifiers", "other", "private")
+    wanted = [name for role in listed for name in _names(roles.get(role, ()))]
+    wanted += [roles[single] for single in ("key", "weight") if roles.get(single) is not None]
+    available = source.columns()
+    needed = list(dict.fromkeys(wanted))
+    return Table(
+        source.open(needed or None, roles.get("engine")),
+        **{"codebook": source.codebook(needed or None), **roles},
+        left_out=[name for name in available if name not in needed] if needed else [],
+    )
+
+
+def _names(role: Any) -> list[str]:
+    return [role] if isinstance(role, str) else list(role)

@@ -1,0 +1,175 @@
+"""Where things stand in a TOML file: every key and list item with its line and column.
+
+``tomllib`` reads values but forgets their places. This walks over a text that ``tomllib`` has accepted, so it may trust the
+grammar and only has to tell keys from values.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Path = tuple[str | int, ...]
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_INLINE_BLANK = re.compile(r"[ \t]*")
+_SCALAR = re.compile(r"[^,\]}#\n\r]*")
+_STRINGS = (
+    re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}', re.DOTALL),
+    re.compile(r"'''.*?'{3,5}", re.DOTALL),
+    re.compile(r'"(?:[^"\\\n]|\\.)*"'),
+    re.compile(r"'[^'\n]*'"),
+)
+_WIDEST = 160
+
+
+@dataclass(frozen=True)
+class TomlPosition:
+    """A line and a column, both counted from one, and the text of that line."""
+
+    line: int
+    column: int
+    text: str
+
+    def name(self, file: str) -> str:
+        """The place as editors and compilers write it."""
+        return f"{file}:{self.line}:{self.column}"
+
+    @property
+    def excerpt(self) -> str:
+        """The line, with a mark under the column."""
+        number = str(self.line)
+        start = max(0, self.column - _WIDEST // 2) if len(self.text) > _WIDEST else 0
+        shown = self.text.replace("\t", " ")[start : start + _WIDEST]
+        return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
+
+    def point(self, file: str, message: str) -> str:
+        """The message with its place before it and the line under it."""
+        return f"{self.name(file)}: {message}\n{self.excerpt}"
+
+
+@dataclass
+class TomlPositions:
+    """Every key path of a TOML text with its offset. Built once, by one walk over the text."""
+
+    text: str
+    _offsets: dict[Path, int] = field(default_factory=dict)
+    _lengths: dict[Path, int] = field(default_factory=dict)
+    _here: int = 0
+
+    def __post_init__(self) -> None:
+        table: Path = ()
+        while self._skip(_BLANK) < len(self.text):
+            if self.text[self._here] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def find(self, path: Sequence[str | int]) -> TomlPosition:
+        """The place of a key or item, or of the nearest thing around it that is written down."""
+        whole = tuple(path)
+        for length in range(len(whole), -1, -1):
+            for shorter in (whole[:length], tuple(part for part in whole[:length] if isinstance(part, str))):
+                if shorter in self._offsets:
+                    return self.at(self._offsets[shorter])
+        return self.at(0)
+
+    def at(self, offset: int) -> TomlPosition:
+        """The place of a character."""
+        before = self.text.rfind("\n", 0, offset) + 1
+        line = self.text.count("\n", 0, offset) + 1
+        return TomlPosition(line, offset - before + 1, self.text[before:].split("\n", 1)[0].rstrip("\r"))
+
+    def _skip(self, pattern: re.Pattern[str]) -> int:
+        found = pattern.match(self.text, self._here)
+        assert found is not None
+        self._here = found.end()
+        return self._here
+
+    def _note(self, path: Path, offset: int) -> None:
+        for length in range(1, len(path) + 1):
+            self._offsets.setdefault(path[:length], offset)
+
+    def _header(self) -> Path:
+        """``[table]`` or ``[[list of tables]]``; a name below a list means its last item."""
+        start = self._here
+        several = self.text.startswith("[[", start)
+        self._here += 2 if several else 1
+        keys = self._keys()
+        self._here += 2 if several else 1
+        path: Path = ()
+        for number, key in enumerate(keys):
+            path = (*path, key)
+            if several and number == len(keys) - 1:
+                self._lengths[path] = self._lengths.get(path, 0) + 1
+            if path in self._lengths:
+                self._note(path, start)
+                path = (*path, self._lengths[path] - 1)
+        self._note(path, start)
+        return path
+
+    def _pair(self, table: Path) -> None:
+        start = self._here
+        path = (*table, *self._keys())
+        self._note(path, start)
+        self._here = self.text.index("=", self._here) + 1
+        self._skip(_INLINE_BLANK)
+        self._value(path)
+
+    def _keys(self) -> list[str]:
+        keys = []
+        while True:
+            self._skip(_INLINE_BLANK)
+            keys.append(self._key())
+            self._skip(_INLINE_BLANK)
+            if not self.text.startswith(".", self._here):
+                return keys
+            self._here += 1
+
+    def _key(self) -> str:
+        start = self._here
+        if self.text[start] in "\"'":
+            self._string()
+            return next(iter(tomllib.loads(f"{self.text[start : self._here]} = 0")))
+        self._skip(_BARE_KEY)
+        return self.text[start : self._here]
+
+    def _value(self, path: Path) -> None:
+        first = self.text[self._here]
+        if first in "\"'":
+            self._string()
+        elif first == "[":
+            self._list(path)
+        elif first == "{":
+            self._inline_table(path)
+        else:
+            self._skip(_SCALAR)
+
+    def _string(self) -> None:
+        for pattern in _STRINGS:
+            found = pattern.match(self.text, self._here)
+            if found:
+                self._here = found.end()
+                return
+
+    def _list(self, path: Path) -> None:
+        self._here += 1
+        number = 0
+        while self.text[self._skip(_BLANK)] != "]":
+            self._note((*path, number), self._here)
+            self._value((*path, number))
+            number += 1
+            if self.text[self._skip(_BLANK)] == ",":
+                self._here += 1
+        self._here += 1
+
+    def _inline_table(self, path: Path) -> None:
+        self._here += 1
+        while self.text[self._skip(_BLANK)] != "}":
+            self._pair(path)
+            if self.text[self._skip(_BLANK)] == ",":
+                self._here += 1
+        self._here += 1

@@ -1,0 +1,85 @@
+"""How diverse the sensitive values of a table are as it stands: the audit of R-LD-50, for each set of quasi columns and each sensitive column.
+
+Everything here is about real people and is for the steward only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.core import Groups
+from reticent.definitions import diversity_diagnostics, homogeneity_audit
+from reticent.engine import count_table
+from reticent.table import Table
+
+_NEARLY = "0.95"
+_DEPTH = 4
+
+
+@dataclass(frozen=True)
+class DiversityAudit:
+    """What the groups that somebody sees, who knows ``columns``, give away about ``sensitive``.
+
+    Groups and rows that share one value, all of them (R-LD-5) or by 95 %. ``effective_l`` is the exponential of the entropy of the least diverse
+    group, ``table_effective_l`` that of the whole table, which no generalization exceeds (R-LD-18). ``infimum_c[l]`` is what c must exceed
+    for recursive (c,l)-diversity, and ``worst_posterior[j]`` the surest that anybody can be after ruling out j values (R-LD-17).
+    """
+
+    columns: tuple[str, ...]
+    sensitive: str
+    homogeneous_groups: int
+    homogeneous_rows: int
+    nearly_homogeneous_groups: int
+    nearly_homogeneous_rows: int
+    distinct: int
+    effective_l: float
+    table_effective_l: float
+    infimum_c: Mapping[int, Fraction | float]
+    worst_posterior: tuple[Fraction, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The audit as plain data; a c that none exceeds is None."""
+        found = asdict(self)
+        found["infimum_c"] = {str(order): c if isinstance(c, Fraction) else None for order, c in self.infimum_c.items()}
+        return found
+
+
+def diversity_audits(table: Table, *, context: Context | None = None) -> tuple[DiversityAudit, ...]:
+    """The audit for each set of quasi columns that an adversary may know (R-LD-4), and each sensitive column."""
+    if not table.sensitive:
+        return ()
+    context = context or Context()
+    frequencies = count_table(table, context)
+    names = list(table.quasi)
+    found = []
+    for columns in table.quasi_sets or (tuple(names),):
+        context.step("auditing sensitive values")
+        ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
+        groups = frequencies.merged(ids, count)
+        found += [_audit(groups.marginal(name), tuple(columns), name) for name in table.sensitive]
+    return tuple(found)
+
+
+def _audit(groups: Groups, columns: tuple[str, ...], sensitive: str) -> DiversityAudit:
+    shared, nearly = homogeneity_audit(groups), homogeneity_audit(groups, _NEARLY)
+    figures = diversity_diagnostics(groups, np.zeros(len(groups), dtype=bool), _DEPTH)
+    whole = diversity_diagnostics(groups.whole(), np.zeros(1, dtype=bool), _DEPTH)
+    return DiversityAudit(
+        columns,
+        sensitive,
+        shared.groups,
+        shared.rows,
+        nearly.groups,
+        nearly.rows,
+        figures["distinct"],
+        figures["effective_l"],
+        whole["effective_l"],
+        figures["infimum_c"],
+        tuple(figures["worst_posterior"]),
+    )

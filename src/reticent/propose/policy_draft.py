@@ -1,0 +1,117 @@
+"""From a data source to the text of a policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.base.exact import one_of
+from reticent.io import Source
+from reticent.propose.document import policy_text
+from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
+from reticent.propose.proposed_types import proposed_types
+from reticent.propose.templates import TEMPLATES, templated
+from reticent.propose.tradeoff import Tradeoff, afford
+
+
+def propose_policy(
+    location: Any,
+    policy: Path,
+    options: Mapping[str, Any],
+    context: Context | None = None,
+    template: str | None = None,
+) -> tuple[Tradeoff, str]:
+    """Profile the rows of ``location`` (an address or a frame) and write the text of a policy that is going to lie at ``policy``.
+
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels. A password in an address is not written down; a frame has
+    no address, so its policy names no source. ``template`` is one of :data:`reticent.propose.TEMPLATES`.
+    """
+    if template is not None:
+        one_of(template, "template", TEMPLATES)
+    context = context or Context()
+    context.step("reading")
+    source = Source(location, **options)
+    frame = source.read()
+    codes, unsure = missing_codes(frame)
+    # Only CSV files spell numbers; elsewhere null_values speak of text.
+    is_csv = isinstance(location, str | Path) and _is_csv(str(location))
+    words = [*missing_words(frame), *(codes if is_csv else ())]
+    if words:
+        source = replace(source, null_values=words)
+        frame = source.read()
+    types = proposed_types(frame)
+    if types:
+        source = replace(source, types=types)
+        frame = source.read()
+    folder = Path(os.path.abspath(policy)).parent
+    if not isinstance(location, str | Path):
+        found = _noting(templated(propose(frame, context=context), template), codes, unsure, is_csv)
+        priced = _afforded(found, frame, template, context)
+        return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
+    place = str(location)
+    is_file = "://" not in place and not place.startswith("env:")
+    proposed = templated(propose(frame, Path(place) if is_file else None, context), template)
+    found = _noting(proposed, codes, unsure, is_csv)
+    found = replace(found, notes=(*found.notes, *source.codebook().notes()))
+    address = os.path.relpath(place, folder) if is_file else _without_password(place)
+    if address != place and not is_file:
+        note = "The password of the database is not written down here. Give it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
+        found = replace(found, notes=(*found.notes, note))
+    settings = {"source": address, **options, "null_values": words, "types": types}
+    priced = _afforded(found, frame, template, context)
+    return priced, policy_text(priced, settings, _dataset(place, options, is_file), folder)
+
+
+def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Tradeoff:
+    """What the table affords; columns that it does not afford to protect are judged by the template again."""
+    priced = afford(found, frame, context, None if template is None else TEMPLATES[template].shown)
+    return replace(priced, proposal=templated(priced.proposal, template))
+
+
+def _is_csv(place: str) -> bool:
+    return "://" not in place and any(end in Path(place).name.lower() for end in (".csv", ".tsv", ".txt", ".data"))
+
+
+def _noting(found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool) -> Proposal:
+    """The proposal with a note on numbers that may mean "nothing"."""
+    if found.refusal is not None:
+        return found
+    notes = list(found.notes)
+    if codes and is_csv:
+        notes.append(f"{', '.join(codes)} are read as missing values (null_values): elsewhere nothing is below zero.")
+    elif codes:
+        notes.append(
+            f"{', '.join(codes)} look like codes for missing values; make them null in the source if they are."
+        )
+    if unsure:
+        listed = "; ".join(f"{name!r}: {', '.join(values)}" for name, values in unsure.items())
+        way = "add them to null_values" if is_csv else "make them null in the source"
+        notes.append(
+            f"Perhaps codes for missing values ({listed}): if they are, and are values in no other column, {way}."
+        )
+    return replace(found, notes=tuple(notes))
+
+
+def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:
+    """A name for the data set: that of the database table, or of the file with its folder, since many files are called data.csv."""
+    if options.get("table"):
+        return str(options["table"])
+    if not is_file:
+        return "database"
+    place = Path(os.path.abspath(location))
+    return f"{place.parent.name}/{place.name.split('.')[0] or 'data'}".lstrip("/")
+
+
+def _without_password(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.password is None:
+        return address
+    person, _, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{person.split(':', 1)[0]}@{place}"))

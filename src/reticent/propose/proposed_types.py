@@ -1,0 +1,102 @@
+"""Proposed types: what a column of numbers or text is, where a file does not say it.
+
+Whole numbers are often held as floats, codes of categories as numbers, and dates are spelled in many ways.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import polars as pl
+
+from reticent.io import declared_kind
+from reticent.propose.names import is_nominal, meaning_of, words_of
+
+_SPELLINGS = (
+    "%d-%b-%y",
+    "%d-%b-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%d%b%Y",
+    "%d.%m.%y",
+    "%Y-%m",
+    "%Y/%m",
+    "%b %Y",
+    "%b-%Y",
+    "%m/%Y",
+)
+_DATE_WORDS = frozenset(
+    ["date", "day", "dob", "birth", "born", "birthday", "month", "yearmonth", "ym", "datum", "fecha", "data"]
+)
+_TIME_WORDS = frozenset(
+    ["time", "timestamp", "date", "at", "created", "updated", "epoch", "seen", "start", "end", "visit"]
+)
+_CODED = frozenset(["isco", "nace", "naics", "sic", "soc", "noc"])
+_YEARS = (1850, 2100)
+_EPOCH = (200_000_000, 4_200_000_000)
+_ENOUGH, _MOST_CODES = 20, 60
+
+
+def proposed_types(frame: pl.DataFrame) -> dict[str, str]:
+    """The type of each column that should be read as another one than it has, as ``[data.types]`` spells it."""
+    found = {name: _type_of(name, frame[name].alias("value").drop_nulls().unique()) for name in frame.columns}
+    return {name: given for name, given in found.items() if given is not None}
+
+
+def _type_of(name: str, values: pl.Series) -> str | None:
+    if not len(values):
+        return None
+    if values.dtype == pl.String:
+        return next((f"date:{form}" for form in _SPELLINGS if _reads(values, f"date:{form}")), None)
+    if values.dtype.is_float():
+        known = values.fill_nan(None).drop_nulls()
+        if not len(known) or not known.is_finite().all() or not bool((known == known.floor()).all()):
+            return None
+        if float(known.abs().max() or 0.0) >= 2.0**53:  # type: ignore[arg-type]  # the largest of numbers is one
+            return None
+        return _whole(name, known.cast(pl.Int64)) or "integer"
+    return _whole(name, values.cast(pl.Int64, strict=False)) if values.dtype.is_integer() else None
+
+
+def _whole(name: str, values: pl.Series) -> str | None:
+    """What whole numbers stand for, if not for numbers: codes of categories, days, months, seconds."""
+    if values.null_count():
+        return None
+    if is_nominal(name) and 2 < len(values) <= _MOST_CODES:
+        return "text"
+    coded = {word.rstrip("0123456789") for word in words_of(name)} & _CODED
+    if coded and int(values.min()) > 0 and values.cast(pl.String).str.len_chars().n_unique() == 1:  # type: ignore[arg-type]
+        return "text"
+    if meaning_of(name) == "postcode" and int(values.min()) > 0:  # type: ignore[arg-type]  # the least of whole numbers is one
+        return "text" if values.cast(pl.String).str.len_chars().n_unique() == 1 else None
+    words = set(words_of(name))
+    low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # the ends of whole numbers are whole
+    meant = len(values) >= _ENOUGH or bool(words & _DATE_WORDS)
+    for form, first in (("%Y%m%d", 10_000), ("%Y%m", 100)):
+        if (
+            meant
+            and _YEARS[0] * first <= low
+            and high < _YEARS[1] * first
+            and _reads(values.cast(pl.String), f"date:{form}")
+        ):
+            return f"date:{form}"
+    if words & _TIME_WORDS and len(values) >= _ENOUGH:
+        if _EPOCH[0] <= low and high <= _EPOCH[1]:
+            return "timestamp:epoch"
+        if _EPOCH[0] * 1000 <= low and high <= _EPOCH[1] * 1000:
+            return "timestamp:epoch ms"
+    return None
+
+
+def _reads(values: pl.Series, given: str) -> bool:
+    """Whether every text can be read as a date so, and none lies far off."""
+    first = values.head(_ENOUGH)
+    for part in (first, values):
+        read = part.to_frame("text").select(declared_kind("", given).read(pl.col("text"))).to_series()
+        if read.null_count() or not bool(
+            read.is_between(datetime.date(_YEARS[0], 1, 1), datetime.date(_YEARS[1], 1, 1)).all()
+        ):
+            return False
+    return True

@@ -1,0 +1,252 @@
+"""What drives the risk of a table as it stands: which columns, which of their values, and which columns together tell people apart.
+
+Everything here is about real people and is for the steward only. Rows are counted, or people where a person may have several rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import first_rows, number, pack, sum_by
+from reticent.core import FrequencySet
+from reticent.engine import count_table
+from reticent.table import Table
+
+_MOST_SETS = 150
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class ColumnSet:
+    """How far some columns together tell people apart.
+
+    ``distinction`` is the number of different combinations per row: 1 when nobody shares theirs. ``separation`` is the share of pairs of rows that
+    differ in at least one of the columns. ``alone`` rows have a combination that no other row has.
+    """
+
+    columns: tuple[str, ...]
+    combinations: int
+    alone: int
+    distinction: Fraction
+    separation: Fraction
+
+
+@dataclass(frozen=True)
+class ColumnRisk:
+    """What one column adds: how many stand alone by it alone, and how many fewer would if it were left out of the quasi columns.
+
+    ``success_without`` is the share of people picked out correctly without the column, if the rows of a group are equally likely.
+    """
+
+    column: str
+    values: int
+    alone: int
+    alone_without: int
+    drives: int
+    success_without: Fraction
+
+
+@dataclass(frozen=True)
+class ValueRisk:
+    """The people who share a value: how many they are, how many of them stand alone, and whom of these the value itself sets apart.
+
+    ``drives`` counts those who stand alone by all quasi columns but would not without this one.
+    """
+
+    column: str
+    value: str
+    rows: int
+    alone: int
+    drives: int
+
+    @property
+    def share(self) -> Fraction:
+        """The share of the people with the value who stand alone."""
+        return Fraction(self.alone, self.rows)
+
+
+@dataclass(frozen=True)
+class Risk:
+    """The whole view for somebody who knows some quasi columns: these together, each by itself, values that expose most, and which
+    of the columns tell most people apart.
+
+    ``columns`` begin with the one that drives the risk most, ``values`` with those that set most people apart. ``lone`` are values that one person alone
+    has: whoever has several of these stands alone by each of them, so that none of them drives it. ``sets`` are
+    sets of at most ``largest_set`` columns, those that separate most pairs first; ``together`` are all columns that are known.
+    """
+
+    rows: int
+    together: ColumnSet
+    success: Fraction
+    columns: tuple[ColumnRisk, ...]
+    values: tuple[ValueRisk, ...]
+    lone: tuple[ValueRisk, ...]
+    sets: tuple[ColumnSet, ...]
+    largest_set: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The view as plain data."""
+        return {
+            "rows": self.rows,
+            "together": asdict(self.together),
+            "success": self.success,
+            "columns": [asdict(each) for each in self.columns],
+            "values": [{**asdict(each), "share": each.share} for each in self.values],
+            "lone": [asdict(each) for each in self.lone],
+            "sets": [asdict(each) for each in self.sets],
+            "largest_set": self.largest_set,
+        }
+
+
+def risk_views(table: Table, shown: int = _SHOWN, *, context: Context | None = None) -> tuple[Risk, ...]:
+    """The risk from each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4).
+
+    ``shown`` values and sets of columns at most.
+    """
+    context = context or Context()
+    counted = _Counted.of(count_table(table, context, sensitive=False))
+    names = list(table.quasi)
+    chosen = table.quasi_sets or (tuple(names),)
+    found = []
+    for place, columns in enumerate(chosen):
+        context.step("measuring what drives the risk", place, len(chosen))
+        found.append(_risk(counted.only([names.index(name) for name in columns]), shown))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The distinct points of some columns, with the label of every code, and how many rows (or people) each point has."""
+
+    names: tuple[str, ...]
+    labels: tuple[Sequence[str], ...]
+    codes: tuple[NDArray[Any], ...]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, frequencies: FrequencySet) -> _Counted:
+        bound = frequencies.hierarchies
+        return cls(
+            tuple(each.column for each in bound),
+            tuple(each.levels[level].labels for each, level in zip(bound, frequencies.levels, strict=True)),
+            tuple(frequencies.codes),
+            # All rows of a person lie in one point, so people add up as rows do.
+            frequencies.extras.get("persons", frequencies.sizes),
+        )
+
+    def only(self, places: Sequence[int]) -> _Counted:
+        """The same for somebody who knows some of the columns only."""
+        if list(places) == list(range(len(self.names))):
+            return self
+        ids, count = self.number(places)
+        firsts = first_rows(ids, count)
+        return _Counted(
+            tuple(self.names[place] for place in places),
+            tuple(self.labels[place] for place in places),
+            tuple(self.codes[place][firsts] for place in places),
+            sum_by(ids, self.sizes, count),
+        )
+
+    def number(self, places: Sequence[int]) -> tuple[NDArray[Any], int]:
+        """Points numbered by their combination of some columns."""
+        sizes = [int(self.codes[place].max(initial=0)) + 1 for place in places]
+        return number(*pack([self.codes[place] for place in places], sizes, len(self.sizes)))
+
+    def together(self, places: Sequence[int]) -> NDArray[np.int64]:
+        """How many share each combination of some columns."""
+        ids, count = self.number(places)
+        return sum_by(ids, self.sizes, count)
+
+
+def _risk(counted: _Counted, shown: int) -> Risk:
+    everything = tuple(range(len(counted.names)))
+    rows = int(counted.sizes.sum())
+    together = _column_set(counted, everything)
+    columns = [_column_risk(counted, place, together.alone) for place in everything]
+    sets, largest = _sets(counted)
+    values, lone = _values(counted, shown)
+    return Risk(
+        rows=rows,
+        together=together,
+        success=Fraction(len(counted.sizes), rows),
+        columns=tuple(sorted(columns, key=lambda each: (-each.drives, -each.alone, each.column))),
+        values=values,
+        lone=lone,
+        sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:shown]),
+        largest_set=largest,
+    )
+
+
+def _column_set(counted: _Counted, places: Sequence[int]) -> ColumnSet:
+    sizes = counted.together(places)
+    rows = int(sizes.sum())
+    alike = int((sizes * (sizes - 1)).sum())
+    return ColumnSet(
+        columns=tuple(counted.names[place] for place in places),
+        combinations=len(sizes),
+        alone=int((sizes == 1).sum()),
+        distinction=Fraction(len(sizes), rows),
+        separation=1 - Fraction(alike, rows * (rows - 1)) if rows > 1 else Fraction(1),
+    )
+
+
+def _column_risk(counted: _Counted, place: int, alone: int) -> ColumnRisk:
+    mine = counted.together([place])
+    without = counted.together([each for each in range(len(counted.names)) if each != place])
+    alone_without = int((without == 1).sum())
+    return ColumnRisk(
+        column=counted.names[place],
+        values=len(mine),
+        alone=int((mine == 1).sum()),
+        alone_without=alone_without,
+        drives=alone - alone_without,
+        success_without=Fraction(len(without), int(mine.sum())),
+    )
+
+
+def _values(counted: _Counted, shown: int) -> tuple[tuple[ValueRisk, ...], tuple[ValueRisk, ...]]:
+    """The values by which most people stand alone (those who would not, if the column were left out), and values that one person alone has."""
+    alone = counted.sizes == 1
+    found: list[ValueRisk] = []
+    lone: list[ValueRisk] = []
+    for place, (name, labels, codes) in enumerate(zip(counted.names, counted.labels, counted.codes, strict=True)):
+        others = [each for each in range(len(counted.names)) if each != place]
+        ids, count = counted.number(others)
+        driven = alone & (sum_by(ids, counted.sizes, count)[ids] > 1)
+        counts = [sum_by(codes, each.astype(np.int64), len(labels)) for each in (counted.sizes, alone, driven)]
+        most = np.argsort(-counts[2], kind="stable")[:shown]
+        found += [each for each in _of_values(name, labels, counts, most) if each.drives]
+        lone += _of_values(name, labels, counts, np.flatnonzero(counts[0] == 1)[:shown])
+    order = sorted(found, key=lambda each: (-each.drives, each.column, each.value))
+    return tuple(order[:shown]), tuple(lone[:shown])
+
+
+def _of_values(
+    name: str, labels: Sequence[str], counts: Sequence[NDArray[np.int64]], codes: NDArray[np.intp]
+) -> list[ValueRisk]:
+    """The risks of some values; ``counts`` are the people with each value, those who stand alone, and those whom it sets apart."""
+    people, singles, by_it = counts
+    return [
+        ValueRisk(name, str(labels[code]), int(people[code]), int(singles[code]), int(by_it[code]))
+        for code in codes.tolist()
+    ]
+
+
+def _sets(counted: _Counted) -> tuple[list[ColumnSet], int]:
+    """All sets of columns, the small ones first, up to the largest size at which they are not too many."""
+    columns = range(len(counted.names))
+    found: list[ColumnSet] = []
+    for size in range(1, len(columns) + 1):
+        chosen = list(combinations(columns, size))
+        if found and len(found) + len(chosen) > _MOST_SETS:
+            return found, size - 1
+        found += [_column_set(counted, places) for places in chosen]
+    return found, len(columns)

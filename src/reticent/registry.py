@@ -1,0 +1,286 @@
+"""Every name that a policy, a certificate, a manifest or ``rt.`` may use, and the module that it lives in.
+
+This is the only such list: ``rt.``, the catalogue of definitions, methods by name, formats by name and engines by name are all read from it. It
+imports no room; :func:`load` does when a name is used. A package of one's own adds names with :func:`register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+from reticent.errors import PolicyError, did_you_mean
+
+Kind = Literal["definition", "method", "format", "engine", "table file"]
+
+
+class Home(NamedTuple):
+    """The module of a name, what it is for in a line, and what it is called there (by default the name itself)."""
+
+    module: str
+    help: str = ""
+    attribute: str | None = None
+
+
+DEFINITIONS: dict[str, Home] = {
+    "KAnonymity": Home("reticent.definitions.anonymity", "at least k people in every group"),
+    "DistinctLDiversity": Home(
+        "reticent.definitions.diversity", "at least l different sensitive values in every group"
+    ),
+    "ProbabilisticLDiversity": Home(
+        "reticent.definitions.diversity", "no sensitive value above a share of 1/l in any group"
+    ),
+    "EntropyLDiversity": Home(
+        "reticent.definitions.entropy", "sensitive values as varied as l equally likely ones in every group"
+    ),
+    "RecursiveLDiversity": Home(
+        "reticent.definitions.recursive", "who rules out l-2 sensitive values is still less than c/(c+1) sure"
+    ),
+    "NegativePositiveDiversity": Home(
+        "reticent.definitions.recursive", "the same, and values that nobody may rule out keep their share"
+    ),
+    "WorstCaseKnowledge": Home(
+        "reticent.definitions.knowledge", "any k facts about people leave the chance of every value below c"
+    ),
+    "NegatedKnowledge": Home(
+        "reticent.definitions.knowledge",
+        "any k facts of the kind 'she has no flu' leave the chance of every value below c",
+    ),
+    "TCloseness": Home(
+        "reticent.definitions.closeness", "sensitive values distributed as in the whole table, within t"
+    ),
+    "NTCloseness": Home("reticent.definitions.closeness", "the same for groups of fewer than n people"),
+    "AlphaKAnonymity": Home(
+        "reticent.definitions.shares", "at least k people in every group, no sensitive value above a share of alpha"
+    ),
+    "PSensitive": Home(
+        "reticent.definitions.shares", "at least k people and p different sensitive values in every group"
+    ),
+    "LAlphaDiversity": Home(
+        "reticent.definitions.shares", "at least l different sensitive values in every group, harmless enough together"
+    ),
+    "XYPrivacy": Home(
+        "reticent.definitions.xy_privacy",
+        "who knows X is linked to at least k values of Y, to none with a confidence above h",
+    ),
+    "ConfidenceBounding": Home(
+        "reticent.definitions.shares", "none of some sensitive values above a share of h in any group"
+    ),
+    "CategoryDiversity": Home(
+        "reticent.definitions.shares", "less than c of any group in a category of values that mean nearly the same"
+    ),
+    "RangeDiversity": Home(
+        "reticent.definitions.numeric", "less than c of any group's numbers in a range of some length"
+    ),
+    "KEAnonymity": Home(
+        "reticent.definitions.numeric", "at least k different numbers in every group, which span at least e"
+    ),
+    "EpsilonMAnonymity": Home(
+        "reticent.definitions.numeric", "at most 1/m of any group within epsilon of one of its numbers"
+    ),
+    "BetaLikeness": Home(
+        "reticent.definitions.likeness",
+        "no sensitive value more than 1 + beta times as frequent in a group as in the whole table",
+    ),
+    "DeltaDisclosure": Home(
+        "reticent.definitions.likeness",
+        "sensitive values in a group as frequent as in the whole table, within a factor of 2^delta",
+    ),
+    "MUnique": Home(
+        "reticent.definitions.uniqueness", "at least m rows in every group, all with different sensitive values"
+    ),
+    "MEligible": Home("reticent.definitions.uniqueness", "no sensitive value above a share of 1/m in any group"),
+    "PersonalPrivacy": Home(
+        "reticent.definitions.personal",
+        "what people say must not be learned about them has a share of at most h in their group",
+    ),
+    "KMap": Home("reticent.definitions.population", "at least k people of the population fit every group"),
+    "DeltaPresence": Home(
+        "reticent.definitions.population", "between low and high of the people who fit a group are in the table"
+    ),
+    "BoundedBelief": Home(
+        "reticent.definitions.mechanisms", "whoever gives a record at most d before gives it at most gamma after"
+    ),
+    "ProbabilisticDP": Home(
+        "reticent.definitions.probabilistic_dp",
+        "replacing one row changes the chance of an output by at most e^epsilon, but for a chance of delta",
+    ),
+    "LocalDP": Home(
+        "reticent.definitions.local_dp",
+        "no value of a person makes what is shown for them more than e^epsilon times as likely as another",
+    ),
+    "NoisyCounts": Home(
+        "reticent.definitions.noisy_counts",
+        "replacing a row changes the chance of published counts by a factor of at most e^epsilon, and by delta",
+    ),
+    "UnboundedDP": Home(
+        "reticent.definitions.unbounded_dp",
+        "adding or removing a row changes the chance of an output by a factor of at most e^epsilon, and by delta",
+    ),
+    "CrowdBlending": Home(
+        "reticent.definitions.crowd_blending",
+        "whoever is shown cannot be told from k - 1 others, the rest leave no trace",
+    ),
+    "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
+    "TauSafety": Home(
+        "reticent.methods.series.definitions",
+        "no value of anybody above 1/m for somebody who follows people through all releases",
+    ),
+    "MInvariance": Home(
+        "reticent.methods.series.definitions", "who stays keeps the set of m or more values of the own group (baseline)"
+    ),
+}
+METHODS: dict[str, Home] = {
+    "Lattice": Home("reticent.methods.lattice.method", "full-domain generalization, the best one by exact search"),
+    "Mondrian": Home("reticent.methods.mondrian.method", "local recoding by repeated cuts"),
+    "Datafly": Home("reticent.baselines.datafly", "greedy full-domain generalization"),
+    "RPlusTree": Home("reticent.baselines.rtree.method", "boxes of a tree that grows point by point (baseline)"),
+    "Suppress": Home(
+        "reticent.methods.suppress.method", "local suppression: single cells starred, at a cost compared with the least"
+    ),
+    "Gather": Home(
+        "reticent.methods.clusters.method", "clusters of people with the least radius, as centres and radii"
+    ),
+    "Cellular": Home(
+        "reticent.methods.clusters.method", "clusters of people at the least total cost, as centres and radii"
+    ),
+    "Anatomy": Home(
+        "reticent.methods.anatomy.method", "exact quasi values, and sensitive values in buckets of different ones"
+    ),
+    "Angelization": Home(
+        "reticent.methods.anatomy.angelization", "generalized quasi values, and sensitive values in batches beside them"
+    ),
+    "Bang": Home(
+        "reticent.methods.bang.method", "local recoding by a spatial index, from which a release for any k is cut"
+    ),
+    "AlphaBeta": Home("reticent.methods.randomize.method", "a noisy view: true rows kept at random among false ones"),
+    "Frapp": Home("reticent.methods.randomize.method", "every record replaced at random"),
+    "Perturbation": Home(
+        "reticent.methods.randomize.perturbation", "true rows, with sensitive values kept or drawn at random"
+    ),
+    "JointCounts": Home("reticent.methods.counts.method", "counts with noise that several parties add together"),
+    "CentralCounts": Home("reticent.methods.counts.method", "counts with noise that a trusted curator adds"),
+    "GridSample": Home(
+        "reticent.methods.grid.method", "the cells of a public grid with enough rows of a random sample"
+    ),
+    "GridCounts": Home(
+        "reticent.methods.grid.method", "a public grid halved where noisy counts are large, with noisy counts"
+    ),
+    "Synthetic": Home(
+        "reticent.methods.synthesize.method", "synthetic rows, drawn group by group from what is there and noise"
+    ),
+    "Republish": Home(
+        "reticent.methods.series.method", "the next release of a table that changes, safe beside all earlier ones"
+    ),
+}
+FORMATS: dict[str, Home] = {
+    "generalize": Home("reticent.methods.grouping.format", "one table of generalized rows", "GENERALIZE"),
+    "typical": Home("reticent.methods.typical.format", "a typical value a group, and the ranges behind", "TYPICAL"),
+    "bucketize": Home(
+        "reticent.methods.anatomy.format", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
+    ),
+    "angelize": Home(
+        "reticent.methods.anatomy.angelization_format",
+        "generalized quasi values, and sensitive values by batch",
+        "ANGELIZE",
+    ),
+    "cells": Home("reticent.methods.suppress.format", "one table in which single cells are starred", "CELLS"),
+    "clusters": Home("reticent.methods.clusters.format", "clusters with centres, radii and counts", "CLUSTERS"),
+    "regions": Home("reticent.methods.bang.format", "classes of regions, of which the innermost counts", "REGIONS"),
+    "view": Home("reticent.methods.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
+    "records": Home("reticent.methods.randomize.format", "records perturbed one by one", "RECORDS"),
+    "perturbed": Home(
+        "reticent.methods.randomize.perturbation_format", "true rows, in which one column was drawn", "PERTURBED"
+    ),
+    "noisy counts": Home(
+        "reticent.methods.counts.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"
+    ),
+    "grid sample": Home(
+        "reticent.methods.grid.format", "cells of a public grid with enough sampled rows", "GRID_SAMPLE"
+    ),
+    "grid counts": Home("reticent.methods.grid.format", "boxes of a public grid, with noisy counts", "GRID_COUNTS"),
+    "synthetic": Home(
+        "reticent.methods.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"
+    ),
+    "series": Home(
+        "reticent.methods.series.format", "a release of a series, with counterfeits told by group", "SERIES"
+    ),
+    "batch-series": Home(
+        "reticent.methods.series.batch_format",
+        "a release of a series in batches, beside boxes of k people",
+        "BATCH_SERIES",
+    ),
+}
+ENGINES: dict[str, Home] = {
+    "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),
+    "streaming": Home("reticent.engine.streaming", "rows of a source, a chunk at a time", "StreamingEngine"),
+    "spark": Home("reticent.engine.spark.engine", "rows on a Spark cluster", "SparkEngine"),
+}
+FRAMES = {"pyspark": "spark"}
+"""The engine that reads the frames of a package where they lie."""
+TABLE_FILES: dict[str, Home] = {
+    "csv": Home("reticent.table.table_files", "text with commas", "CsvTable"),
+    "parquet": Home("reticent.table.table_files", "compressed columns", "ParquetTable"),
+    "xlsx": Home("reticent.io.sheets", "a sheet of Excel", "XlsxTable"),
+    "sav": Home("reticent.io.statistics_files", "SPSS, with value labels", "SpssTable"),
+    "dta": Home("reticent.io.statistics_files", "Stata, with value labels", "StataTable"),
+    "xpt": Home("reticent.io.statistics_files", "SAS (transport file)", "SasTable"),
+}
+_KINDS: Mapping[str, dict[str, Home]] = {
+    "definition": DEFINITIONS,
+    "method": METHODS,
+    "format": FORMATS,
+    "engine": ENGINES,
+    "table file": TABLE_FILES,
+}
+PUBLIC: dict[str, str] = {
+    **{name: home.module for names in (DEFINITIONS, METHODS) for name, home in names.items()},
+    "Context": "reticent.base.context",
+    "Groups": "reticent.core",
+    **dict.fromkeys(("Hierarchy", "Table"), "reticent.table"),
+    **dict.fromkeys(("Bins", "CalendarUnit", "Digits", "Microaggregation", "Rounding"), "reticent.table.coarsening"),
+    **dict.fromkeys(("Assessment", "Definition", "homogeneity_audit"), "reticent.definitions"),
+    "search": "reticent.methods.lattice",
+    **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),
+    "assess": "reticent.release.assessment",
+    **dict.fromkeys(("inspect", "read"), "reticent.policy"),
+    **dict.fromkeys(("compare", "preview"), "reticent.report"),
+    **dict.fromkeys(
+        ("Cancelled", "DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
+        "reticent.errors",
+    ),
+    "register": "reticent.registry",
+}
+ROOMS: dict[str, str] = {
+    **{
+        name: f"reticent.{name}"
+        for name in ("attack", "audit", "baselines", "belief", "demo", "knowledge", "noise", "report", "views")
+    },
+    **{name: f"reticent.methods.{name}" for name in ("grid", "randomize", "synthesize")},
+    "republish": "reticent.methods.series",
+}
+
+
+def load(kind: Kind, name: str) -> Any:
+    """The definition, method, format or engine of a name; an unknown name is a :class:`PolicyError` with a hint."""
+    names = _KINDS[kind]
+    if name not in names:
+        raise PolicyError(
+            f"There is no {kind} {name!r}.{did_you_mean(name, names)} The {kind}s are: {', '.join(names)}.",
+            setting=("name",),
+            value=name,
+        )
+    home = names[name]
+    return getattr(import_module(home.module), home.attribute or name)
+
+
+def register(kind: Kind, name: str, module: str, help: str = "", attribute: str | None = None) -> None:
+    """Add a name of one's own, so that policies, certificates and manifests can use it.
+
+    ``module`` is imported when the name is first used; it holds ``attribute`` (by default the name itself). Registering the same home twice
+    does nothing; a name that is taken is a :class:`PolicyError`.
+    """
+    names, home = _KINDS[kind], Home(module, help, attribute)
+    if names.setdefault(name, home) != home:
+        raise PolicyError(f"There is a {kind} {name!r} already, in {names[name].module}. Choose another name.")

@@ -1,0 +1,96 @@
+"""What an adversary sees, whatever is looked at: a table as it stands, a draft, a release, its public side or its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.core import AdversaryColumn, AdversaryView, Draft, Provenance
+from reticent.engine import count_table
+from reticent.errors import PolicyError, did_you_mean
+from reticent.release.format import format_of
+from reticent.release.public import PublicSide, open_public
+from reticent.release.reference_histogram import declared_reference
+from reticent.table import Table
+
+
+def adversary_view_of(target: Any, levels: Mapping[str, int] | None = None) -> AdversaryView:
+    """What an adversary sees of a table as it stands, a draft, a release, its public side, or its folder (of which ``public/`` is read).
+
+    ``levels`` shows some quasi columns of a table at coarser levels of their hierarchies.
+    """
+    if isinstance(target, AdversaryView):
+        return target
+    if isinstance(target, Table):
+        return _of_table(target, levels or {})
+    if levels:
+        raise PolicyError("Levels are those of a table's hierarchies; a release shows what was published.")
+    if isinstance(target, Draft):
+        return _of_draft(target)
+    return _of_public(public_side(target))
+
+
+def public_side(target: Any) -> PublicSide:
+    """The public side of a release: as publish returned it, as its reader, opened, or in its folder."""
+    if isinstance(target, str | Path):
+        return open_public(target)
+    side = target if isinstance(target, PublicSide) else getattr(target, "public", None)
+    if isinstance(side, PublicSide):
+        return side
+    raise PolicyError(f"Expected a table, a draft, a release or the folder of one, but got a {type(target).__name__}.")
+
+
+def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
+    """A table published as it stands, or at coarser levels; identifiers dropped."""
+    levels = _levels(table, wanted)
+    found = count_table(table)
+    if any(levels):
+        found = found.generalize(levels)
+    columns = []
+    for hierarchy, level, codes in zip(found.hierarchies, found.levels, found.codes, strict=True):
+        meanings, texts = hierarchy.levels[level].meanings, hierarchy.levels[level].labels
+        occurs = np.zeros(len(meanings), dtype=bool)
+        occurs[codes] = True
+        present, places = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+        labels = (pl.Series(texts) if level else hierarchy.leaves).gather(present)
+        columns.append(AdversaryColumn(hierarchy.column, places, labels, tuple(meanings[code] for code in present)))
+    sets = tuple(tuple(names) for names in table.quasi_sets or (tuple(table.quasi),))
+    return AdversaryView(
+        tuple(columns),
+        found.sizes,
+        np.arange(len(found)),
+        found.groups(),
+        sets,
+        found.extras.get("persons"),
+        others=dict.fromkeys(table.other, table.held),
+    )
+
+
+def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
+    """The level of every quasi column; 0 where none is wanted."""
+    for name in wanted:
+        if name not in table.quasi:
+            raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, table.quasi)}")
+    for hierarchy in table.hierarchies:
+        level = wanted.get(hierarchy.column, 0)
+        if not 0 <= level <= hierarchy.height:
+            raise PolicyError(
+                f"Column {hierarchy.column!r} has no level {level}: its hierarchy has the levels 0 to {hierarchy.height}."
+            )
+    return tuple(wanted.get(name, 0) for name in table.quasi)
+
+
+def _of_draft(draft: Draft) -> AdversaryView:
+    form = format_of(draft.format)
+    return form.seen(draft.tables, form.drafted(draft), draft.details)
+
+
+def _of_public(side: PublicSide) -> AdversaryView:
+    made = Provenance(side.manifest.method, tuple(side.certificate["claims"]))
+    whole = {name: each for name, each in declared_reference(side).items() if each.of == "whole table"}
+    return replace(side.seen, reference=whole, made=made)

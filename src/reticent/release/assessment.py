@@ -1,0 +1,171 @@
+"""``rt.assess``: how well a table as it stands, or a release, meets a definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.exact import Number, exact
+from reticent.base.packing import number, pack, sum_by
+from reticent.core import Draft, Evidence, Groups
+from reticent.definitions import (
+    Assessment,
+    Definition,
+    NTCloseness,
+    PopulationDefinition,
+    TCloseness,
+    Witness,
+    by_set,
+    judge,
+    of_groups,
+    own_sets,
+    require_same,
+    verdict,
+)
+from reticent.definitions.closeness import Distance
+from reticent.engine import count_table, engine_of
+from reticent.errors import PolicyError
+from reticent.io import people_of
+from reticent.release.adversary_views import adversary_view_of, public_side
+from reticent.release.claims import read_claims
+from reticent.release.format import EvidenceRequest
+from reticent.release.public import PublicSide
+from reticent.release.reference_histogram import ReferenceColumn, declared_reference
+from reticent.release.release import Release
+from reticent.table import Table
+
+_MOST_WIDENED = 12
+
+
+def assess(subject: Table | Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
+    """Judge a table (published as it stands), a draft, a release, or a saved release by its public side.
+
+    Where an adversary may hold one of several sets of columns (``quasi_sets``), the definition must withstand each (R-LD-4): then ``value`` has
+    what was achieved for each set, and ``parts`` their assessments.
+
+    Of a saved release, what compares with the whole table is compared with the histogram that the certificate declares, and with the published
+    rows where it declares none.
+    """
+    if not isinstance(definition, Definition):
+        raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
+    found = verdict(definition, judge(definition, _evidence(subject, definition)))
+    return replace(found, lister=partial(_failing_rows, subject, definition)) if isinstance(subject, Table) else found
+
+
+def _evidence(subject: Any, definition: Definition) -> Evidence:
+    """What adversaries see, for each set of columns that one may hold."""
+    if isinstance(subject, Table):
+        seen = adversary_view_of(definition.prepare(subject))
+        groups = {columns: seen.known(columns).true_groups for columns in (*seen.sets, *own_sets(definition))}
+        filled = {columns: each.select(each.sizes > 0) for columns, each in groups.items()}
+        return Evidence({columns: filled[columns] for columns in seen.sets}, filled)
+    if isinstance(subject, Draft):
+        return subject.evidence
+    if isinstance(subject, Release):
+        return _of_release(subject, definition)
+    side = public_side(subject)
+    return _of_public(side, definition, declared_reference(side))
+
+
+def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
+    prepared, wanted = definition.prepare(table), of_groups(definition, "assess")
+    frequencies, names = count_table(prepared), list(table.quasi)
+    failing = np.zeros(len(frequencies), dtype=bool)
+    for columns, demand in by_set(wanted, table.quasi_sets or (tuple(names),)):
+        ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
+        groups = frequencies.merged(ids, count)
+        # Beside a population, groups may be of people who are not in the table.
+        mask = groups.sizes > 0
+        mask[mask] = demand.failing(groups.select(mask))
+        failing |= mask[ids]
+    points = np.concatenate(list(engine_of(prepared).points(prepared, frequencies)))
+    return np.flatnonzero(failing[points])
+
+
+def _of_release(release: Release, definition: Definition) -> Evidence:
+    """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
+    side = release.public
+    looked_up = _population(definition) is not None or own_sets(definition)
+    if len(side.manifest.adversary_sets) == 1 and not looked_up:
+        return release.private.evidence
+    groups = release.groups
+    marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
+    reference = {name: ReferenceColumn(each.domain.columns[0], each.reference) for name, each in marginals.items()}
+    return _of_public(side, definition, reference)
+
+
+def _of_public(side: PublicSide, definition: Definition, reference: dict[str, ReferenceColumn]) -> Evidence:
+    """The groups as the public tables show them, beside a population where the definition compares with one."""
+    if side.manifest.unit == "person" and definition.counts_people:
+        raise PolicyError(
+            f"{definition} counts people, and the published files show rows, of which several may be one person. Assess the table, or the "
+            "release as publish returned it (without a population or several quasi sets, which are looked up in the files)."
+        )
+    claimed = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
+    return side.form.evidence(side, EvidenceRequest(definition, reference, _population(definition), tuple(claimed)))
+
+
+def _population(definition: Definition) -> pl.DataFrame | None:
+    """The population that the parts of a definition compare with, if any does."""
+    given = [part.population for part in definition.parts() if isinstance(part, PopulationDefinition)]
+    listed = [people_of(population) for population in given if population is not None]
+    for other in listed[1:]:
+        require_same(listed[0], other)
+    return listed[0] if listed else None
+
+
+def natural_closeness(
+    subject: Any, n: int, t: Number, distance: Distance = "equal", column: str | None = None
+) -> Assessment:
+    """(n,t)-closeness as it is defined: every group is within ``t`` of some natural superset of at least ``n`` people (R-PM-8).
+
+    Natural supersets of a group are the rows that agree with it in some of the quasi columns, whichever these are: the group itself, all rows, and
+    everything in between that rows with labels show. ``NTCloseness``, which is claimed and certified, takes only the first two and so implies
+    this where nobody was left out. This one is reported, not certified: it is not monotone. The value is the largest distance of a group to
+    the nearest of its supersets. Takes a table or a generalized release; cost: 2^columns passes over the groups.
+    """
+    definition = NTCloseness(n, t, distance, column)
+    seen = adversary_view_of(subject)
+    if not seen.is_row_by_row:
+        raise PolicyError("natural_closeness needs rows that show labels and sensitive values together.")
+    if len(seen.columns) > _MOST_WIDENED:
+        raise PolicyError(f"natural_closeness looks at all sets of at most {_MOST_WIDENED} quasi columns.")
+    groups = seen.true_groups
+    # Where nobody has so many people around, no distance is small enough.
+    nearest: list[Fraction | float] = [float("inf")] * len(groups)
+    if column is None and len(groups.domain.columns) > 1:
+        raise PolicyError("There are several sensitive columns; choose one with column=.")
+    own = groups.marginal(groups.domain.columns[0].name if column is None else column)
+    for size in range(len(seen.columns) + 1):
+        for known in combinations(seen.columns, size):
+            codes, cards = [each.codes for each in known], [len(each.labels) for each in known]
+            ids, count = number(*pack(codes, cards, len(own)))
+            _nearer(nearest, own, ids, count, definition)
+    worst = max(range(len(nearest)), key=nearest.__getitem__)
+    text = (
+        f"a group is {float(nearest[worst]):.4g} away from the nearest superset of at least {n} people, more than {t}"
+    )
+    witness = None if nearest[worst] <= exact(t, "t") else Witness(worst, text)
+    return Assessment(definition, witness is None, nearest[worst], witness)
+
+
+def _nearer(
+    nearest: list[Fraction | float], groups: Groups, ids: NDArray[Any], count: int, definition: NTCloseness
+) -> None:
+    """Bring groups nearer that are close to the superset of their number, where that has people enough."""
+    whole = groups.histograms.merge(ids, count)
+    people, close = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
+    for superset in np.flatnonzero(people >= definition.n).tolist():
+        mine = ids == superset
+        reference = whole.select(np.arange(count) == superset).total(len(groups.reference))
+        work, scale = close.work(replace(groups.select(mine), reference=reference))
+        for group, above, below in zip(np.flatnonzero(mine).tolist(), work.tolist(), scale.tolist(), strict=True):
+            nearest[group] = min(nearest[group], Fraction(int(above), int(below)))

@@ -1,0 +1,196 @@
+"""People and sensitive values of a bucketized release, joined in all ways that are possible inside a bucket."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import sum_by
+from reticent.errors import DataError
+from reticent.table import unused
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Kinds of people against kinds of sensitive values, bucket by bucket.
+
+    Kind of people ``i`` lives in bucket ``bucket_of_person[i]`` and has ``people[i]`` members; likewise values and ``times``. A pair
+    ``(person[p], value[p])`` shares a bucket, and ``meets[p]`` says whether the two meet the condition together. Where labels leave that open, ``shares`` has
+    the probability of each pair.
+    """
+
+    sizes: NDArray[np.int64]
+    bucket_of_person: NDArray[np.int64]
+    people: NDArray[np.int64]
+    bucket_of_value: NDArray[np.int64]
+    times: NDArray[np.int64]
+    person: NDArray[np.int64]
+    value: NDArray[np.int64]
+    meets: NDArray[np.bool_]
+    shares: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        people: tuple[pl.DataFrame, NDArray[np.int64]],
+        values: tuple[pl.DataFrame, NDArray[np.int64]],
+        bucket: str,
+        meets: Callable[[pl.DataFrame], NDArray[np.bool_]],
+    ) -> Pairs:
+        """Join kinds of people, with how many each has, and kinds of values, with how often each stands there, by their bucket; ``meets`` judges the pairs."""
+        (left, members), (right, times) = people, values
+        place, person, value = (unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value"))
+        numbers = left[bucket].unique().sort()
+        index = pl.DataFrame({bucket: numbers, place: np.arange(len(numbers))})
+        left = left.join(index, on=bucket, how="left", maintain_order="left").with_row_index(person)
+        right = right.join(index, on=bucket, how="left", maintain_order="left").with_row_index(value)
+        if right[place].null_count():
+            raise DataError("The sensitive table has a bucket that the quasi table does not have.")
+        joined = left.join(right.drop(bucket), on=place, how="inner")
+        bucket_of_person, bucket_of_value = (side[place].to_numpy() for side in (left, right))
+        sizes = sum_by(bucket_of_person, members, len(numbers))
+        if (sum_by(bucket_of_value, times, len(numbers)) != sizes).any():
+            raise DataError("A bucket has more rows in one of its two tables than in the other.")
+        return cls(
+            sizes,
+            bucket_of_person,
+            members,
+            bucket_of_value,
+            times,
+            joined[person].to_numpy().astype(np.int64),
+            joined[value].to_numpy().astype(np.int64),
+            meets(joined),
+        )
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of the number of people who meet the condition, all ways of giving out the values being equally likely.
+
+        With ``R`` the values that suit a person, ``C`` the people whom a value suits and ``A`` the suitable pairs of a bucket of ``n``:
+        mean ``A / n``, variance ``(A - sum R^2 / n - sum C^2 / n + A^2 / n^2) / (n - 1)``; the hypergeometric one when the condition asks
+        something of the person and something of the value. Pairs that meet it with a probability ``w`` only count ``w`` in ``R``, ``C`` and ``A``, and ``w^2`` in
+        the first ``A`` of the variance; to which ``sum w (1 - w) / n`` is added: people are spread over their labels independently.
+        """
+        shares = self.meets.astype(np.float64) if self.shares is None else self.shares
+        person, value, count = self.person, self.value, len(self.sizes)
+        members, times = self.people.astype(np.float64), self.times.astype(np.float64)
+        suits_person = _sums_by(person, times[value] * shares, len(members))
+        suits_value = _sums_by(value, members[person] * shares, len(times))
+        suitable = _sums_by(self.bucket_of_person, members * suits_person, count)
+        pairs, bucket = members[person] * times[value], self.bucket_of_person[person]
+        n = self.sizes.astype(np.float64)
+        squares = _sums_by(self.bucket_of_person, members * suits_person**2, count)
+        squares += _sums_by(self.bucket_of_value, times * suits_value**2, count)
+        spread = _sums_by(bucket, pairs * shares**2, count) - squares / n + (suitable / n) ** 2
+        between = (
+            np.where(n > 1, spread / np.maximum(n - 1, 1), 0.0)
+            + _sums_by(bucket, pairs * shares * (1 - shares), count) / n
+        )
+        return float((suitable / n).sum()), float(between.sum())
+
+    def meeting(self) -> int:
+        """How many people share their bucket with a value with which they meet the condition."""
+        return int(self.people[self._sums()[0] > 0].sum())
+
+    def bounds(self) -> tuple[int, int]:
+        """The fewest and the most people who can meet the condition, exactly.
+
+        Where the suitable pairs of a bucket are some people times some values, ``a`` and ``c`` of ``n``, these are ``max(0, a + c - n)`` and
+        ``min(a, c)``; where the unsuitable pairs are, the same for these; otherwise a transport problem is solved.
+        """
+        suits_person, suits_value, suitable = self._sums()
+        n, count = self.sizes, len(self.sizes)
+        some_people = sum_by(self.bucket_of_person, self.people * (suits_person > 0), count)
+        some_values = sum_by(self.bucket_of_value, self.times * (suits_value > 0), count)
+        low, high = np.maximum(0, some_people + some_values - n), np.minimum(some_people, some_values)
+        decided = some_people * some_values == suitable
+        not_all_people = sum_by(self.bucket_of_person, self.people * (suits_person < n[self.bucket_of_person]), count)
+        not_all_values = sum_by(self.bucket_of_value, self.times * (suits_value < n[self.bucket_of_value]), count)
+        inverse = ~decided & (not_all_people * not_all_values == n * n - suitable)
+        low = np.where(inverse, n - np.minimum(not_all_people, not_all_values), low)
+        high = np.where(inverse, n - np.maximum(0, not_all_people + not_all_values - n), high)
+        for number in np.flatnonzero(~decided & ~inverse).tolist():
+            low[number], high[number] = self._transport(number)
+        return int(low.sum()), int(high.sum())
+
+    def _sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Values that suit each kind of people, people whom each kind of value suits, and suitable pairs by bucket."""
+        person, value = self.person[self.meets], self.value[self.meets]
+        suits_person = sum_by(person, self.times[value], len(self.people))
+        suits_value = sum_by(value, self.people[person], len(self.times))
+        suitable = sum_by(self.bucket_of_person, self.people * suits_person, len(self.sizes))
+        return suits_person, suits_value, suitable
+
+    def _transport(self, number: int) -> tuple[int, int]:
+        people = np.flatnonzero(self.bucket_of_person == number)
+        values = np.flatnonzero(self.bucket_of_value == number)
+        here = (self.bucket_of_person[self.person] == number) & self.meets
+        meets = np.zeros((len(people), len(values)), dtype=bool)
+        meets[np.searchsorted(people, self.person[here]), np.searchsorted(values, self.value[here])] = True
+        rows, row_of = np.unique(meets, axis=0, return_inverse=True)
+        members = sum_by(row_of.ravel(), self.people[people], len(rows))
+        return (
+            fewest_pairs(members, self.times[values], rows),
+            most_pairs(members, self.times[values], rows),
+        )
+
+
+def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.float64], groups: int) -> NDArray[np.float64]:
+    return np.bincount(ids, weights=weights, minlength=groups).astype(np.float64)
+
+
+def most_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArray[np.bool_]) -> int:
+    """The largest number of people who can be given values that meet the condition.
+
+    ``people[i]`` are alike, ``times[j]`` counts a value, and ``meets[i, j]`` says whether they meet the condition together. By shortest
+    augmenting paths in the residual network.
+    """
+    flow = np.zeros(meets.shape, dtype=np.int64)
+    left, right = people.copy(), times.copy()
+    while True:
+        path = _augmenting_path(left, right, meets, flow)
+        if path is None:
+            return int(flow.sum())
+        back = [flow[i, j] for j, i in zip(path[1::2], path[2::2], strict=False)]
+        amount = min(left[path[0]], right[path[-1]], *back)
+        for step, (a, b) in enumerate(pairwise(path)):
+            if step % 2 == 0:
+                flow[a, b] += amount
+            else:
+                flow[b, a] -= amount
+        left[path[0]] -= amount
+        right[path[-1]] -= amount
+
+
+def fewest_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArray[np.bool_]) -> int:
+    """The smallest number of people who must be given values that meet the condition, when every value is given out."""
+    return int(people.sum()) - most_pairs(people, times, ~meets)
+
+
+def _augmenting_path(
+    left: NDArray[np.int64], right: NDArray[np.int64], meets: NDArray[np.bool_], flow: NDArray[np.int64]
+) -> list[int] | None:
+    """A shortest way from a kind of people with somebody left to a value with something left: person, value, person, ..., value."""
+    reached_from: dict[tuple[bool, int], tuple[bool, int] | None] = {
+        (True, int(i)): None for i in np.flatnonzero(left > 0)
+    }
+    waiting = deque(reached_from)
+    while waiting:
+        node = waiting.popleft()
+        is_person, number = node
+        if not is_person and right[number] > 0:
+            path = [node]
+            while (before := reached_from[path[-1]]) is not None:
+                path.append(before)
+            return [place for _, place in reversed(path)]
+        next_numbers = np.flatnonzero(meets[number] if is_person else flow[:, number] > 0)
+        for other in next_numbers.tolist():
+            if (not is_person, other) not in reached_from:
+                reached_from[not is_person, other] = node
+                waiting.append((not is_person, other))
+    return None

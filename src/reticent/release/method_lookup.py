@@ -1,0 +1,73 @@
+"""Methods by name, and the method where none is named: the same in Python, in a policy and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from reticent.base.context import Context
+from reticent.base.parameters import made_from, parameters_of
+from reticent.definitions import Definition, Method
+from reticent.errors import PolicyError
+from reticent.registry import METHODS
+from reticent.release.cheapest_method import Cheapest, MethodCost, compared_with
+from reticent.table import Table
+
+_CANDIDATES: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("Lattice", {}),
+    ("Mondrian", {"values": "ranges"}),
+    ("Mondrian", {"values": "ranges", "split": "loss"}),
+    ("Bang", {}),
+)
+_SMALL = 1_000_000
+"""Cuts are chosen by their loss, which takes time by the square of the columns, where rows times columns times columns are at most this many."""
+
+
+def default_method(table: Table, definition: Definition, parameters: Mapping[str, Any] | None = None) -> Method:
+    """The method for a table and a definition where none is named: full-domain or local recoding, whichever costs less (:class:`Cheapest`).
+
+    ``parameters`` are those that were given without a name, such as ``suppression`` or ``values`` in a policy or on the command line; methods that do
+    not have them, or not these values of them, are not tried.
+    """
+    given = parameters or {}
+    small = table.rows * len(table.quasi) ** 2 <= _SMALL
+    ways: list[Method] = []
+    refusals: list[PolicyError] = []
+    for name, own in _CANDIDATES:
+        if not set(given) <= set(parameters_of("method", name)) or ("split" in own and not small):
+            continue
+        try:
+            way = method_from(name, {**own, **given})
+        except PolicyError as refusal:
+            refusals.append(refusal)
+            continue
+        if way not in ways:
+            ways.append(way)
+    if not ways and refusals:
+        raise refusals[-1]
+    return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(_CANDIDATES[0][0], given)
+
+
+def methods_compared(
+    table: Table, definition: Definition, made: MethodCost, context: Context, seconds: float | None = None
+) -> dict[str, Any] | None:
+    """What other methods would cost beside one that was ``made``, as plain data; None where it is not a method of groups.
+
+    The others are the candidates of the default, with the same kind of values. After ``seconds`` no other is tried.
+    """
+    if made.groups is None or made.name not in METHODS:
+        return None
+    method = method_from(made.name, {name: value for name, value in made.method.items() if name != "name"})
+    shown = {"values": "typical"} if made.method.get("values") == "typical" else None
+    found = default_method(table, definition, shown)
+    others = found.candidates if isinstance(found, Cheapest) else (found,)
+    limited = replace(context, memo={}, deadline=context.until(seconds))
+    compared = compared_with(made, method, others, table, definition, limited)
+    return None if compared is None else compared.as_dict()
+
+
+def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
+    """The method ``name`` with its parameters; an unknown name or parameter is a :class:`PolicyError` with a hint."""
+    made: Method = made_from("method", name, parameters)
+    return made

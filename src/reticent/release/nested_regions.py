@@ -1,0 +1,285 @@
+"""Regions one inside the other, read from a release alone: which class holds a point, and which classes a condition meets (R-BA-12, R-BA-13).
+
+The ends of all labels cut every column into steps, and a region is a range of steps in each. Of the regions that hold a point the one of the greatest level has it; the rest of a region, without the
+regions directly inside it, is its block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import first_rows, number, pack
+from reticent.conditions import Condition, Domain
+from reticent.core import Cover, QueriedPeople, cover
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.table import Interval, Meaning, Missing, Value, ValueType
+
+Ids = NDArray[np.int64]
+StepSet = NDArray[np.bool_]
+_MOST_HALVINGS = 64
+"""No column has more cells than this many halvings tell apart."""
+
+
+@dataclass(frozen=True)
+class SteppedColumn:
+    """One column: what each of its steps stands for, and the steps from ``lows`` up to ``highs`` of every region."""
+
+    name: str
+    steps: tuple[Meaning, ...]
+    lows: Ids
+    highs: Ids
+
+    @classmethod
+    def of(cls, name: str, kind: ValueType, bounds: pl.DataFrame, order: Sequence[str | None]) -> SteppedColumn:
+        """A column from the plain bounds of its regions: where each begins, before what it ends and, if there is a third column, whether a missing value is in it.
+
+        ``order`` has the values of a column whose bounds are places of values; it is empty where bounds are values themselves.
+        """
+        low, high = bounds.to_series(0), bounds.to_series(1)
+        if order:
+            listed: list[Meaning] = [Missing() if each is None else Value(each) for each in stepped_values(kind, order)]
+            return cls(name, tuple(listed), low.to_numpy().astype(np.int64), high.to_numpy().astype(np.int64))
+        cuts = pl.concat([low, high]).drop_nulls().unique().sort()
+        ends = [None, *cuts.to_list(), None]
+        told = bounds.to_series(2).to_list() if bounds.width > 2 else []
+        spared = min(len(told), 1)
+        steps = [Missing()] * spared + [Interval(ends[at], ends[at + 1]) for at in range(len(ends) - 1)]
+        lows, highs = _places(low, cuts, 0) + spared, _places(high, cuts, len(cuts) + 1) + spared
+        if told:
+            lows[np.array([each != "no" for each in told])] = 0
+            highs[np.array([each == "only" for each in told])] = 1
+        return cls(name, tuple(steps), lows, highs)
+
+    def met(self, condition: Condition, domain: Domain | None) -> tuple[StepSet, StepSet]:
+        """The steps in which a condition on this column alone may be met, and those in which it is for certain."""
+        codes = {self.name: np.arange(len(self.steps))}
+        found = condition.covers(codes, {self.name: self.steps}, {} if domain is None else {self.name: domain})
+        return found.possible, found.certain
+
+    @property
+    def listed(self) -> bool:
+        """Whether every step is one value, so that a condition is met by all of it or by nothing."""
+        return not any(isinstance(step, Interval) for step in self.steps)
+
+    def holds(self, step: Ids) -> StepSet:
+        """Which regions hold a step, if there is one (the first is taken)."""
+        if not len(step):
+            return np.zeros(len(self.lows), dtype=bool)
+        found: StepSet = (self.lows <= step[0]) & (step[0] < self.highs)
+        return found
+
+    def held(self, steps: StepSet) -> Ids:
+        """How many of some steps every region has."""
+        before = np.concatenate([[0], np.cumsum(steps)])
+        found: Ids = before[self.highs] - before[self.lows]
+        return found
+
+
+def stepped_values(kind: ValueType, texts: Sequence[str | None]) -> list[Any]:
+    """The values of a column, given the texts by which the table of places lists them."""
+    return [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in texts]
+
+
+def _places(ends: pl.Series, cuts: pl.Series, otherwise: int) -> Ids:
+    """The number of each end among the cuts, from 1; ``otherwise`` where there is no end."""
+    numbered = pl.DataFrame({"end": cuts, "place": np.arange(1, len(cuts) + 1)})
+    found = ends.to_frame("end").join(numbered, on="end", how="left", maintain_order="left")["place"]
+    return found.fill_null(otherwise).to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class NestedRegions:
+    """The regions of a release: the ``level`` of each and the ``group`` (the number of its class), column by column in steps.
+
+    ``rows`` says how many rows every class has. ``domains`` are what is publicly known of the columns' values. Where regions show between which values their people lie, ``filled`` has these
+    extents, column by column in steps; elsewhere it is empty.
+    """
+
+    columns: tuple[SteppedColumn, ...]
+    level: Ids
+    group: pl.Series
+    rows: Mapping[int, int]
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    filled: tuple[SteppedColumn, ...] = ()
+
+    def at(self, **values: Any) -> int | None:
+        """The class of a point, given its value in every column: that of the innermost region that holds it. None where none does, or where nobody is in that region by its extents."""
+        point = pl.DataFrame({name: [value] for name, value in values.items()})
+        held = np.ones(len(self.level), dtype=bool)
+        filled = np.ones(len(self.level), dtype=bool)
+        for at, column in enumerate(self.columns):
+            if column.name not in values:
+                raise PolicyError(f"A point needs a value in every column, and {column.name!r} is missing.")
+            step = cover(point[column.name], column.steps, column.name).labels
+            held &= column.holds(step)
+            filled &= not self.filled or self.filled[at].holds(step)
+        for name in values:
+            self.column(name)
+        inside = np.flatnonzero(held)
+        if not len(inside):
+            return None
+        innermost = int(inside[np.argmax(self.level[inside])])
+        return int(self.group[innermost]) if filled[innermost] else None
+
+    def within(self, condition: str | Condition) -> list[int]:
+        """The classes that own a part of what a condition on quasi columns describes, in rising order; each part of the condition is about one column."""
+        asked = Condition.parse(condition) if isinstance(condition, str) else condition
+        for name in asked.scope:
+            self.column(name)
+        split = split_by_column(asked, [column.name for column in self.columns])
+        if split is None:
+            raise PolicyError(
+                f"{asked.text!r} compares columns with each other, or joins them by 'or'. A range has one condition for each column, joined by 'and'."
+            )
+        possible, _ = self.met(split)
+        return sorted(set(self.group.filter(pl.Series(self.blocks(possible) > 0)).to_list()))
+
+    def column(self, name: str) -> SteppedColumn:
+        """A column by its name."""
+        for each in self.columns:
+            if each.name == name:
+                return each
+        raise DataError(f"There is no quasi column {name!r}.{did_you_mean(name, [each.name for each in self.columns])}")
+
+    def met(self, conditions: Mapping[str, Condition]) -> tuple[list[StepSet], list[StepSet]]:
+        """Column by column the steps in which its condition may be met, and those in which it is for certain."""
+        every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
+        found = [
+            column.met(conditions[column.name], self.domains.get(column.name))
+            if column.name in conditions
+            else (all_, all_)
+            for column, all_ in zip(self.columns, every, strict=True)
+        ]
+        return [may for may, _ in found], [sure for _, sure in found]
+
+    def blocks(self, steps: Sequence[StepSet]) -> NDArray[Any]:
+        """How many cells of some steps (in all columns together) every block has, as whole numbers of any size: those of its region, or of its extents, without those in the regions directly inside."""
+        inner = np.flatnonzero(self.encloser >= 0)
+        around = self.encloser[inner]
+        own, nested = np.ones(len(self.level), dtype=object), np.ones(len(inner), dtype=object)
+        for column, filled, mine in zip(self.columns, self.filled or self.columns, steps, strict=True):
+            own *= filled.held(mine).astype(object)
+            lows = np.maximum(column.lows[inner], filled.lows[around])
+            highs = np.maximum(np.minimum(column.highs[inner], filled.highs[around]), lows)
+            nested *= replace(column, lows=lows, highs=highs).held(mine).astype(object)
+        np.subtract.at(own, around, nested)
+        return own
+
+    def volumes(self, share: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """The volume of every block, or of what a condition covers of it, given its ``share`` of each region; a halving halves it."""
+        own = np.ldexp(1.0 if share is None else share, -self.level)
+        if self.filled:
+            # People are spread over the extents, of which nobody knows how much lies in holes.
+            return own
+        inner = np.flatnonzero(self.encloser >= 0)
+        found = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(own))
+        return np.maximum(found, 0.0)
+
+    @cached_property
+    def encloser(self) -> Ids:
+        """The region directly around each, -1 where there is none: the innermost other one that holds its first cell."""
+        owners, many = number(
+            *pack([column.lows for column in self.columns], [len(each.steps) for each in self.columns], len(self.level))
+        )
+        first = first_rows(owners, many)
+        covers, values, codes = [], [], []
+        for column in self.columns:
+            side = len(column.steps) + 1
+            ends, code = np.unique(column.lows * side + column.highs, return_inverse=True)
+            points, value = np.unique(column.lows[first], return_inverse=True)
+            fits = (ends // side <= points[:, None]) & (points[:, None] < ends % side)
+            where, label = np.nonzero(fits)
+            covers.append(Cover(where, label, len(points), len(ends)))
+            values.append(value)
+            codes.append(code)
+        asked = QueriedPeople((), tuple(covers), tuple(values), np.ones(many, dtype=np.int64), np.arange(many))
+        pairs = [(fits.people[fits.person], fits.place) for fits in asked.fits(codes)]
+        corner, place = (np.concatenate(each) for each in zip(*pairs, strict=True))
+        # The regions of a corner in the order of their levels: each lies in the one before it, if it holds the same corner at all.
+        order = np.lexsort((self.level[place], corner))
+        corner, place = corner[order], place[order]
+        found = np.full(len(self.level), -1, dtype=np.int64)
+        mine = owners[place] == corner
+        after = np.flatnonzero(mine[1:] & (corner[1:] == corner[:-1])) + 1
+        found[place[after]] = place[after - 1]
+        return found
+
+    def check(self) -> None:
+        """Whether every point is somebody's: regions that meet lie one inside the other, the inner one with the greater level, and together they cover everything; a :class:`DataError` says what is wrong.
+
+        A region of level ``l`` is what ``l`` halvings leave, so that it holds 2^-l of the space: those around all others hold all of it, and those inside a region leave a part of it.
+        """
+        if (self.level > _MOST_HALVINGS * len(self.columns)).any():
+            raise DataError(
+                f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which no region has."
+            )
+        lows, highs = np.stack([each.lows for each in self.columns]), np.stack([each.highs for each in self.columns])
+        if (highs <= lows).any():
+            raise DataError("The table 'regions' has a region that holds no value.")
+        around, inner = self.encloser, np.flatnonzero(self.encloser >= 0)
+        outer = around[inner]
+        inside = (lows[:, inner] >= lows[:, outer]).all(axis=0) & (highs[:, inner] <= highs[:, outer]).all(axis=0)
+        if not inside.all() or (self.level[inner] <= self.level[outer]).any() or not _apart(lows, highs, around):
+            raise DataError(
+                "Regions of the table 'regions' overlap. Of two regions that meet, one must lie inside the other and have the greater level."
+            )
+        every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
+        # Regions cover everything, and extents only what people fill.
+        blocks = (replace(self, filled=()) if self.filled else self).blocks(every)
+        if sum(blocks) != math.prod(len(each) for each in every):
+            raise DataError("The regions of the table 'regions' do not cover everything: some points lie in no region.")
+        if (blocks <= 0).any():
+            raise DataError("The table 'regions' has a region of which the regions inside it leave nothing.")
+        deepest = int(self.level.max())
+        shares = np.array([1 << (deepest - each) for each in self.level.tolist()], dtype=object)
+        left = shares.copy()
+        np.subtract.at(left, outer, shares[inner])
+        if shares[around < 0].sum() != 1 << deepest or (left <= 0).any():
+            raise DataError(
+                "The levels of the table 'regions' cannot be right: a region of level l has 2^-l of the space, and those inside a region must have less than it, those inside none all."
+            )
+        groups = self.group.to_numpy()
+        if (groups[inner] == groups[outer]).any():
+            raise DataError("The table 'regions' has a region directly inside another one of its own class.")
+
+
+def _apart(lows: Ids, highs: Ids, around: Ids) -> bool:
+    """Whether regions directly inside the same one share no cell.
+
+    Halvings leave regions that cuts through the whole can tell apart: they are cut, axis after axis, wherever no region is cut through, until each is alone.
+    """
+    rest = np.arange(len(around))
+    _, part = np.unique(around, return_inverse=True)
+    unchanged, axis = 0, 0
+    while len(rest) and unchanged < len(lows):
+        side = int(highs[axis].max()) + 1
+        order = np.lexsort((lows[axis, rest], part))
+        low, high = (part[order] * side + each[axis, rest[order]] for each in (lows, highs))
+        begins = np.ones(len(rest), dtype=bool)
+        begins[1:] = low[1:] >= np.maximum.accumulate(high)[:-1]
+        # A part begins anew where another part does; within a part, behind everything before.
+        begins[1:] |= part[order][1:] != part[order][:-1]
+        fresh = np.cumsum(begins) - 1
+        unchanged = 0 if fresh[-1] > len(np.unique(part)) - 1 else unchanged + 1
+        several = np.bincount(fresh)[fresh] > 1
+        rest, part, axis = rest[order][several], fresh[several], (axis + 1) % len(lows)
+    return not len(rest)
+
+
+def split_by_column(condition: Condition, columns: Sequence[str]) -> dict[str, Condition] | None:
+    """What a condition asks of each of some columns, and of all others together (under an empty name); None if a part of it is about several of these columns, or about one and others."""
+    found: dict[str, list[Condition]] = {}
+    for part in condition.conjuncts:
+        mine = [name for name in part.scope if name in columns]
+        if len(mine) > 1 or (mine and len(part.scope) > 1):
+            return None
+        found.setdefault(mine[0] if mine else "", []).append(part)
+    return {name: Condition.together(parts) for name, parts in found.items()}

@@ -1,0 +1,73 @@
+"""Public tables: from a draft's frames to files whose bytes depend on what they show and on nothing else, and back.
+
+Rows are sorted by their content, so that their order tells nothing about that of the original table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.base.encoding import sorted_values
+from reticent.base.files import read_blocks
+from reticent.errors import DataError, first_line
+from reticent.release.manifest import Manifest
+from reticent.table import Checksum, CodedRows, FrameRows, Meaning, RepeatedRows, csv_runs, null_label, table_file
+
+# Below this, finding out which lines repeat takes longer than reading all of them.
+_SMALL = 1 << 16
+
+
+def hash_file(path: Path) -> dict[str, Any]:
+    """What a certificate says about a file, without holding it."""
+    checksum = Checksum()
+    for _ in checksum.passing(read_blocks(path)):
+        pass
+    return {"sha256": checksum.sha256, "bytes": checksum.size}
+
+
+def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> pl.DataFrame:
+    """A file of a public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
+    table = manifest.tables[name]
+    schema, file = published_schema(name, manifest), table.files[part]
+    try:
+        frame = table_file(Path(file).suffix.removeprefix(".")).read(content, schema, file)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise DataError(f"{file} cannot be read as the manifest describes it: {first_line(error)}") from None
+    if frame.columns != list(table.columns):
+        raise DataError(f"{file} has the columns {frame.columns}, but the manifest lists {list(table.columns)}.")
+    for column, dtype in schema.items():
+        if frame[column].dtype != dtype:
+            raise DataError(f"{file}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
+    return frame
+
+
+def read_rows(
+    contents: Sequence[bytes], name: str, manifest: Manifest, *, small: int = _SMALL
+) -> FrameRows | RepeatedRows:
+    """The rows of all files of a table (:func:`read_table`); of those that repeat in a single file of more than ``small`` bytes, one is read."""
+    csv = manifest.tables[name].files[0].endswith(".csv") and len(contents) == 1 and len(contents[0]) > small
+    try:
+        runs = csv_runs(contents[0], published_schema(name, manifest)) if csv else None
+        if runs is not None:
+            distinct = read_table(runs[0], name, manifest)
+            if distinct.height == len(runs[1]):
+                return RepeatedRows(CodedRows.of(distinct), runs[1])
+    except (DataError, pl.exceptions.ComputeError):
+        # Said about all rows below.
+        pass
+    return CodedRows.of(pl.concat(read_table(each, name, manifest, part) for part, each in enumerate(contents)))
+
+
+def published_schema(name: str, manifest: Manifest) -> pl.Schema:
+    """The columns of a public table with the types that the manifest gives them."""
+    return pl.Schema({column: manifest.column(column).type_in(name) for column in manifest.tables[name].columns})
+
+
+def labels_of(series: pl.Series, meanings: Mapping[str, Meaning]) -> list[str]:
+    """The labels that occur in a published quasi column, sorted: its values as text, with the label of the missing value for that."""
+    labels = set(sorted_values(series).cast(pl.String).to_list())
+    return sorted({null_label(meanings), *labels - {None}} if None in labels else labels)

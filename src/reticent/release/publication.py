@@ -1,0 +1,331 @@
+"""Publishing: from a table and a definition to a release. Nothing leaves before it was judged and recorded.
+
+One way for every method and format: arguments, what method and format refuse, ledger, draft, roles, public files, checks, judgement, entry in the
+ledger, certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from reticent.base.context import Context
+from reticent.base.disclosures import unjudged
+from reticent.base.randomness import Randomness
+from reticent.core import Draft
+from reticent.definitions import Definition, Method, judge, unkept, verdict
+from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
+from reticent.ledger import Entry, Ledger, LedgerLocation, now
+from reticent.release.canonical_json import readable
+from reticent.release.certificate import (
+    MANIFEST,
+    STATEMENT,
+    certificate_hash,
+    completed,
+    content_hash,
+    content_of,
+    fingerprint,
+    former_hash,
+)
+from reticent.release.claims import check_claims
+from reticent.release.format import Format, Words, format_of, role_of
+from reticent.release.manifest import Manifest, ManifestTable
+from reticent.release.method_lookup import default_method
+from reticent.release.public import PublicSide
+from reticent.release.reference_histogram import reference_of
+from reticent.release.release import PrivateSide, Release
+from reticent.release.signature_keys import private_key
+from reticent.release.spool import Spool
+from reticent.release.statements import statement
+from reticent.table import PSEUDONYM, Table, beyond_limits, marks_of_people, table_file
+
+FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
+
+
+def publish(
+    table: Table,
+    definition: Definition,
+    method: Method | None = None,
+    *,
+    ledger: str | Path | LedgerLocation | Ledger | None = None,
+    again: bool = False,
+    signing_key: Any = None,
+    insecure_seed: int | None = None,
+    files: FileKind = "csv",
+    scratch: str | Path | None = None,
+    context: Context | None = None,
+) -> Release:
+    """The least distorted release of ``table`` that keeps the promise ``definition``, certified and recorded.
+
+    Without a ``method`` it is that of :func:`reticent.release.default_method`. A data set that has a name is released once: another release is a
+    :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
+    written, and the ledger is written before this returns: the release is reserved there, and given out when it is saved. Public files are
+    spooled under ``scratch`` (default: the temp directory) until then.
+
+    ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
+    not given.
+    """
+    _check_files(files, table)
+    chosen = _method(table, definition, method)
+    key = private_key(signing_key) if signing_key is not None else None
+    context = _context(context, insecure_seed, scratch)
+    book = _ledger(table, ledger)
+    if book is not None and table.dataset is not None:
+        context = replace(context, series=partial(book.state, table.dataset))
+    try:
+        made = judged_draft(table, definition, chosen, files, context)
+        with made.spool.closed_on_error():
+            # From here on the ledger may know of it, so nothing stops any more.
+            context.step("recording")
+            _check_name(made.draft, table, ledger)
+            certificate, entry = _recorded(made, table, book, again, key)
+    except Cancelled as stopped:
+        raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
+    finally:
+        if book is not None and book is not ledger:
+            book.close()
+    draft, side = made.draft, made.side
+    private = PrivateSide(draft.evidence, draft.suppressed, draft.utility, draft.search, draft.private, draft.recoding)
+    return Release(PublicSide(side.manifest, certificate, side.rows), private, entry, _spool=made.spool)
+
+
+def _recorded(
+    made: JudgedDraft, table: Table, book: Ledger | None, again: bool, key: Any
+) -> tuple[dict[str, Any], Entry | None]:
+    """The certificate of a draft, and its entry in the ledger, where the data set has a name: the release is reserved."""
+    draft, side, content = made.draft, made.side, made.side.certificate
+    prints = {
+        MANIFEST: fingerprint(readable(side.manifest.as_json())),
+        STATEMENT: fingerprint(statement(content, made.words).encode()),
+        **made.spool.prints,
+    }
+    certificates: list[dict[str, Any]] = []
+
+    def certify(entry: Entry | None) -> str:
+        certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, key))
+        return certificate_hash(certificates[-1])
+
+    if book is None or table.dataset is None:
+        certify(None)
+        return certificates[-1], None
+    entry = book.record(
+        table.dataset,
+        content_hash(content, side.manifest, made.spool.row_hashes()),
+        certify,
+        beside=unjudged if again else draft.beside,
+        spend=draft.spend,
+        state=draft.state,
+        details=draft.noted,
+        people=marks_of_people(table, book.people_key),
+        formerly=lambda: former_hash(content, side.manifest, prints),
+    )
+    return certificates[-1], entry
+
+
+@dataclass(frozen=True)
+class JudgedDraft:
+    """A draft that was checked and judged; nothing is recorded or certified. ``side`` is what would be public: its certificate lists the claims only."""
+
+    draft: Draft
+    side: PublicSide
+    words: Words
+    spool: Spool = field(repr=False)
+
+
+def judged_draft(
+    table: Table, definition: Definition, method: Method | None, files: FileKind, context: Context
+) -> JudgedDraft:
+    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
+    chosen = _method(table, definition, method)
+    if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
+        # Fitted before the table is copied: whoever publishes it again finds them.
+        _ = table.hierarchies, table.sensitive_columns
+    # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
+    table = definition.prepare(table)
+    draft = chosen.draft(table, definition, context)
+    form = _format(draft, definition)
+    _check_limits(table, draft, chosen)
+    _judge_draft(definition, draft)
+    context.step("sorting and writing rows")
+    spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
+    with spool.closed_on_error():
+        return _checked(table, definition, draft, form, spool, context)
+
+
+def _checked(
+    table: Table, definition: Definition, draft: Draft, form: Format, spool: Spool, context: Context
+) -> JudgedDraft:
+    """The draft with its public side, if this keeps the table's roles and shows what is claimed."""
+    side = PublicSide(_manifest(table, draft, form, spool), {}, spool.rows)
+    _check_roles(table, side.manifest)
+    _check_rows(draft, side)
+    context.step("checking what the files show")
+    form.check(side)
+    words = form.words(side)
+    reference = reference_of(definition, draft.evidence, table.sensitive)
+    insecure = draft.insecure or not context.randomness.is_secure
+    side = PublicSide(side.manifest, content_of(definition, side.manifest, words, reference, insecure), side.rows)
+    _judge_public(definition, draft, side, context)
+    return JudgedDraft(draft, side, words, spool)
+
+
+def _check_limits(table: Table, draft: Draft, method: Method) -> None:
+    """Nothing is published finer than the ``min_level`` of a column, or coarser than its ``max_level``, whatever method made it."""
+    for hierarchy in table.hierarchies:
+        label = beyond_limits(hierarchy, draft.meanings.get(hierarchy.column, {}))
+        if label is not None:
+            raise PolicyError(
+                f"{type(method).__name__} publishes column {hierarchy.column!r} as {label!r}, beyond the min_level or max_level of its hierarchy. Use "
+                "Lattice, Datafly or Mondrian, or remove the limits.",
+                setting=("hierarchies", hierarchy.column),
+                column=hierarchy.column,
+                value=label,
+            )
+
+
+def _method(table: Table, definition: Definition, method: Method | None) -> Method:
+    """The method, if it and the format that it publishes can keep the definition."""
+    if not isinstance(table, Table):
+        raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
+    if not isinstance(definition, Definition):
+        raise PolicyError(f"publish needs a definition such as KAnonymity(5), but it got {definition!r}.")
+    chosen = default_method(table, definition) if method is None else method
+    if isinstance(chosen, type) or not isinstance(getattr(chosen, "keeps", None), frozenset):
+        raise PolicyError(f"publish needs a method such as Lattice(), but it got {chosen!r}.")
+    name = type(chosen).__name__
+    reason = unkept(name, chosen.keeps, definition)
+    if reason is None and table.streamed and not chosen.streams:
+        reason = f"{name} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or use Lattice."
+    reason = reason or chosen.refusal(table, definition) or _unclaimed(getattr(chosen, "format", None), definition)
+    if reason is not None:
+        raise PolicyError(reason, setting=("method", "name"))
+    if table.pseudonyms and PSEUDONYM in table.schema:
+        raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
+    return chosen
+
+
+def _check_files(files: str, table: Table) -> None:
+    """Refuse a kind of file that is not known, lacks its package, or cannot take this table, before anything is searched."""
+    kind = table_file(files)
+    kind.check()
+    if isinstance(table, Table) and table.streamed and not kind.streams:
+        raise PolicyError(
+            f"files = {files!r} needs all rows in memory, and this table is {table.read_how}. Choose csv or parquet, or pass engine='local' if the table fits in memory.",
+            setting=("files",),
+            value=files,
+        )
+
+
+def _context(given: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
+    if given is None:
+        return Context(Randomness(insecure_seed), scratch=None if scratch is None else Path(scratch))
+    if insecure_seed is not None or scratch is not None:
+        raise PolicyError("publish got a context and insecure_seed= or scratch= beside it. Set them in the context.")
+    return given
+
+
+def _ledger(table: Table, given: str | Path | LedgerLocation | Ledger | None) -> Ledger | None:
+    """The ledger, opened before the search, so that one that cannot be written is found out at once."""
+    if table.dataset is None:
+        return None
+    return given if isinstance(given, Ledger) else Ledger(given)
+
+
+def _check_name(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
+    """What spends needs a name where the same people have a budget: nobody gets around a budget by leaving the name out."""
+    if not draft.spend or table.dataset is not None:
+        return
+    place = given if isinstance(given, Ledger | LedgerLocation) else LedgerLocation.of(given)
+    if isinstance(place, LedgerLocation) and not place.path.exists():
+        return
+    book = place if isinstance(place, Ledger) else Ledger(place)
+    try:
+        names = book.budgeted(lambda: marks_of_people(table, book.people_key))
+    finally:
+        if book is not given:
+            book.close()
+    if names:
+        raise LedgerError(
+            f"The table has no name, and its rows are about the same people as the data set {names[0]!r}, which has a budget. What this release spends would "
+            f"not be counted, so it was refused and nothing was published. Pass dataset={names[0]!r} to the table."
+        )
+
+
+def _unclaimed(name: Any, definition: Definition) -> str | None:
+    """Why the definition cannot be claimed for a format, where a method says beforehand which one it makes."""
+    refused = format_of(name).refusal(definition) if isinstance(name, str) else None
+    return None if refused is None else f"{definition} cannot be claimed for a release of format {name!r}. {refused}"
+
+
+def _format(draft: Draft, definition: Definition) -> Format:
+    try:
+        form = format_of(draft.format)
+    except DataError:
+        form = None
+    if form is None or set(draft.tables) != set(form.tables):
+        raise PolicyError(
+            f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
+            "published format."
+        )
+    refused = _unclaimed(form.name, definition)
+    if refused is not None:
+        raise PolicyError(refused)
+    return form
+
+
+def _manifest(table: Table, draft: Draft, form: Format, spool: Spool) -> Manifest:
+    return Manifest(
+        draft.format,
+        form.columns(draft, table, spool.rows),
+        {name: ManifestTable(spool.parts[name], tuple(rows.schema)) for name, rows in spool.rows.items()},
+        draft.method,
+        table.unit,
+        table.quasi_sets,
+        draft.details,
+    )
+
+
+def _check_roles(table: Table, manifest: Manifest) -> None:
+    """Whatever role a format gives a column: one that the table has is published only if it has a role there that is."""
+    for column in manifest.columns:
+        if column.name in table.schema:
+            role_of(table, column.name)
+
+
+def _check_rows(draft: Draft, side: PublicSide) -> None:
+    """Rows of a source are read several times, so it must stand still."""
+    if not draft.evidence.groups:
+        return
+    drafted, written = int(draft.evidence.published.sizes.sum()), side.rows[side.form.tables[0]].height
+    if drafted != written:
+        raise DataError(
+            f"The source changed while it was read: {drafted} rows were to be published, and then there were {written}. Nothing was published; "
+            "publish a copy that nobody writes to."
+        )
+
+
+def _judge_draft(definition: Definition, draft: Draft) -> None:
+    """No release leaves on a method's word alone: its evidence must pass."""
+    found = verdict(definition, judge(definition, draft.evidence))
+    if not found.holds:
+        raise _broken(draft, str(definition) if found.witness is None else found.witness.text)
+
+
+def _judge_public(definition: Definition, draft: Draft, side: PublicSide, context: Context) -> None:
+    """What the public tables show must pass as well, however long that takes."""
+    for check in check_claims(side, _population(definition), None, replace(context, deadline=None)):
+        if check.status == "fails":
+            raise _broken(draft, f"{check.name}: {check.detail}")
+
+
+def _broken(draft: Draft, failing: str) -> PolicyError:
+    return PolicyError(
+        f"The method {draft.method.get('name')!r} made a draft that does not keep what it promises ({failing}). Nothing was published."
+    )
+
+
+def _population(definition: Definition) -> Any:
+    """The population that the definition compares with, if it does."""
+    return next((getattr(part, "population", None) for part in definition.parts() if part.needs_population), None)

@@ -1,0 +1,139 @@
+"""Signatures: an Ed25519 key of the publisher proves where a certificate comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.base.documents import read_document
+from reticent.base.files import write_whole
+from reticent.errors import DataError, PolicyError
+from reticent.release.canonical_json import canonical
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+ALGORITHM = "Ed25519"
+
+
+@dataclass(frozen=True)
+class KeyFiles:
+    """Where a new pair of keys was written, and the public key in hexadecimal."""
+
+    private: Path
+    public: Path
+    fingerprint: str
+
+
+def generate_keys(folder: str | Path, name: str = "reticent") -> KeyFiles:
+    """Make a pair of keys: ``name.key``, which only the publisher reads, and ``name.pub``, which is given to everybody."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    place = Path(folder)
+    private, public = place / f"{name}.key", place / f"{name}.pub"
+    for path in (private, public):
+        if path.exists():
+            raise PolicyError(f"{str(path)!r} exists already, and keys are not overwritten. Choose another name.")
+    place.mkdir(parents=True, exist_ok=True)
+    key = Ed25519PrivateKey.generate()
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    shared = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    write_whole(private, secret, mode=0o600)
+    write_whole(public, shared)
+    return KeyFiles(private, public, _hexadecimal(key.public_key()))
+
+
+def sign(body: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, str]:
+    """The signature of a certificate's body (all of it but the signature), with the public key that goes with it."""
+    return {
+        "algorithm": ALGORITHM,
+        "public_key": _hexadecimal(key.public_key()),
+        "value": key.sign(canonical(body)).hex(),
+    }
+
+
+def is_signed_by(body: Mapping[str, Any], signature: Mapping[str, Any], key: Ed25519PublicKey) -> bool:
+    """Whether ``signature`` was made over ``body`` with the private half of ``key``; one spelling of it only."""
+    from cryptography.exceptions import InvalidSignature
+
+    value = _bytes(signature.get("value"), 64)
+    if value is None or signature.get("public_key") != _hexadecimal(key) or signature.get("algorithm") != ALGORITHM:
+        return False
+    try:
+        key.verify(value, canonical(body))
+    except InvalidSignature:
+        return False
+    return set(signature) == {"algorithm", "public_key", "value"}
+
+
+def stated_key(signature: Mapping[str, Any]) -> Ed25519PublicKey | None:
+    """The public key that a signature names, which says nothing yet about whose it is; None if it is no key."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    raw = _bytes(signature.get("public_key"), 32)
+    try:
+        return Ed25519PublicKey.from_public_bytes(raw) if raw is not None else None
+    except ValueError:
+        return None
+
+
+def private_key(given: Any) -> Ed25519PrivateKey:
+    """A signing key: a key object, or the path of a PEM file."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    if isinstance(given, Ed25519PrivateKey):
+        return given
+    try:
+        key = serialization.load_pem_private_key(_file(given, "signing key"), password=None)
+    except (ValueError, TypeError):
+        raise PolicyError(f"{str(given)!r} holds no unencrypted private key in PEM form.") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise PolicyError(f"{str(given)!r} holds a key of another kind; certificates are signed with {ALGORITHM}.")
+    return key
+
+
+def public_key(given: Any) -> Ed25519PublicKey:
+    """A key to verify with: a key object, the path of a PEM file, or 64 hexadecimal digits."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    if isinstance(given, Ed25519PublicKey):
+        return given
+    raw = _bytes(given, 32)
+    if raw is not None:
+        return Ed25519PublicKey.from_public_bytes(raw)
+    try:
+        key = serialization.load_pem_public_key(_file(given, "key"))
+    except ValueError:
+        raise PolicyError(f"{str(given)!r} holds no public key in PEM form (the file that ends in .pub).") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise PolicyError(f"{str(given)!r} holds a key of another kind; certificates are signed with {ALGORITHM}.")
+    return key
+
+
+def _file(given: Any, what: str) -> bytes:
+    if not isinstance(given, str | Path):
+        raise PolicyError(f"The {what} must be a path or an {ALGORITHM} key, but it is a {type(given).__name__}.")
+    try:
+        return read_document(given)
+    except OSError as error:
+        raise DataError(f"The {what} {str(given)!r} cannot be read: {error.strerror}.") from None
+
+
+def _bytes(text: Any, length: int) -> bytes | None:
+    """The bytes that lower-case hexadecimal digits spell; None for any other spelling."""
+    try:
+        raw = bytes.fromhex(text)
+    except (ValueError, TypeError):
+        return None
+    return raw if len(raw) == length and raw.hex() == text else None
+
+
+def _hexadecimal(key: Ed25519PublicKey) -> str:
+    return key.public_bytes_raw().hex()

@@ -1,0 +1,143 @@
+"""What a release says in plain language: what it promises, what it does not, and what risk remains.
+
+All of it follows from the certificate's own entries, so that ``verify`` can hold the words against them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from reticent.core import Comparison
+from reticent.definitions import Definition
+from reticent.release.format import Words
+from reticent.release.manifest import Manifest
+
+UNNAMED = (
+    "The data set was not named, so earlier releases of it could not be checked. If there were any, they were not judged together "
+    "with this one."
+)
+INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. Somebody who guesses the seed can undo them."
+_AMONG_PUBLISHED = 'Here "the whole table" are the published rows: they are compared among themselves, and nothing is told about rows that were left out.'
+SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
+
+
+def ledger_statement(dataset: str | None, number: int | None, beside: str | None = None) -> str:
+    """What the ledger says about what was given out before; ``beside`` is how this was judged together with it."""
+    if dataset is None or number is None:
+        return UNNAMED
+    if beside:
+        return f"This is release {number} of the data set {dataset!r}. {beside}"
+    if number == 1:
+        return f"This is release 1 of the data set {dataset!r}: the publisher's ledger knew no earlier one."
+    return f"This is release {number} of the data set {dataset!r}: earlier ones were withdrawn, and never left."
+
+
+def covers(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> str:
+    """What a definition promises; with what it compares, and, where people are counted and rows are shown, whose word it is."""
+    if definition.needs_reference and compared(reference, "published rows"):
+        return f"{_covers(definition, unit)} {_AMONG_PUBLISHED}"
+    return _covers(definition, unit)
+
+
+def _covers(definition: Definition, unit: str) -> str:
+    if unit == "person" and definition.counts_people and definition.needs_population:
+        return f"{definition.meaning()} The files show rows, not people, so this is the publisher's word."
+    if unit == "person" and definition.counts_people:
+        return f"{definition.meaning()} The files show this for rows; that the rows are about as many people is the publisher's word."
+    return definition.meaning()
+
+
+def risks(
+    definition: Definition, manifest: Manifest, words: Words, reference: Mapping[str, Any] | None, insecure: bool
+) -> list[str]:
+    """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
+    found = [INSECURE] if insecure else []
+    other = manifest.named("other")
+    if other:
+        found.append(
+            f"The columns {_listed(other)} are published as they are and are not protected: whoever knows them about a person may "
+            "recognise the row."
+        )
+    if manifest.named("pseudonym"):
+        found.append(
+            "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."
+        )
+    found.extend(words.risks)
+    if manifest.quasi_sets is not None:
+        sets = "; ".join(_listed(names) for names in manifest.quasi_sets)
+        found.append(
+            f"The promises are made against somebody who knows the columns of one of these sets: {sets}. Whoever knows columns of several "
+            "sets is not covered."
+        )
+    unguarded = _unguarded(definition, manifest.named("sensitive"))
+    if unguarded:
+        found.append(
+            f"No promise was asked for about the sensitive columns {_listed(unguarded)}: where a group shares a value, "
+            "it is known for everybody in it."
+        )
+    whole = compared(reference, "whole table")
+    if whole:
+        found.append(
+            f"How often each value of {_listed(whole)} occurs in the whole table is published with this certificate, rows that were "
+            "left out included. What that tells about the people left out satisfies the promises as a group does."
+        )
+    if manifest.unit == "person":
+        found.append(
+            "Several rows may be about one person. That the groups hold as many people as claimed is the publisher's word: the published "
+            "files show rows."
+        )
+    if any(part.kind == "groups" for part in definition.parts()):
+        found.append(
+            "Whoever knows how the release was made, and that the least distorted safe one was chosen, can sometimes conclude that finer "
+            "ones were not safe."
+        )
+    found.append(
+        "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
+    )
+    return found
+
+
+def _unguarded(definition: Definition, sensitive: Sequence[str]) -> list[str]:
+    """The sensitive columns about which no part of the definition promises anything."""
+    guarded: set[str] = set()
+    for part in definition.parts():
+        if part.needs_sensitive:
+            named = getattr(part, "column", None)
+            guarded.update([named] if named is not None else getattr(part, "y", None) or sensitive)
+    return [name for name in sensitive if name not in guarded]
+
+
+def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
+    """The columns that the certificate's reference compares with some rows, in the order of their names."""
+    return sorted(name for name, said in (reference or {}).items() if said["of"] == rows)
+
+
+def statement(certificate: Mapping[str, Any], words: Words) -> str:
+    """The plain-language statement that goes with the files."""
+    parts = [
+        "WHAT THIS IS",
+        f"A table about people, published so that nobody is given away. {words.what}",
+        "WHAT IS PROMISED",
+        *(f"- {claim['covers']}" for claim in certificate["claims"]),
+        "WHAT IS NOT PROMISED",
+        *(f"- {text}" for text in dict.fromkeys(claim["does_not_cover"] for claim in certificate["claims"])),
+        "WHAT RISK REMAINS",
+        *(f"- {text}" for text in certificate["residual_risks"]),
+        "HOW TO CHECK",
+        "The command 'reticent verify' recomputes every promise from these files alone. certificate.json states the definitions "
+        "exactly and holds a fingerprint of every file; manifest.json says what every label means.",
+    ]
+    return "\n\n".join(_wrapped(part) for part in parts) + "\n"
+
+
+@lru_cache(maxsize=256)
+def _wrapped(text: str) -> str:
+    # Most paragraphs are the same in every statement.
+    return textwrap.fill(text, 100, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)

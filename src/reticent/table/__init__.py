@@ -1,0 +1,151 @@
+"""Tables about people: rows, roles, hierarchies, and what a label stands for.
+
+``table``            a frame with a role for every column; ``sensitive`` columns with their domains; ``weights`` of a survey as exact counts
+``rows``             rows in memory, in a stream or in a file; ``row_order`` sorts them; ``blocks`` and ``table_files`` write them
+``hierarchies``      chains of ever coarser partitions of a column
+``meaning``          what a label stands for; ``value_types`` the types of values, and their way into JSON
+``canonical_types``  the one type that values of a kind are kept in; ``coarsening`` coarser numbers and dates beside the quasi columns
+``codebook``         labels of values, as statistics programs have them; ``person_marks`` keyed fingerprints of a table's people
+``opener``           what a table asks of an engine
+"""
+
+from reticent.table.blocks import Checksum, as_parquet, csv_blocks, csv_header, parquet_blocks, repeated_csv_blocks
+from reticent.table.canonical_types import clock_text, plain, real
+from reticent.table.coarsening import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding, coarsening_from
+from reticent.table.codebook import Code, TableCodebook
+from reticent.table.hierarchies.descriptions import hierarchy_from
+from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy, Level, unused
+from reticent.table.hierarchies.leaves import as_type
+from reticent.table.hierarchies.limits import LimitedLevels, beyond_limits
+from reticent.table.hierarchies.public_values import NAMES
+from reticent.table.meaning import (
+    NULL_LABEL,
+    OR_MISSING,
+    SUPPRESSED,
+    Anything,
+    Interval,
+    LeafIndex,
+    LineSegment,
+    Meaning,
+    Missing,
+    OrMissing,
+    Prefix,
+    Value,
+    Values,
+    covers_missing,
+    null_label,
+    texts_of,
+)
+from reticent.table.opener import opener
+from reticent.table.person_marks import marks_of_people, numbered_marks, people_marks
+from reticent.table.row_order import in_order
+from reticent.table.rows import (
+    Change,
+    Chunks,
+    CodedRows,
+    Counted,
+    DistantRows,
+    DrawnRows,
+    FrameRows,
+    Profile,
+    RepeatedRows,
+    Rows,
+    StoredRows,
+    StreamRows,
+    csv_runs,
+    held_frame,
+    stand_in_order,
+)
+from reticent.table.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
+from reticent.table.table import PSEUDONYM, EngineName, Table, check_engine
+from reticent.table.table_files import (
+    LossyTable,
+    TableFile,
+    as_plain_text,
+    conformed,
+    plain_names,
+    table_file,
+    write_frame,
+)
+from reticent.table.value_types import ValueType, to_plain
+
+__all__ = [
+    "NAMES",
+    "NULL_LABEL",
+    "OR_MISSING",
+    "PSEUDONYM",
+    "SUPPRESSED",
+    "Anything",
+    "BoundHierarchy",
+    "CalendarUnit",
+    "Change",
+    "Checksum",
+    "Chunks",
+    "Coarsening",
+    "Code",
+    "CodedRows",
+    "Counted",
+    "Digits",
+    "DistantRows",
+    "DrawnRows",
+    "EngineName",
+    "FrameRows",
+    "Hierarchy",
+    "Interval",
+    "LeafIndex",
+    "Level",
+    "LimitedLevels",
+    "LineSegment",
+    "LossyTable",
+    "Meaning",
+    "Microaggregation",
+    "Missing",
+    "OrMissing",
+    "Prefix",
+    "Profile",
+    "RepeatedRows",
+    "Rounding",
+    "Rows",
+    "SensitiveColumn",
+    "SensitiveKind",
+    "StoredRows",
+    "StreamRows",
+    "Table",
+    "TableCodebook",
+    "TableFile",
+    "Value",
+    "ValueType",
+    "Values",
+    "as_parquet",
+    "as_plain_text",
+    "as_type",
+    "beyond_limits",
+    "bind_sensitive",
+    "check_engine",
+    "clock_text",
+    "coarsening_from",
+    "conformed",
+    "covers_missing",
+    "csv_blocks",
+    "csv_header",
+    "csv_runs",
+    "held_frame",
+    "hierarchy_from",
+    "in_order",
+    "marks_of_people",
+    "null_label",
+    "numbered_marks",
+    "opener",
+    "parquet_blocks",
+    "people_marks",
+    "plain",
+    "plain_names",
+    "real",
+    "repeated_csv_blocks",
+    "stand_in_order",
+    "table_file",
+    "texts_of",
+    "to_plain",
+    "unused",
+    "write_frame",
+]

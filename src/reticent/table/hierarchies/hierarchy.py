@@ -1,0 +1,303 @@
+"""Hierarchies: chains of ever coarser partitions of a column's domain (R-LD-2).
+
+A :class:`Hierarchy` is a recipe that can be written down before any data are seen. Fitted to a column it becomes a
+:class:`BoundHierarchy`: the leaves, and for each level an array from leaf to part with a label and a meaning for
+every part. Binding checks that each level is total and disjoint and that levels nest; nesting is what makes roll-up
+and pruning correct.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.encoding import encode
+from reticent.base.packing import Codes
+from reticent.errors import DataError
+from reticent.table.meaning import NULL_LABEL, Anything, Meaning, Missing, Values
+
+
+@dataclass(frozen=True)
+class Level:
+    """One partition of the leaves: ``parts[leaf]`` is the part's number, ``labels`` and ``meanings`` describe parts."""
+
+    parts: NDArray[np.int32]
+    labels: tuple[str, ...]
+    meanings: tuple[Meaning, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of parts."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class BoundHierarchy:
+    """A hierarchy fitted to a column: level 0 is the value itself, the last level the coarsest.
+
+    No level below ``lowest`` is published. ``capped`` says that the last level is the coarsest that may be published: nothing may be shown that covers
+    more than one of its parts.
+    """
+
+    column: str
+    leaves: pl.Series
+    levels: tuple[Level, ...]
+    data_dependent: bool
+    null_leaf: int | None = None
+    lowest: int = 0
+    capped: bool = False
+    _cover: tuple[NDArray[np.int64], ...] = field(default=(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_nesting(self.column, self.leaves, self.levels)
+        cover = tuple(np.bincount(level.parts, minlength=level.size).astype(np.int64) for level in self.levels)
+        object.__setattr__(self, "_cover", cover)
+
+    @property
+    def height(self) -> int:
+        """The number of steps from the value itself to the coarsest level."""
+        return len(self.levels) - 1
+
+    @property
+    def size(self) -> int:
+        """The number of leaves, a null leaf included."""
+        return len(self.leaves)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether some levels must not be published."""
+        return self.lowest > 0 or self.capped
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether leaves are numbers or dates, so that distances between them mean something."""
+        return self.leaves.dtype.is_numeric() or self.leaves.dtype.is_temporal()
+
+    def only(self, mask: NDArray[np.bool_]) -> BoundHierarchy:
+        """The hierarchy with some of its leaves, on the same levels."""
+        levels = tuple(replace(level, parts=level.parts[mask]) for level in self.levels)
+        null = None if self.null_leaf is None or not mask[self.null_leaf] else int(mask[: self.null_leaf].sum())
+        return replace(self, leaves=self.leaves.filter(pl.Series(mask)), levels=levels, null_leaf=null)
+
+    def cover(self, level: int) -> NDArray[np.int64]:
+        """How many leaves each part of ``level`` covers."""
+        return self._cover[level]
+
+    def between(self, low: int, high: int) -> NDArray[np.int32]:
+        """The map from parts of level ``low`` to parts of level ``high`` (``low <= high``)."""
+        if low == 0:
+            return self.levels[high].parts
+        mapped = np.empty(self.levels[low].size, dtype=np.int32)
+        mapped[self.levels[low].parts] = self.levels[high].parts
+        return mapped
+
+    def same_parts(self, other: BoundHierarchy) -> bool:
+        """Whether both number the same leaves and the same parts, so that codes mean the same in both."""
+        if self is other:
+            return True
+        return (
+            self.leaves.equals(other.leaves)
+            and len(self.levels) == len(other.levels)
+            and all(np.array_equal(a.parts, b.parts) for a, b in zip(self.levels, other.levels, strict=True))
+        )
+
+    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int | None = 0) -> Codes:
+        """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it.
+
+        ``found`` is what :func:`reticent.base.encoding.looked_up` found for the column, if that was asked already; messages
+        count rows from ``first_row``.
+        """
+        return encode(series, self.leaves, self.column, self.null_leaf, found, first_row)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Leaves as numbers (days for dates), NaN for the null leaf; only where :attr:`is_numeric`."""
+        series = self.leaves
+        if series.dtype == pl.Date:
+            series = series.to_physical()
+        elif series.dtype.is_temporal():
+            series = series.cast(pl.Int64)
+        return series.cast(pl.Float64).to_numpy()
+
+    def with_null_leaf(self) -> BoundHierarchy:
+        """The same hierarchy with null as a further leaf: itself on every level but a top that covers everything, where it joins."""
+        if self.null_leaf is not None:
+            return self
+        leaves = pl.concat([self.leaves, pl.Series([None], dtype=self.leaves.dtype)])
+        levels = []
+        for number, level in enumerate(self.levels):
+            top = number == self.height and self.height > 0 and isinstance(level.meanings[0], Anything)
+            if top:
+                levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
+            else:
+                parts = np.append(level.parts, np.int32(level.size))
+                # A part that covered everything does not cover the missing.
+                listed = Values(tuple(self.leaves.to_list()))
+                meanings = [listed if isinstance(each, Anything) else each for each in level.meanings]
+                labels = (*level.labels, unused(NULL_LABEL, level.labels))
+                levels.append(Level(parts, labels, (*meanings, Missing())))
+        return replace(self, leaves=leaves, levels=tuple(levels), null_leaf=len(self.leaves))
+
+
+class Hierarchy(ABC):
+    """A recipe for a hierarchy. The class methods make the kinds that there are."""
+
+    @abstractmethod
+    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Fit to the values of a column (nulls are ignored here), or to the declared domain where there is one."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The recipe as plain data, as a policy writes it."""
+
+    @property
+    def unlimited(self) -> Hierarchy:
+        """The same hierarchy without limits to its levels."""
+        return self
+
+    def limited(self, min_level: int = 0, max_level: int | None = None) -> Hierarchy:
+        """The same hierarchy, of which only the levels from ``min_level`` to ``max_level`` (the last one, if not given) are published."""
+        from reticent.table.hierarchies.limits import LimitedLevels
+
+        return LimitedLevels(self, min_level, max_level)
+
+    @staticmethod
+    def from_csv(path: str | Path, separator: str = ";") -> Hierarchy:
+        """The hierarchy files of ARX: one row a leaf, level 0 first, no header; leaf text is read as the column's type."""
+        from reticent.table.hierarchies.recipes import Listed
+
+        return Listed.read(Path(path), separator)
+
+    @staticmethod
+    def listed(rows: Sequence[Sequence[str]]) -> Hierarchy:
+        """The same, given as rows: each a leaf followed by its label on every level."""
+        from reticent.table.hierarchies.recipes import Listed
+
+        return Listed(tuple(tuple(str(cell) for cell in row) for row in rows))
+
+    @staticmethod
+    def intervals(
+        widths: Sequence[float | str], origin: float | str = 0, domain: tuple[Any, Any] | None = None
+    ) -> Hierarchy:
+        """Half-open intervals of growing width, all counted from ``origin``; the last level is suppressed.
+
+        Each width is a multiple of the one before, so that levels nest. ``domain=(low, high)`` declares the values
+        that can occur, both ends included; without it the leaves come from the data and stay private.
+        """
+        from reticent.table.hierarchies.recipes import Intervals
+
+        return Intervals(tuple(widths), origin, domain)
+
+    @staticmethod
+    def cuts(levels: Sequence[Sequence[float | str]], domain: tuple[Any, Any] | None = None) -> Hierarchy:
+        """Intervals between explicit cut points, one list a level, each a subset of the list before."""
+        from reticent.table.hierarchies.recipes import Cuts
+
+        return Cuts(tuple(tuple(level) for level in levels), domain)
+
+    @staticmethod
+    def masking(digits: int, keep: Sequence[int] | None = None, domain: Sequence[str] | None = None) -> Hierarchy:
+        """Codes of ``digits`` characters, masked from the right: ``14853``, ``1485*``, ... ; ``keep`` lists how many stay."""
+        from reticent.table.hierarchies.recipes import Masking
+
+        return Masking(digits, tuple(keep) if keep is not None else None, tuple(domain) if domain is not None else None)
+
+    @staticmethod
+    def dates(
+        levels: Sequence[str] = ("month", "quarter", "year"),
+        domain: tuple[Any, Any] | None = None,
+        timezone: str | None = None,
+    ) -> Hierarchy:
+        """Days, then the named coarser units, then suppressed. A timestamp column needs ``timezone``.
+
+        The units are ``hour`` and ``day`` (of timestamps), ``week``, ``month``, ``quarter``, ``half``, ``year`` and ``decade``; or, alone but for
+        hours and days, ``weekday`` or ``hour_of_day``, which say nothing of the date. Weeks and months do not nest, so a hierarchy has one of them.
+        """
+        from reticent.table.hierarchies.calendars import Dates
+
+        return Dates(tuple(levels), domain, timezone)
+
+    @staticmethod
+    def taxonomy(tree: Mapping[str, Any] | str | Path, from_data: bool = False) -> Hierarchy:
+        """A tree of categories: nested mappings with lists of leaves, or a ``.toml`` or ``.json`` file of that shape.
+
+        ``from_data``: its values were taken from the data, so that the domain stays private.
+        """
+        from reticent.table.hierarchies.recipes import Taxonomy
+
+        return Taxonomy.read(tree, from_data)
+
+    @staticmethod
+    def order(
+        sizes: Sequence[int],
+        values: Sequence[Any] | None = None,
+        labels: Sequence[Sequence[str]] | None = None,
+        from_data: bool = False,
+    ) -> Hierarchy:
+        """Neighbours in an order put together, ``sizes[i]`` values on level i + 1, then suppressed: ``primary`` and ``secondary``, ``college`` and ``doctorate``.
+
+        ``values`` are all values in their order; without them those that occur, as they sort, and the domain stays private. So it does with ``from_data``:
+        the listed values were taken from the data. ``labels`` names the groups of each level.
+        """
+        from reticent.table.hierarchies.builders import OrderGroups
+
+        named = None if labels is None else tuple(tuple(level) for level in labels)
+        return OrderGroups(tuple(sizes), None if values is None else tuple(values), named, from_data)
+
+    @staticmethod
+    def priority(
+        keep: Sequence[int], values: Sequence[Any], other: str = "Other", from_data: bool = False
+    ) -> Hierarchy:
+        """The first ``keep[i]`` of the ``values`` stay themselves on level i + 1 and the rest become ``other``; then suppressed.
+
+        ``from_data``: the values, or their order, were taken from the data, so that the domain stays private.
+        """
+        from reticent.table.hierarchies.builders import PriorityList
+
+        return PriorityList(tuple(keep), tuple(values), other, from_data)
+
+    @staticmethod
+    def public(name: str) -> Hierarchy:
+        """A domain that everybody knows beforehand, such as ``us-states``, ``iso-3166-2``, ``icd-10`` (:mod:`reticent.table.hierarchies.public_values`)."""
+        from reticent.table.hierarchies.recipes import PublicDomain
+
+        return PublicDomain(name)
+
+    @staticmethod
+    def suppression(domain: Sequence[Any] | None = None) -> Hierarchy:
+        """The value itself, or nothing."""
+        from reticent.table.hierarchies.recipes import Suppression
+
+        return Suppression(tuple(domain) if domain is not None else None)
+
+
+def unused(label: str, taken: Container[str]) -> str:
+    """``label``, marked until nothing else is called so: a column may hold the very text that we use for something else."""
+    while label in taken:
+        label += "'"
+    return label
+
+
+def _check_nesting(column: str, leaves: pl.Series, levels: Sequence[Level]) -> None:
+    """Each level must be a coarsening of the one below; the first leaf that breaks it is named."""
+    for number in range(1, len(levels)):
+        low, high = levels[number - 1], levels[number]
+        mapped = np.full(low.size, -1, dtype=np.int32)
+        mapped[low.parts[::-1]] = high.parts[::-1]
+        wrong = np.flatnonzero(mapped[low.parts] != high.parts)
+        if len(wrong):
+            leaf = int(wrong[0])
+            raise DataError(
+                f"The hierarchy of column {column!r} does not nest: at level {number}, value {leaves[leaf]!r} falls into "
+                f"{high.labels[high.parts[leaf]]!r}, but others that share {low.labels[low.parts[leaf]]!r} with it at level "
+                f"{number - 1} fall into {high.labels[mapped[low.parts[leaf]]]!r}. Put the whole of "
+                f"{low.labels[low.parts[leaf]]!r} into one part of level {number}.",
+                column=column,
+                value=leaves[leaf],
+            )

@@ -1,0 +1,463 @@
+"""What a published label of one column stands for: a value, a set or a range of values, codes that begin alike, what recurs,
+missing values, or anything.
+
+A meaning says which leaves of a column it covers, how it is written as a label, how in words and how in JSON. Nothing else looks into
+one; whoever needs to tell the kinds apart asks for the class.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError
+from reticent.table.value_types import ValueType, to_plain
+
+SUPPRESSED = "*"
+NULL_LABEL = "(missing)"
+OR_MISSING = " or missing"
+
+Closed = Literal["left", "right", "both", "neither"]
+
+_FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+_SHOWN = 4
+_LONGEST_CODE = 10_000
+
+
+@dataclass(frozen=True)
+class LineSegment:
+    """A stretch of the line that a label stands for; ``None`` is an open end, and types of whole numbers and moments have closed ends."""
+
+    low: float | int | None
+    high: float | int | None
+    low_closed: bool = True
+    high_closed: bool = True
+
+
+class Meaning(ABC):
+    """What a label of one column stands for. Meanings are equal when they are written alike in JSON: 1, 1.0 and true differ."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def read(given: Any, kind: ValueType, where: str) -> Meaning:
+        """The meaning that :meth:`as_json` wrote, with values of type ``kind``; anything else is a :class:`DataError` that begins with ``where``."""
+        try:
+            return _read(given, kind)
+        except (DataError, TypeError, KeyError, ValueError):
+            raise DataError(f"{where} cannot be understood: {given!r}.") from None
+
+    @abstractmethod
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The positions of the leaves that it covers, if any."""
+
+    def label(self, kind: ValueType) -> str | None:
+        """The one way to write it as a label of a column of type ``kind``; None where there are several."""
+        return None
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The meaning as plain data."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """The meaning in words."""
+
+    def listed(self, kind: ValueType) -> list[Any] | None:
+        """The values that it lists one by one (null as ``None``), or nothing when it describes them otherwise."""
+        return None
+
+    def stretch(self, kind: ValueType) -> LineSegment | None:
+        """The stretch of the line that it stands for, if it is one."""
+        return None
+
+    def written(self) -> Sequence[Any]:
+        """The values that are written in it, as they are written."""
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Meaning) and json.dumps(self.as_json()) == json.dumps(other.as_json())
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.as_json()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value(Meaning):
+    """One value."""
+
+    value: Any
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaf that has the value."""
+        return index.among(self.listed(index.kind))
+
+    def label(self, kind: ValueType) -> str | None:
+        """The value as text."""
+        return kind.texts([self.value])[0]
+
+    def as_json(self) -> dict[str, Any]:
+        """The value as plain data."""
+        return {"value": to_plain(self.value)}
+
+    def words(self) -> str:
+        """The value."""
+        return str(self.value)
+
+    def listed(self, kind: ValueType) -> list[Any]:
+        """The value."""
+        return [kind.converted(self.value)]
+
+    def written(self) -> Sequence[Any]:
+        """The value, unless it is null."""
+        return () if self.value is None else (self.value,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values(Meaning):
+    """One of several values."""
+
+    values: tuple[Any, ...]
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves that have one of the values."""
+        return index.among(self.listed(index.kind))
+
+    def as_json(self) -> dict[str, Any]:
+        """The values as plain data."""
+        return {"values": to_plain(self.values)}
+
+    def words(self) -> str:
+        """The first few values."""
+        texts = [str(value) for value in self.values]
+        shown = ", ".join(texts[:_SHOWN])
+        return shown if len(texts) == 1 else f"in {{{shown}{', ...' if len(texts) > _SHOWN else ''}}}"
+
+    def listed(self, kind: ValueType) -> list[Any]:
+        """The values."""
+        return [kind.converted(value) for value in self.values]
+
+    def written(self) -> Sequence[Any]:
+        """The values other than null."""
+        return [value for value in self.values if value is not None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval(Meaning):
+    """The values between two ends, of which ``closed`` says which belong to it; None is an open end."""
+
+    low: Any
+    high: Any
+    closed: Closed = "left"
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves between the ends."""
+        return index.within(self.stretch(index.kind))
+
+    @property
+    def text(self) -> str:
+        """How it is written: ``[20, 25)``, ``< 18`` or ``>= 65``, and ``[20, 25]`` with both ends."""
+        if self.low is None:
+            return f"< {self.high}"
+        if self.high is None:
+            return f">= {self.low}"
+        return f"[{self.low}, {self.high}{']' if self.closed == 'both' else ')'}"
+
+    def label(self, kind: ValueType) -> str | None:
+        """Its text for whole numbers; the ends of others can be written in several ways."""
+        return self.text if kind.is_whole else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The ends as plain data."""
+        return {"interval": [to_plain(self.low), to_plain(self.high)], "closed": self.closed}
+
+    def words(self) -> str:
+        """The ends, with brackets that say which belong to it."""
+        left = "(-inf" if self.low is None else f"{'[' if self.closed in ('left', 'both') else '('}{self.low}"
+        right = "inf)" if self.high is None else f"{self.high}{']' if self.closed in ('right', 'both') else ')'}"
+        return f"in {left}, {right}"
+
+    def stretch(self, kind: ValueType) -> LineSegment:
+        """The part of the line between the ends."""
+        if kind in (ValueType.TEXT, ValueType.BOOLEAN):
+            raise DataError(f"The manifest gives the interval {[self.low, self.high]!r} for a column of type {kind}.")
+        low, high = (None if bound is None else kind.place(bound) for bound in (self.low, self.high))
+        low_closed, high_closed = self.closed in ("left", "both"), self.closed in ("right", "both")
+        if kind is ValueType.REAL:
+            return LineSegment(low, high, low_closed, high_closed)  # type: ignore[arg-type]  # places of this type are floats
+        whole_low = None if low is None else math.ceil(low) if low_closed else math.floor(low) + 1
+        whole_high = None if high is None else math.floor(high) if high_closed else math.ceil(high) - 1
+        return LineSegment(whole_low, whole_high)
+
+    def written(self) -> Sequence[Any]:
+        """The ends that it has."""
+        return [end for end in (self.low, self.high) if end is not None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefix(Meaning):
+    """The codes of a length that begin alike."""
+
+    prefix: str
+    length: int
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves that begin so and have the length; whole numbers have it with zeros in front."""
+        if (part := self.stretch(index.kind)) is not None:
+            return index.within(part)
+        fits = index.leaves.str.starts_with(self.prefix) & (index.leaves.str.len_chars() == self.length)
+        found: NDArray[np.int64] = fits.fill_null(False).arg_true().to_numpy().astype(np.int64)
+        return found
+
+    def fits(self, text: str) -> bool:
+        """Whether a code is one of them."""
+        return text.startswith(self.prefix) and len(text) == self.length
+
+    def label(self, kind: ValueType) -> str:
+        """The beginning, and a star for every further character."""
+        return self.prefix.ljust(self.length, SUPPRESSED)
+
+    def as_json(self) -> dict[str, Any]:
+        """Beginning and length."""
+        return {"prefix": self.prefix, "length": self.length}
+
+    def words(self) -> str:
+        """The beginning, and a star for every further character."""
+        return self.label(ValueType.TEXT)
+
+    def stretch(self, kind: ValueType) -> LineSegment | None:
+        """The whole numbers that are written so."""
+        if not kind.is_whole:
+            return None
+        unit = 10 ** (self.length - len(self.prefix))
+        return LineSegment(int(self.prefix) * unit, (int(self.prefix) + 1) * unit - 1)
+
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+RECURRING: Mapping[str, Callable[[pl.Series], pl.Series]] = {
+    "weekday": lambda moments: moments.dt.weekday(),
+    "hour_of_day": lambda moments: moments.dt.hour(),
+}
+"""What recurs, and how it is read from days or moments: weekdays from Monday (1) to Sunday (7), hours from 0 to 23."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recurring(Meaning):
+    """The days or moments on one weekday, or in one hour of any day."""
+
+    unit: str
+    number: int
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves on that weekday or in that hour."""
+        if not index.kind.is_temporal:
+            raise DataError(f"The manifest gives the {self.unit} {self.number} for a column of type {index.kind}.")
+        found: NDArray[np.int64] = (
+            (RECURRING[self.unit](index.leaves) == self.number).fill_null(False).arg_true().to_numpy().astype(np.int64)
+        )
+        return found
+
+    @property
+    def text(self) -> str:
+        """``Monday``, or ``13h``."""
+        return WEEKDAYS[self.number - 1] if self.unit == "weekday" else f"{self.number:02d}h"
+
+    def label(self, kind: ValueType) -> str:
+        """``Monday``, or ``13h``."""
+        return self.text
+
+    def as_json(self) -> dict[str, Any]:
+        """The unit and its number."""
+        return {self.unit: self.number}
+
+    def words(self) -> str:
+        """The weekday, or the hour."""
+        return f"on a {self.text}" if self.unit == "weekday" else f"between {self.number}:00 and {self.number + 1}:00"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Missing(Meaning):
+    """A value that is missing."""
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaf that is null."""
+        return index.among([None])
+
+    def label(self, kind: ValueType) -> str:
+        """The label of missing values, which is marked where a value is spelled so."""
+        return NULL_LABEL
+
+    def as_json(self) -> dict[str, Any]:
+        """The fact."""
+        return {"null": True}
+
+    def words(self) -> str:
+        """The fact."""
+        return "missing"
+
+    def listed(self, kind: ValueType) -> list[Any]:
+        """Null."""
+        return [None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrMissing(Meaning):
+    """A value of some range, or none."""
+
+    of: Interval
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves of the range, and the leaf that is null."""
+        return np.concatenate([self.of.covers(index), index.among([None])])
+
+    def label(self, kind: ValueType) -> str | None:
+        """The range as it is written, and that the value may be missing."""
+        text = self.of.label(kind)
+        return None if text is None else f"{text}{OR_MISSING}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The range as plain data, and the fact."""
+        return {**self.of.as_json(), "null": True}
+
+    def words(self) -> str:
+        """The range, and the fact."""
+        return f"{self.of.words()}{OR_MISSING}"
+
+    def stretch(self, kind: ValueType) -> LineSegment:
+        """Where the value lies that is not missing."""
+        return self.of.stretch(kind)
+
+    def written(self) -> Sequence[Any]:
+        """The ends of the range."""
+        return self.of.written()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anything(Meaning):
+    """Any value, or none."""
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """All leaves."""
+        return np.arange(len(index.leaves))
+
+    def as_json(self) -> dict[str, Any]:
+        """The fact."""
+        return {"all": True}
+
+    def words(self) -> str:
+        """The fact."""
+        return "anything"
+
+
+class LeafIndex:
+    """The leaves of a column, prepared for finding those that a meaning covers.
+
+    What is remembered is only derived from the leaves: a place for every value, and the leaves in the order of the line.
+    """
+
+    def __init__(self, leaves: pl.Series, kind: ValueType) -> None:
+        self.leaves, self.kind = leaves, kind
+
+    @classmethod
+    def of(cls, leaves: pl.Series, column: str) -> LeafIndex:
+        """The index of the leaves of a column, as values of the type that they have."""
+        kind = ValueType.of(leaves.dtype, column)
+        return cls(kind.column(leaves), kind)
+
+    def under(self, meaning: Meaning) -> NDArray[np.int64]:
+        """The positions of the leaves that a meaning covers; one that covers none is a :class:`DataError`."""
+        found = meaning.covers(self)
+        if len(found) == 0:
+            raise DataError(
+                f"The manifest has a label with the meaning {meaning.as_json()!r}, which covers no value of its column."
+            )
+        return found
+
+    def among(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """The positions of the values that are leaves."""
+        return np.array([self._positions[value] for value in values if value in self._positions], dtype=np.int64)
+
+    def within(self, part: LineSegment) -> NDArray[np.int64]:
+        """The positions of the leaves on a stretch of the line."""
+        order, places = self._line
+        low = 0 if part.low is None else np.searchsorted(places, part.low, "left" if part.low_closed else "right")
+        high = len(places)
+        if part.high is not None:
+            high = int(np.searchsorted(places, part.high, "right" if part.high_closed else "left"))
+        found: NDArray[np.int64] = order[low:high]
+        return found
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return {value: position for position, value in enumerate(self.leaves.to_list())}
+
+    @cached_property
+    def _line(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Leaves other than null in the order of the line, and their places on it."""
+        order = self.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
+        order = order[: len(self.leaves) - self.leaves.null_count()]
+        leaves = self.leaves.gather(order).to_physical()
+        places = leaves.to_numpy() if leaves.dtype != pl.Int128 else np.array(leaves.to_list(), dtype=object)
+        return order, places + _FIRST_DAY if self.kind is ValueType.DATE else places
+
+
+def texts_of(meanings: Sequence[Meaning], kind: ValueType) -> list[str | None]:
+    """:meth:`Meaning.label` of many at once, which is far quicker for values."""
+    values = [meaning.value for meaning in meanings if isinstance(meaning, Value)]
+    texts = iter(kind.texts(values))
+    return [next(texts) if isinstance(meaning, Value) else meaning.label(kind) for meaning in meanings]
+
+
+def covers_missing(meaning: Meaning) -> bool:
+    """Whether somebody whose value is missing fits a label."""
+    match meaning:
+        case Missing() | OrMissing() | Anything() | Value(None):
+            return True
+        case Values(values):
+            return None in values
+        case _:
+            return False
+
+
+def null_label(meanings: Mapping[str, Meaning]) -> str:
+    """The label that means the missing value; a column may hold the very text that is usual for it, and then it is another."""
+    return next((label for label, meaning in meanings.items() if isinstance(meaning, Missing)), NULL_LABEL)
+
+
+_NUMBERS = {"weekday": range(1, 8), "hour_of_day": range(24)}
+
+
+def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
+    shape = set(given) if isinstance(given, Mapping) else set()
+    if shape == {"value"}:
+        return Value(kind.read(given["value"]))
+    if shape == {"values"} and isinstance(given["values"], list) and given["values"]:
+        return Values(tuple(kind.read(value) for value in given["values"]))
+    if shape == {"interval", "closed"} and isinstance(given["interval"], list) and given["closed"] in get_args(Closed):
+        low, high = (kind.read(bound) for bound in given["interval"])
+        if low is None or high is None or low <= high:
+            return Interval(low, high, given["closed"])
+    if shape == {"interval", "closed", "null"} and given["null"] is True:
+        of = _read({name: given[name] for name in ("interval", "closed")}, kind)
+        if isinstance(of, Interval):
+            return OrMissing(of)
+    if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
+        if not len(given["prefix"]) <= given["length"] <= _LONGEST_CODE:
+            raise DataError(f"A code has at most {_LONGEST_CODE:,} characters, and begins with some of them.")
+        return Prefix(given["prefix"], given["length"])
+    unit, number = next(iter(given.items()), ("", None)) if len(shape) == 1 else ("", None)
+    if unit in _NUMBERS and type(number) is int and number in _NUMBERS[unit]:
+        return Recurring(unit, number)
+    if given in ({"null": True}, {"all": True}):
+        return Missing() if "null" in given else Anything()
+    raise DataError("It is none of the known shapes.")

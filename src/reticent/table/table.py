@@ -1,0 +1,523 @@
+"""A table about people: rows, and for every column the role it plays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any, Literal, cast, get_args
+
+import polars as pl
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.frames import as_polars, as_type_of, is_pattern
+from reticent.base.memory import fits
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.registry import FRAMES
+from reticent.table.canonical_types import plain, plain_rows
+from reticent.table.coarsening import Coarsening, Microaggregation, coarse_rows, coarsening_from
+from reticent.table.codebook import TableCodebook
+from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy
+from reticent.table.opener import opener, profiler
+from reticent.table.rows import DistantRows, FrameRows, Rows, StreamRows, by_person, without_nulls
+from reticent.table.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
+from reticent.table.weights import Weights
+
+Nulls = Literal["refuse", "drop", "category"]
+Unit = Literal["row", "person"]
+EngineName = Literal["local", "streaming", "spark"]
+PSEUDONYM = "pseudonym"
+"""The published column that stands for identifiers."""
+
+
+class Table(ShownAsCard):
+    """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
+
+    ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
+    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published; ``other`` ones are published as they are and named as unprotected;
+    ``private`` ones are never published, but a definition may look at them (people's own wishes); a column without a role is not published.
+
+    One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
+    their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
+    hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
+    were not even read.
+
+    ``weight`` says how many people of a population a row stands for. It is never published and decides nothing; measures of utility and
+    population estimates use it (see :mod:`reticent.table.weights`).
+
+    ``coarsen`` says how numbers and dates of sensitive and other columns are made coarser, such as ``{"income": Rounding(1000)}`` or
+    ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.table.coarsening`). Everything else then sees the coarser values only.
+
+    ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
+    ``frame``. A frame of Spark is read by the engine ``"spark"``, where it lies. Not said, a lazy frame or a stream that would not fit into memory is streamed
+    (see :mod:`reticent.base.memory`), and everything else is local.
+
+    ``codebook`` is what the source knows about columns beside their values: titles and labels of codes, which files of statistics programs show
+    again, and which codes were read as missing.
+
+    ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
+    them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        quasi: Sequence[str] | Mapping[str, Hierarchy | None] = (),
+        sensitive: str | Sequence[str] | Mapping[str, SensitiveKind] = (),
+        identifiers: Sequence[str] = (),
+        other: Sequence[str] = (),
+        key: str | None = None,
+        weight: str | None = None,
+        nulls: Nulls = "refuse",
+        dataset: str | None = None,
+        unit: Unit = "row",
+        quasi_sets: Sequence[Sequence[str]] | None = None,
+        pseudonyms: Sequence[str] = (),
+        left_out: Sequence[str] = (),
+        engine: EngineName | None = None,
+        private: Sequence[str] = (),
+        coarsen: Mapping[str, Any] | None = None,
+        codebook: TableCodebook | None = None,
+    ) -> None:
+        self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
+        self.sensitive: dict[str, SensitiveKind] = _sensitive_kinds(sensitive)
+        self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
+        self.other = tuple([other] if isinstance(other, str) else other)
+        self.private = tuple([private] if isinstance(private, str) else private)
+        self.pseudonyms = tuple([pseudonyms] if isinstance(pseudonyms, str) else pseudonyms)
+        self.key, self.weight = key, weight
+        self.nulls: Nulls = nulls
+        self.dataset, self.unit = dataset, unit
+        self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
+        self.left_out = tuple(left_out)
+        self.codebook = codebook or TableCodebook()
+        self.population: pl.DataFrame | None = None
+        self.population_source: Any = None
+        self.extra_counts: Mapping[str, pl.Series] = {}
+        self.prepared_by: tuple[Any, ...] = ()
+        self.first_row: int | None = 0
+        self.coarsen: Mapping[str, Coarsening] = {
+            name: coarsening_from(given, f"coarsen, column {name!r}") for name, given in (coarsen or {}).items()
+        }
+        opened = self._opened(frame, engine)
+        self._check_roles(opened.schema.names())
+        self._check_types(opened.schema)
+        found = self._settle(opened)
+        if self.rows == 0:
+            raise DataError(
+                "The table has no rows"
+                + (" left after those with missing values were dropped" if found else "")
+                + ". There is nothing to publish; check the source."
+            )
+        self._check_people()
+
+    def card(self) -> Card:
+        """The number of rows, and the columns of each role."""
+        roles = {
+            "identifiers": self.identifiers,
+            "quasi": tuple(self.quasi),
+            "sensitive": tuple(self.sensitive),
+            "other": self.other,
+            "private": self.private,
+            "not published": self.unpublished,
+        }
+        said = {role: ", ".join(names) for role, names in roles.items() if names}
+        return Card("Table", {"rows": self.rows, **({"data set": self.dataset} if self.dataset else {}), **said})
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the rows are never in memory together."""
+        return self.held.engine != "local"
+
+    @property
+    def read_how(self) -> str:
+        """How the rows are read, in a sentence about the table: ``"streamed"``, or by which engine."""
+        return "streamed" if self.held.engine == "streaming" else f"read by the engine {self.held.engine!r}"
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All rows. A streamed table has none: what asks for it needs rows in memory, and says so."""
+        return self.held.frame()
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The columns that are held, with their types."""
+        return self.held.schema
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.held.height
+
+    @property
+    def carried(self) -> dict[str, Coarsening | None]:
+        """The columns that are published beside the quasi columns, and how each was made coarser."""
+        return {name: self.coarsen.get(name) for name in (*self.sensitive, *self.other)}
+
+    def values(self, name: str) -> pl.Series:
+        """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
+        return self.held.values(name)
+
+    def parts(self) -> Iterator[Table]:
+        """The rows as tables of a chunk each, with the hierarchies and domains of the whole."""
+        _ = self.hierarchies, self.sensitive_columns
+        first = 0
+        for chunk in self.held.chunks():
+            yield self.part(chunk, first)
+            first += chunk.height
+
+    def part(self, rows: pl.DataFrame, first: int | None = 0, *, weighted: bool = True) -> Table:
+        """Some of the rows, from row ``first`` on (None: they have no places), with the hierarchies, domains and weights of the whole; people are not told apart in it."""
+        part = copy(self)
+        if not weighted:
+            part.weight = part.__dict__["weights"] = None
+        part.held, part.first_row = FrameRows(rows), first
+        part.key, part.unit, part.population = None, "row", None
+        return part
+
+    @cached_property
+    def hierarchies(self) -> tuple[BoundHierarchy, ...]:
+        """The quasi columns' hierarchies, fitted to the data, in the order of the columns."""
+        bound = []
+        for name, hierarchy in self.quasi.items():
+            series = self.values(name)
+            missing = bool(series.null_count())
+            fitted = hierarchy.bind(series, name)
+            if self.population is not None and fitted.data_dependent:
+                fitted = hierarchy.bind(pl.concat([series, self.population[name]]), name)
+            bound.append(fitted.with_null_leaf() if missing else fitted)
+        return tuple(bound)
+
+    @cached_property
+    def weights(self) -> Weights | None:
+        """How rows are weighted, if they are."""
+        return None if self.weight is None else Weights.of(self.held, self.weight)
+
+    def with_population(self, people: Any) -> Table:
+        """The same table beside the ``people`` it was drawn from: a table or a frame with the same quasi columns.
+
+        Domains that come from the data then come from both, and every group is counted in both.
+        """
+        listed = people.frame if isinstance(people, Table) else as_polars(people)
+        columns = []
+        for name, hierarchy in self.quasi.items():
+            if name not in listed.columns:
+                raise DataError(
+                    f"The population has no column {name!r}.{did_you_mean(name, listed.columns)} It needs the quasi columns "
+                    f"of the table: {', '.join(map(repr, self.quasi))}."
+                )
+            columns.append(as_type_of(plain(listed[name], hierarchy), self.schema[name]))
+        beside = copy(self)
+        beside.__dict__.pop("hierarchies", None)
+        beside.population, beside.population_source = pl.DataFrame(columns), people
+        return beside
+
+    def against_all(self) -> Table:
+        """The same table against somebody who may know all quasi columns together."""
+        together = copy(self)
+        together.quasi_sets = None
+        return together
+
+    def only(self, rows: pl.Series) -> Table:
+        """The table of some of its rows (true where they stay), with hierarchies and domains of their own."""
+        some = copy(self)
+        for found in ("hierarchies", "sensitive_columns", "weights"):
+            some.__dict__.pop(found, None)
+        some.held = FrameRows(self.frame.filter(rows))
+        return some
+
+    def without_other(self) -> Table:
+        """The same table, with no column published as it is beside the recoded ones."""
+        narrow = copy(self)
+        narrow.other = ()
+        return narrow
+
+    def without_sensitive(self) -> Table:
+        """The same table with no sensitive column: whoever groups its rows sees quasi values only."""
+        bare = copy(self)
+        bare.__dict__.pop("sensitive_columns", None)
+        bare.sensitive = {}
+        return bare
+
+    def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
+        """The same table with further whole numbers a row, which are added up group by group."""
+        self._refuse_streamed("A definition that counts something of its own in every row")
+        more = copy(self)
+        more.extra_counts = {**self.extra_counts, **counts}
+        return more
+
+    def watched(self, context: Context, stage: str) -> Table:
+        """The same table; a pass over its rows reports how far it has come and stops when asked, if the rows are streamed."""
+        if not context.watched or not isinstance(self.held, StreamRows | DistantRows):
+            return self
+        _ = self.hierarchies, self.sensitive_columns
+        told = copy(self)
+        told.held = self.held.watched(context, stage)
+        return told
+
+    def with_preparation(self, definition: Any) -> Table:
+        """The same table, marked as prepared by ``definition``."""
+        marked = copy(self)
+        marked.prepared_by = (*self.prepared_by, definition)
+        return marked
+
+    @property
+    def counted_as(self) -> Hashable:
+        """What decides a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
+        extra = tuple((name, id(counts)) for name, counts in self.extra_counts.items())
+        shared = (self.held, self.population, self.quasi, self.sensitive)
+        return (*map(id, shared), extra, self.key, self.unit, self.weight, self.first_row)
+
+    @cached_property
+    def sensitive_columns(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns with their domains."""
+        return tuple(bind_sensitive(name, kind, self.values(name)) for name, kind in self.sensitive.items())
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """Columns that have no role and are therefore not published."""
+        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *self.private, self.key, self.weight}
+        return tuple(name for name in [*self.schema, *self.left_out] if name not in roles)
+
+    def people(self) -> Iterator[pl.DataFrame]:
+        """The key, and where a person may have several rows the quasi values, of all rows; everybody's rows are in one frame."""
+        assert self.key is not None
+        columns = [self.key] if self.unit == "row" else list(dict.fromkeys([self.key, *self.quasi]))
+        yield from by_person(self.held, columns, self.key)
+
+    def _opened(self, source: Any, engine: EngineName | None) -> Rows:
+        """The source as rows in memory or as a stream, as was said or as it fits."""
+        check_engine(engine)
+        if isinstance(source, DistantRows):
+            return cast(Rows, source)
+        owner = _owner(source, engine)
+        if owner is not None:
+            machine = opener(owner)
+            return machine.open(source, self._wanted(machine.columns(source)))
+        if engine == "streaming" and not isinstance(source, pl.LazyFrame | Rows):
+            source = StreamRows.of_frame(as_polars(source))
+        if isinstance(source, pl.LazyFrame):
+            wanted = self._wanted(source.collect_schema())
+            rows = source.select(wanted)
+            if engine is None:
+                counted = int(source.select(pl.len()).collect(engine="streaming").item())
+                engine = "local" if fits(counted, len(wanted)) else "streaming"
+            return StreamRows.of_lazy(rows) if engine == "streaming" else FrameRows(self._collected(rows))
+        if isinstance(source, StreamRows):
+            wanted = self._wanted(source.schema)
+            if engine == "local":
+                nothing = pl.DataFrame(schema=source.schema).select(wanted)
+                return FrameRows(pl.concat([nothing, *source.chunks(wanted)]))
+            return StreamRows(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
+        return source if isinstance(source, Rows) else FrameRows(as_polars(source))
+
+    def _wanted(self, available: Collection[str]) -> list[str]:
+        """The columns with a role; others are left in the source."""
+        self._check_roles(list(available))
+        named = (*self.quasi, *self.sensitive, *self.other, *self.identifiers, *self.private, self.key, self.weight)
+        wanted = list(dict.fromkeys(name for name in named if name is not None))
+        self.left_out = (*self.left_out, *(name for name in available if name not in wanted))
+        return wanted
+
+    def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """A query's rows, streamed into memory, with repeated text held as numbers: a fifth of the memory, or less."""
+        schema = rows.collect_schema()
+        repeated = [name for name in (*self.quasi, *self.sensitive) if schema[name] == pl.String]
+        return rows.with_columns(pl.col(repeated).cast(pl.Categorical)).collect(engine="streaming")
+
+    def _refuse_streamed(self, what: str) -> None:
+        if self.streamed:
+            raise PolicyError(
+                f"{what} needs all rows in memory, and this table is {self.read_how}. Pass engine='local' if the table fits in memory."
+            )
+
+    def _check_roles(self, columns: Sequence[str]) -> None:
+        roles: dict[str, str] = {}
+        named = [
+            *((name, "quasi") for name in self.quasi),
+            *((name, "sensitive") for name in self.sensitive),
+            *((name, "identifier") for name in self.identifiers),
+            *((name, "other") for name in self.other),
+            *((name, "private") for name in self.private),
+        ]
+        for name, role in named:
+            if name in roles:
+                raise PolicyError(
+                    f"Column {name!r} is {roles[name]} and {role} at once. Give it one role.", column=name
+                )
+            roles[name] = role
+        for name in [*roles, *(extra for extra in (self.key, self.weight) if extra is not None)]:
+            if name not in columns:
+                raise DataError(
+                    f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}.",
+                    column=name,
+                )
+            if is_pattern(name):
+                raise DataError(
+                    f"Column {name!r} has a name that polars takes for a pattern of names. Rename the column.",
+                    column=name,
+                )
+        for name in self.coarsen:
+            if name not in self.sensitive and name not in self.other:
+                raise PolicyError(
+                    f"coarsen names {name!r}, which is neither sensitive nor other.{did_you_mean(name, [*self.sensitive, *self.other])} Quasi columns "
+                    "are made coarser along their hierarchies.",
+                    setting=("coarsen", name),
+                    column=name,
+                )
+        for name in self.pseudonyms:
+            if name not in self.identifiers:
+                raise PolicyError(
+                    f"pseudonyms names {name!r}, which is not an identifier.{did_you_mean(name, self.identifiers)}",
+                    setting=("pseudonyms",),
+                    column=name,
+                )
+        if self.nulls not in ("refuse", "drop", "category"):
+            raise PolicyError(
+                f"nulls must be 'refuse', 'drop' or 'category', but it is {self.nulls!r}.",
+                setting=("nulls",),
+                value=self.nulls,
+            )
+        if self.unit not in ("row", "person"):
+            raise PolicyError(
+                f"unit must be 'row' or 'person', but it is {self.unit!r}.", setting=("unit",), value=self.unit
+            )
+        if self.unit == "person" and self.key is None:
+            raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
+        for columns_of_set in self.quasi_sets or ():
+            for name in columns_of_set:
+                if name not in self.quasi:
+                    raise PolicyError(
+                        f"quasi_sets names {name!r}, which is not a quasi column.{did_you_mean(name, self.quasi)}",
+                        setting=("quasi_sets",),
+                        column=name,
+                    )
+        if self.quasi_sets is not None:
+            uncovered = set(self.quasi) - {name for columns_of_set in self.quasi_sets for name in columns_of_set}
+            if uncovered:
+                raise PolicyError(
+                    f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use.",
+                    setting=("quasi_sets",),
+                    column=sorted(uncovered)[0],
+                )
+
+    def _check_types(self, schema: pl.Schema) -> None:
+        for name in [*self.quasi, *self.sensitive]:
+            dtype = schema[name]
+            if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
+                raise DataError(
+                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first.",
+                    column=name,
+                )
+
+    def _settle(self, rows: Rows) -> int:
+        """Hold the rows: judged columns become plain (NaN is null), then nulls in them are refused, dropped or kept as a value.
+
+        Returns how many rows there were before.
+        """
+        kinds = {**self.quasi, **self.sensitive}
+        judged = list(kinds)
+        rows = plain_rows(rows, kinds)
+        self.coarsen = {name: self._fitted(rows, name, coarsening) for name, coarsening in self.coarsen.items()}
+        self.held, missing = self._profiled(coarse_rows(rows, self.coarsen), judged)
+        found = self.held.height
+        if missing and self.nulls == "drop":
+            self.held, missing = self._profiled(without_nulls(self.held, list(missing)), judged)
+        if self.nulls == "refuse":
+            for name in (name for name in judged if name in missing):
+                count, first = missing[name]
+                place = "" if first is None else f", the first in row {first + 1}"
+                raise DataError(
+                    f"Column {name!r} has {count} missing values{place}. Use nulls='drop' to leave "
+                    "such rows out, or nulls='category' to treat 'missing' as a value of its own.",
+                    setting=("nulls",),
+                    column=name,
+                )
+        return found
+
+    @staticmethod
+    def _fitted(rows: Rows, name: str, coarsening: Coarsening) -> Coarsening:
+        if rows.engine != "local" and isinstance(coarsening, Microaggregation):
+            how = "streamed" if rows.engine == "streaming" else f"read by the engine {rows.engine!r}"
+            raise PolicyError(
+                f"coarsen, column {name!r}: microaggregation needs all rows in memory, and this table is {how}. Use kind = 'round' or 'digits', "
+                "or engine='local' if the table fits in memory.",
+                setting=("coarsen", name),
+            )
+        empty = pl.Series(name, [], dtype=rows.schema[name])
+        return coarsening.fitted(empty if rows.engine != "local" else rows.frame()[name])
+
+    @staticmethod
+    def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int | None]]]:
+        """The rows with what one pass found out about them, and which columns have nulls: how many, and where the first is."""
+        found = profiler(rows.engine).profile(rows, columns)
+        return rows.profiled(found) if isinstance(rows, StreamRows | DistantRows) else rows, found.missing
+
+    def _check_people(self) -> None:
+        _ = self.weights
+        if self.key is None:
+            return
+        for rows in self.people():
+            keys = rows[self.key]
+            if keys.null_count():
+                raise DataError(
+                    f"The key column {self.key!r} has missing values; every row needs to say whose it is.",
+                    setting=("key",),
+                    column=self.key,
+                )
+            if keys.n_unique() == len(keys):
+                continue
+            if self.unit == "row":
+                repeated = keys.filter(keys.is_duplicated())[0]
+                raise DataError(
+                    f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
+                    "Use unit='person' so that k counts people, or keep one row for each.",
+                    setting=("key",),
+                    column=self.key,
+                    value=repeated,
+                )
+            distinct = rows.unique()
+            if distinct.height > distinct[self.key].n_unique():
+                person = distinct.filter(pl.col(self.key).is_duplicated())[self.key][0]
+                raise DataError(
+                    f"The rows of {self.key} {person!r} differ in their quasi columns, so the person could be found by their combination. "
+                    "Give all rows of a person the same quasi values (for instance those of the latest row)."
+                )
+
+
+def check_engine(engine: str | None) -> None:
+    """An engine has one of three names, or is chosen by size."""
+    if engine not in (None, *get_args(EngineName)):
+        raise PolicyError(
+            f"engine must be 'local', 'streaming' or 'spark', but it is {engine!r}.", setting=("engine",), value=engine
+        )
+
+
+def _owner(source: Any, engine: EngineName | None) -> str | None:
+    """The engine that opens a source itself, if one does: that of frames of its package, or the one that was said."""
+    owner = FRAMES.get(type(source).__module__.partition(".")[0])
+    if owner is not None and engine not in (None, owner):
+        raise PolicyError(
+            f"A frame of {type(source).__module__.partition('.')[0]} is read by engine={owner!r}, not by {engine!r}. Leave engine= out, or collect the rows first.",
+            setting=("engine",),
+            value=engine,
+        )
+    if engine not in FRAMES.values():
+        return owner
+    # Asked last: whether something is Rows is told by its properties, and the height of a stream costs a pass over it.
+    return None if isinstance(source, Rows) else engine
+
+
+def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:
+    named = dict(quasi) if isinstance(quasi, Mapping) else dict.fromkeys([quasi] if isinstance(quasi, str) else quasi)
+    for name, hierarchy in named.items():
+        if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
+            raise PolicyError(f"quasi[{name!r}] must be a Hierarchy or None, but it is {hierarchy!r}.", column=name)
+    return {name: hierarchy if hierarchy is not None else Hierarchy.suppression() for name, hierarchy in named.items()}
+
+
+def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, SensitiveKind]) -> dict[str, SensitiveKind]:
+    if isinstance(sensitive, Mapping):
+        return dict(sensitive)
+    return dict.fromkeys([sensitive] if isinstance(sensitive, str) else sensitive)

@@ -1,0 +1,218 @@
+"""The kinds of files that tables are published in, found by name: how rows become bytes, and how the same rows come back from them.
+
+CSV and Parquet are here. Kinds that need an optional package live beside their readers: :mod:`reticent.io.statistics_files`, :mod:`reticent.io.sheets`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, cast
+
+import polars as pl
+
+from reticent.base.exact import one_of
+from reticent.base.files import write_whole
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.registry import TABLE_FILES, load
+from reticent.table.blocks import as_parquet, csv_blocks, csv_header, csv_layout, parquet_blocks, refuse_nested
+from reticent.table.codebook import TableCodebook
+
+_ROWS_AT_ONCE = 200_000
+
+
+@dataclass(frozen=True)
+class TableFile(ABC):
+    """One kind of file. What :meth:`write` makes, :meth:`read` gives back, value for value; a table for which that is not so is refused.
+
+    Kinds that ``stream`` also take rows chunk by chunk. The ``codebook`` says how codes of the original are labelled, for kinds that know labels.
+    """
+
+    codebook: TableCodebook = field(default_factory=TableCodebook)
+
+    name: ClassVar[str]
+    streams: ClassVar[bool] = False
+
+    @abstractmethod
+    def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
+        """The rows of ``frame`` in columns of ``schema`` (text may be held as an enum) as the bytes of a file."""
+
+    @abstractmethod
+    def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        """The rows that :meth:`write` wrote with this ``schema``; a :class:`DataError` names the ``file`` where they do not fit it."""
+
+    def blocks(self, schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
+        """The same file of rows that come chunk by chunk."""
+        raise PolicyError(f"Files of kind {self.name!r} need all rows in memory.", setting=("files",))
+
+    def check(self) -> None:
+        """Refuse where a package that writes such files is missing."""
+        return
+
+
+class CsvTable(TableFile):
+    """UTF-8 with commas and a header."""
+
+    name = "csv"
+    streams = True
+
+    def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
+        return csv_blocks(schema, frame.iter_slices(_ROWS_AT_ONCE))
+
+    def blocks(self, schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
+        return csv_blocks(schema, chunks)
+
+    def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        check_header(content, schema, file)
+        return pl.read_csv(io.BytesIO(content), **csv_layout(schema))
+
+
+class ParquetTable(TableFile):
+    """Parquet, compressed."""
+
+    name = "parquet"
+    streams = True
+
+    def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
+        yield as_parquet(frame.cast(schema))
+
+    def blocks(self, schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
+        return parquet_blocks(schema, chunks)
+
+    def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        return pl.read_parquet(io.BytesIO(content))
+
+
+class LossyTable(TableFile):
+    """A kind of file that cannot hold every value as it is. A column that would come back changed is written as text, and refused if that changes too."""
+
+    def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
+        whole = frame.cast(schema)
+        self.check_size(whole)
+        as_text: list[str] = [name for name in whole.columns if not self.holds(whole[name])]
+        for _ in range(2):
+            content = self.encoded(whole, as_text)
+            found = self.read(content, schema, f"the {self.name} file")
+            if found.height != whole.height:
+                raise DataError(
+                    f"The table ends with rows that have no value at all, which a file of kind {self.name!r} cannot show. Choose csv or parquet.",
+                    setting=("files",),
+                )
+            changed = _changed(whole, found)
+            if not changed:
+                yield content
+                return
+            as_text += [name for name in changed if name not in as_text]
+        raise DataError(
+            f"Column {changed[0]!r} cannot be written as {self.name} without loss: {_reason(whole[changed[0]])}. Choose csv or parquet, or clean the "
+            "column.",
+            setting=("files",),
+            column=changed[0],
+        )
+
+    @abstractmethod
+    def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
+        """The file's bytes, with some columns written as text."""
+
+    def holds(self, column: pl.Series) -> bool:
+        """Whether the kind has a type for such values at all."""
+        return True
+
+    def check_size(self, frame: pl.DataFrame) -> None:
+        """Refuse a table with more rows or columns than such a file can have."""
+        return
+
+
+def table_file(name: str, codebook: TableCodebook | None = None) -> TableFile:
+    """A kind of file by name, imported when it is first asked for; ``codebook`` is what it may say about codes."""
+    one_of(name, "files", TABLE_FILES)
+    return cast(type[TableFile], load("table file", name))(codebook or TableCodebook())
+
+
+def write_frame(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> None:
+    """Write a frame as a file of the kind that ``format`` or the name's ending says; it appears whole or not at all."""
+    target = Path(path)
+    kind = format if format is not None else target.suffix.lower().lstrip(".")
+    if kind not in TABLE_FILES:
+        known = ", ".join(TABLE_FILES)
+        raise DataError(f"{target}: cannot write {kind!r}.{did_you_mean(kind, TABLE_FILES)} Choose one of {known}.")
+    if kind != "parquet":
+        refuse_nested(frame.schema, kind)
+    write_whole(target, table_file(kind).write(frame, frame.schema))
+
+
+def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
+    """Check that a CSV file begins with the columns that it should have."""
+    if not content.startswith(csv_header(schema)):
+        found = content.split(b"\n", 1)[0].decode(errors="replace")
+        raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
+
+
+def plain_names(
+    columns: Sequence[str], longest: int, *, ascii_only: bool = False, reserved: Sequence[str] = ()
+) -> list[str]:
+    """Names that statistics programs take, one for each column: letters, digits and ``_``, at most ``longest`` bytes, different even without case."""
+    taken: set[str] = set(reserved)
+    made = []
+    for column in columns:
+        plain = re.sub(r"\W", "_", column, flags=re.ASCII if ascii_only else re.UNICODE)
+        plain = plain if re.match(r"[^\W\d_]", plain) else f"v{plain}"
+        name, number = _cut(plain, longest), 1
+        while name.lower() in taken:
+            number += 1
+            name = _cut(plain, longest - len(str(number)) - 1) + f"_{number}"
+        taken.add(name.lower())
+        made.append(name)
+    return made
+
+
+def conformed(column: pl.Series, dtype: pl.DataType, file: str) -> pl.Series:
+    """A column as it came out of a file in the type that it was published in: numbers of floats, dates of texts."""
+    try:
+        if column.dtype == dtype:
+            return column
+        if column.dtype == pl.Null:
+            return column.cast(dtype)
+        if column.dtype == pl.String:
+            return _of_text(column, dtype)
+        if dtype == pl.String:
+            raise pl.exceptions.InvalidOperationError("a number stands where text was published")
+        if column.dtype.is_float() and dtype.is_integer() and not (column.drop_nulls() % 1 == 0).all():
+            raise pl.exceptions.InvalidOperationError("a number is not whole")
+        return column.cast(dtype)
+    except pl.exceptions.PolarsError as error:
+        first = str(error).strip().splitlines()[0]
+        raise DataError(f"{file}: column {column.name!r} is not of type {dtype} ({first}).") from None
+
+
+def as_plain_text(column: pl.Series) -> pl.Series:
+    """Values as text that :func:`conformed` reads back."""
+    return column.dt.to_string("iso:strict") if isinstance(column.dtype, pl.Datetime) else column.cast(pl.String)
+
+
+def _of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if dtype == pl.Boolean:
+        return column.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    if dtype == pl.Date:
+        return column.str.to_date("%Y-%m-%d")
+    if isinstance(dtype, pl.Datetime):
+        return column.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us")
+    return column.cast(dtype)
+
+
+def _changed(written: pl.DataFrame, found: pl.DataFrame) -> list[str]:
+    return [name for name in written.columns if not written[name].equals(found[name], null_equal=True)]
+
+
+def _reason(column: pl.Series) -> str:
+    if column.dtype == pl.String and (column == "").any():
+        return "it has empty texts, which such a file cannot tell from missing ones"
+    return "its values come back changed"
+
+
+def _cut(name: str, longest: int) -> str:
+    return name.encode()[:longest].decode(errors="ignore")

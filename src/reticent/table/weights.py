@@ -1,0 +1,99 @@
+"""Survey weights as whole numbers: how many people of a population each row stands for, in a unit in which sums are exact.
+
+A weight given as a float is read as its shortest decimal. The unit is the last decimal place that some weight uses, and no finer than
+lets the total be counted exactly; weights with more places are rounded to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError
+from reticent.table.rows import DistantRows, Rows
+
+MOST_PEOPLE = 2**51
+"""Below this a float holds every whole number with room for the error of one multiplication."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weight column of a table, counted in units of ``10 ** -decimals``."""
+
+    column: str
+    decimals: int
+
+    @classmethod
+    def of(cls, rows: Rows, column: str) -> Weights:
+        """Look at all weights once. They are numbers that are there, finite and not negative, and some are above zero."""
+        dtype = rows.schema[column]
+        if not dtype.is_numeric():
+            raise DataError(f"The weight column {column!r} must be numeric, but it is {dtype}.")
+        if isinstance(rows, DistantRows):
+            distinct, times = rows.counted([column])
+            _check(distinct[column], None)
+            total = float((distinct[column].cast(pl.Float64) * pl.Series(times)).sum())
+            return cls._of(column, total, _decimals(distinct[column]), len(times))
+        seen, total, decimals = 0, 0.0, 0
+        for chunk in rows.chunks([column]):
+            series = chunk[column]
+            _check(series, seen)
+            total += float(series.cast(pl.Float64).sum())
+            decimals = max(decimals, _decimals(series))
+            seen += len(series)
+        return cls._of(column, total, decimals, seen)
+
+    @classmethod
+    def _of(cls, column: str, total: float, decimals: int, seen: int) -> Weights:
+        if not total > 0 and seen:
+            raise DataError(f"All weights in column {column!r} are zero, so the rows stand for nobody.")
+        if total >= MOST_PEOPLE:
+            raise DataError(f"The weights in column {column!r} add up to {total:g}, more than can be counted exactly.")
+        while decimals and total * 10**decimals >= MOST_PEOPLE:
+            decimals -= 1
+        return cls(column, decimals)
+
+    @property
+    def unit(self) -> Fraction:
+        """What one count stands for."""
+        return Fraction(1, 10**self.decimals)
+
+    def counts(self, rows: pl.DataFrame) -> NDArray[np.int64]:
+        """The weight of every row in units."""
+        values = rows[self.column].cast(pl.Float64).to_numpy()
+        counts: NDArray[np.int64] = np.rint(values * 10**self.decimals).astype(np.int64)
+        return counts
+
+
+def _check(series: pl.Series, first_row: int | None) -> None:
+    plain = series.cast(pl.Float64)
+    for wrong, what in (
+        (plain.is_null(), "no weight"),
+        (~plain.is_finite(), "a weight that is not a number"),
+        (plain < 0, "a negative weight"),
+    ):
+        if wrong.any():
+            row = int(wrong.arg_max() or 0)
+            place = "" if first_row is None else f" in row {first_row + row + 1}"
+            raise DataError(
+                f"The weight column {series.name!r} has {what}{place} ({series[row]!r}). A weight says how many people "
+                "a row stands for; correct it, or leave the row out."
+            )
+
+
+def _decimals(series: pl.Series) -> int:
+    """The most places behind the point that a weight uses when it is written as short as possible."""
+    if series.dtype.is_integer():
+        return 0
+    if series.dtype.is_decimal():
+        return int(getattr(series.dtype, "scale", 0))
+    texts = series.unique().cast(pl.String)
+    short = texts.str.contains("e")
+    plain = texts.filter(~short).str.extract(r"\.(\d*?)0*$", 1).str.len_chars().max()
+    exponents = [-Decimal(text).normalize().as_tuple().exponent for text in texts.filter(short).to_list()]  # type: ignore[operator]  # finite, so a number
+    return max([int(plain or 0) if isinstance(plain, int) else 0, 0, *exponents])

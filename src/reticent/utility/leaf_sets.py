@@ -1,0 +1,178 @@
+"""The cells of a column in a release: what its rows show of it, and how much that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import sum_by
+from reticent.base.ragged import starts_of
+from reticent.table import BoundHierarchy, LeafIndex, Meaning
+
+
+@dataclass(frozen=True)
+class LeafSets:
+    """Distinct sets of leaves as runs of an order of the leaves, so that a range of a hundred thousand numbers is one run.
+
+    ``leaf_at`` has the leaf at every place of the order; numbers and dates stand in the order of their values, a null last. Run ``i`` holds the places from ``starts[i]`` up to
+    ``stops[i]`` and belongs to set ``owners[i]`` of ``count``; runs of one set do not overlap. Block ``b`` shows set ``of_block[b]``.
+    """
+
+    leaf_at: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    count: int
+    of_block: NDArray[np.int64]
+
+    @classmethod
+    def of_pairs(
+        cls,
+        hierarchy: BoundHierarchy,
+        leaves: NDArray[np.int64],
+        owners: NDArray[np.int64],
+        count: int,
+        of_block: NDArray[np.integer[Any]],
+    ) -> LeafSets:
+        """Sets given leaf by leaf: set ``owners[i]`` has the leaf ``leaves[i]``."""
+        leaf_at = leaves_in_order(hierarchy)
+        place_of = np.empty(len(leaf_at), dtype=np.int64)
+        place_of[leaf_at] = np.arange(len(leaf_at))
+        places = place_of[leaves]
+        order = np.lexsort((places, owners))
+        places, sets = places[order], owners[order]
+        new = np.ones(len(places), dtype=bool)
+        new[1:] = (sets[1:] != sets[:-1]) | (places[1:] != places[:-1] + 1)
+        first = np.flatnonzero(new)
+        last = np.append(first[1:], len(places))[: len(first)] - 1
+        return cls(leaf_at, places[first], places[last] + 1, sets[first], count, of_block.astype(np.int64))
+
+    def covered(self) -> NDArray[np.int64]:
+        """How many leaves each set has."""
+        return sum_by(self.owners, self.stops - self.starts, self.count)
+
+    def mass(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows each set has, given those of every leaf."""
+        upto = starts_of(histogram[self.leaf_at])
+        return sum_by(self.owners, upto[self.stops] - upto[self.starts], self.count)
+
+    def ends(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The lowest and the highest number of each set, given those of the leaves (not a number for null, which is last)."""
+        ordered = numbers[self.leaf_at]
+        known = int((~np.isnan(ordered)).sum())
+        some = self.starts < known
+        low, high = np.full(self.count, np.inf), np.full(self.count, -np.inf)
+        np.minimum.at(low, self.owners[some], ordered[self.starts[some]])
+        np.maximum.at(high, self.owners[some], ordered[np.minimum(self.stops[some], known) - 1])
+        return low, high
+
+    def between(self, low: int, high: int) -> NDArray[np.int64]:
+        """How many leaves of each set lie among the leaves ``low`` to ``high``, both included."""
+        chosen = starts_of((self.leaf_at >= low) & (self.leaf_at <= high))
+        return sum_by(self.owners, chosen[self.stops] - chosen[self.starts], self.count)
+
+    def matrix(self) -> NDArray[np.bool_]:
+        """Leaves by sets: whether a set has a leaf."""
+        turns = np.zeros((len(self.leaf_at) + 1, self.count), dtype=np.int8)
+        np.add.at(turns, (self.starts, self.owners), 1)
+        np.add.at(turns, (self.stops, self.owners), -1)
+        found = np.zeros((len(self.leaf_at), self.count), dtype=bool)
+        found[self.leaf_at] = np.cumsum(turns[:-1], axis=0, dtype=np.int8) > 0
+        return found
+
+
+def leaves_in_order(hierarchy: BoundHierarchy) -> NDArray[np.int64]:
+    """The leaves as runs count them: numbers and dates by value, a null last; others as they are numbered."""
+    if not hierarchy.is_numeric or hierarchy.leaves.is_sorted(nulls_last=True):
+        return np.arange(hierarchy.size)
+    return hierarchy.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The distinct cells of one quasi column.
+
+    Block ``b`` shows cell ``of_block[b]``, which stands for a set of leaves (``sets``). Cell ``c`` covers ``covered[c]`` of the column's ``leaves``; ``spread[c]`` is its normalized
+    certainty penalty (R-UM-2); ``mass[c]`` counts the rows of the whole table whose value falls into it. ``histogram`` has the original values by leaf.
+    """
+
+    column: str
+    of_block: NDArray[np.int64]
+    sets: LeafSets
+    covered: NDArray[np.int64]
+    spread: NDArray[np.float64]
+    mass: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+
+    @property
+    def leaves(self) -> int:
+        """The number of leaves of the column."""
+        return len(self.histogram)
+
+    @classmethod
+    def of_level(
+        cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]], histogram: NDArray[np.int64]
+    ) -> Cells:
+        """The cells of a level of a hierarchy."""
+        found = hierarchy.levels[level]
+        sets = LeafSets.of_pairs(
+            hierarchy, np.arange(hierarchy.size), found.parts.astype(np.int64), found.size, of_block
+        )
+        return cls.of_leaf_sets(hierarchy, sets, histogram)
+
+    @classmethod
+    def of_meanings(
+        cls,
+        hierarchy: BoundHierarchy,
+        meanings: Sequence[Meaning],
+        of_block: NDArray[np.integer[Any]],
+        histogram: NDArray[np.int64],
+    ) -> Cells:
+        """The cells of groups that are described one by one: what each distinct cell means."""
+        index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
+        found = [index.under(meaning) for meaning in meanings]
+        cells = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
+        leaves = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        sets = LeafSets.of_pairs(hierarchy, leaves, cells, len(found), of_block)
+        return cls.of_leaf_sets(hierarchy, sets, histogram)
+
+    @classmethod
+    def of_leaf_sets(cls, hierarchy: BoundHierarchy, sets: LeafSets, histogram: NDArray[np.int64]) -> Cells:
+        """The cells of groups that show sets of leaves."""
+        covered = sets.covered()
+        spread = _spread(hierarchy, sets, covered)
+        return cls(hierarchy.column, sets.of_block, sets, covered, spread, sets.mass(histogram), histogram)
+
+    def counting(self, histogram: NDArray[np.int64]) -> Cells:
+        """The same cells of a table whose rows have other values or weights."""
+        return replace(self, histogram=histogram, mass=self.sets.mass(histogram))
+
+    def shown(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many published rows show each cell, given the rows of every block."""
+        return sum_by(self.of_block, blocks, len(self.covered))
+
+    def covering(self) -> NDArray[np.bool_]:
+        """Leaves by cells: whether a cell covers a leaf."""
+        return self.sets.matrix()
+
+    def inside(self, low: int, high: int) -> NDArray[np.int64]:
+        """How many leaves of each cell lie among the leaves ``low`` to ``high``, both included."""
+        return self.sets.between(low, high)
+
+
+def _spread(hierarchy: BoundHierarchy, sets: LeafSets, covered: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Normalized certainty penalty (R-UM-2): for numbers and dates the range of the cell by that of all leaves,
+    otherwise the leaves covered by all leaves; nothing for a single leaf."""
+    by_leaves = np.where(covered > 1, covered / hierarchy.size, 0.0)
+    if not hierarchy.is_numeric:
+        return by_leaves
+    numbers = hierarchy.numbers()
+    width = float(np.nanmax(numbers) - np.nanmin(numbers)) if not np.isnan(numbers).all() else 0.0
+    if width == 0:
+        return by_leaves
+    low, high = sets.ends(numbers)
+    return np.where(covered > 1, (high - low) / width, 0.0)

@@ -1,0 +1,206 @@
+"""Checking a certificate again, with little code and none of the search engine's (R-PP-8).
+
+The query texts are read again and must mean what the certificate says. A witness is loaded and the queries run. A list
+of homomorphisms is checked for completeness (every two sets of subgoals that one row can match are there) and each one
+for being one. Only a PRIVATE verdict with keys, comparisons or finite domains is decided again by the plain engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from reticent.views.checker import Checker, prepare
+from reticent.views.constants import Constant
+from reticent.views.naive_evaluation import TooManyAnswers, gains
+from reticent.views.queries import ConjunctiveQuery, Query, Term, Variable
+from reticent.views.schema import Schema
+from reticent.views.verdict import DISCLOSES, PRIVATE
+from reticent.views.view_certificate import has_short_proof, row_from_json, schema_from_json
+
+
+@dataclass(frozen=True)
+class CertificateCheck:
+    """Whether a certificate holds, and how that was found out."""
+
+    holds: bool
+    status: str
+    how: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for machines."""
+        return {"ok": self.holds, "holds": self.holds, "status": self.status, "how": self.how}
+
+
+class _Wrong(Exception):
+    """The certificate does not hold; the message says where."""
+
+
+def verify(certificate: Mapping[str, Any]) -> CertificateCheck:
+    """Check a certificate (as :func:`reticent.views.view_certificate.read_certificate` reads it)."""
+    status = str(certificate.get("status"))
+    try:
+        schema = schema_from_json(certificate["schema"])
+        texts = [certificate["secret"]["text"], certificate["view"]["text"]]
+        names = [certificate["secret"]["name"], certificate["view"]["name"]]
+        schema, (secret, view) = prepare(
+            texts, schema, certificate["semantics"], dialect=certificate["dialect"], names=names
+        )
+        meaning = [certificate["meaning"]["secret"], certificate["meaning"]["view"]]
+        if [_rules(secret), _rules(view)] != meaning:
+            raise _Wrong("the query texts do not mean what the certificate says")
+        if status == DISCLOSES:
+            how = _check_witness(certificate["witness"], secret, view, schema)
+        elif status == PRIVATE and certificate["proof"]["kind"] == "homomorphisms":
+            how = _check_homomorphisms(certificate["proof"]["pairs"], secret, view, schema)
+        elif status == PRIVATE:
+            if not Checker(schema, fast=False, minimize=False).check(secret, view).private:
+                raise _Wrong("decided again, the pair is not private")
+            how = "decided again by the generic engine (keys, comparisons or finite domains have no short proof)"
+        else:
+            raise _Wrong(f"{status} proves nothing")
+    except _Wrong as wrong:
+        return CertificateCheck(False, status, str(wrong))
+    except TooManyAnswers:
+        return CertificateCheck(False, status, "the queries have too many answers on the witness to list them")
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        return CertificateCheck(False, status, f"the certificate is damaged ({type(error).__name__}: {error})")
+    return CertificateCheck(True, status, how)
+
+
+def _rules(query: Query) -> list[list[str]]:
+    return [[str(rule) for rule in part.disjuncts] for part in query.parts]
+
+
+def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema) -> str:
+    relation = schema.relation(witness["relation"])
+    rows = [row_from_json(witness[name]) for name in ("row", "view_row")]
+    agree = [column for column in range(len(relation.columns)) if rows[0][column] == rows[1][column]]
+    meetings = relation.meetings
+    if not any(set(meeting.columns) <= set(agree) for meeting in meetings):
+        raise _Wrong("the two rows of the witness neither are the same nor exclude each other by a key")
+    for query, side, row in ((secret, "secret", rows[0]), (view, "view", rows[1])):
+        before = {name: [row_from_json(item) for item in items] for name, items in witness[f"{side}_database"].items()}
+        after = {**before, relation.name: [*before.get(relation.name, []), row]}
+        for database in (before, after):
+            _check_keys(database, schema)
+        if not gains(query, before, after, row_from_json(witness[f"{side}_answer"])):
+            raise _Wrong(f"adding the row does not change the answer of the {side}")
+    return "the witness changes both answers, evaluated from the definition"
+
+
+def _check_keys(database: Mapping[str, list[tuple[Constant, ...]]], schema: Schema) -> None:
+    for name, rows in database.items():
+        for key in schema.relation(name).keys:
+            filled = [
+                tuple(row[column] for column in key.columns)
+                for row in rows
+                if all(row[column].kind != "null" for column in key.columns)
+            ]
+            if len(set(filled)) < len(filled):
+                raise _Wrong(f"the witness violates a key of {name}")
+
+
+def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view: Query, schema: Schema) -> str:
+    if not has_short_proof(secret, view, schema):
+        raise _Wrong("homomorphisms alone prove nothing where there are keys, comparisons, finite domains or NULLs")
+    listed = {
+        (
+            pair["secret_part"], pair["view_part"], pair["secret_rule"], pair["view_rule"],
+            tuple(pair["secret_subgoals"]), tuple(pair["view_subgoals"]),
+        ): pair
+        for pair in pairs
+    }  # fmt: skip
+    checked = 0
+    for i, first in enumerate(secret.parts):
+        for j, second in enumerate(view.parts):
+            for a, rule in enumerate(first.disjuncts):
+                for b, other in enumerate(second.disjuncts):
+                    for gamma, delta, same in _unifiable(rule, other):
+                        pair = listed.get((i, j, a, b, gamma, delta))
+                        if pair is None:
+                            raise _Wrong(
+                                f"subgoals {gamma} and {delta} of rules {a} and {b} can be one row, and are not listed"
+                            )
+                        side, union, own, removed = (
+                            ("s", first, rule, gamma) if pair["kept"] == "secret" else ("v", second, other, delta)
+                        )
+                        through = union.disjuncts[pair["through_rule"]]
+                        _check_one(through, own, removed, pair["images"], same, side)
+                        checked += 1
+    return f"{checked} homomorphisms checked; no other subgoals can be one row"
+
+
+def _check_one(
+    through: ConjunctiveQuery,
+    own: ConjunctiveQuery,
+    removed: tuple[int, ...],
+    images: Sequence[int],
+    same: _Same,
+    side: str,
+) -> None:
+    """The listed subgoals must be images of ``through`` that spare the removed ones and give the same head."""
+    image: dict[Variable, Any] = {}
+
+    def agree(term: Term, target: Term) -> bool:
+        value = same.of(side, target)
+        return bool((image.setdefault(term, value) if isinstance(term, Variable) else ("c", term)) == value)
+
+    if len(images) != len(through.body):
+        raise _Wrong("a homomorphism does not map every subgoal")
+    for atom, index in zip(through.body, images, strict=True):
+        target = own.body[index]
+        if index in removed or atom.relation != target.relation:
+            raise _Wrong("a homomorphism uses a subgoal that it must not use")
+        if not all(agree(term, value) for term, value in zip(atom.terms, target.terms, strict=True)):
+            raise _Wrong("a listed map is not a homomorphism")
+    if not all(agree(term, value) for term, value in zip(through.head, own.head, strict=True)):
+        raise _Wrong("a listed homomorphism gives another answer")
+
+
+class _Same:
+    """Which terms of two rules are one, by naive relabelling."""
+
+    def __init__(self) -> None:
+        self._label: dict[tuple[str, Term], Any] = {}
+
+    def of(self, side: str, term: Term) -> Any:
+        return self._label.get((side, term), (side, term)) if isinstance(term, Variable) else ("c", term)
+
+    def join(self, side: str, term: Term, other: str, target: Term) -> bool:
+        old, new = self.of(side, term), self.of(other, target)
+        if old == new:
+            return True
+        if old[0] == "c" and new[0] == "c":
+            return False
+        if old[0] == "c":
+            old, new = new, old
+        for key in [*self._label, *((old,) if old not in self._label else ())]:
+            if self._label.get(key, key) == old:
+                self._label[key] = new
+        return True
+
+
+def _unifiable(
+    rule: ConjunctiveQuery, other: ConjunctiveQuery
+) -> Iterable[tuple[tuple[int, ...], tuple[int, ...], _Same]]:
+    for relation in sorted({atom.relation for atom in rule.body} & {atom.relation for atom in other.body}):
+        mine = [index for index, atom in enumerate(rule.body) if atom.relation == relation]
+        theirs = [index for index, atom in enumerate(other.body) if atom.relation == relation]
+        for gamma in _subsets(mine):
+            for delta in _subsets(theirs):
+                same = _Same()
+                base = rule.body[gamma[0]]
+                rows = [("s", rule.body[g]) for g in gamma] + [("v", other.body[d]) for d in delta]
+                if all(
+                    same.join("s", left, side, right)
+                    for side, atom in rows
+                    for left, right in zip(base.terms, atom.terms, strict=True)
+                ):
+                    yield gamma, delta, same
+
+
+def _subsets(places: list[int]) -> list[tuple[int, ...]]:
+    return [chosen for size in range(1, len(places) + 1) for chosen in combinations(places, size)]

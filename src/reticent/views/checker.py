@@ -1,0 +1,361 @@
+"""Asking the question: one pair, several views at once, or a whole matrix (R-PP-28)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reticent.base.exact import one_of
+from reticent.errors import PolicyError
+from reticent.views.budget import NODES, SECONDS, OutOfBudget, SearchBudget
+from reticent.views.collision import Collision, find_collision
+from reticent.views.critical import Setting, Signature
+from reticent.views.datalog import looks_like_datalog, parse
+from reticent.views.integer_queries import Codebook, encode
+from reticent.views.naive_evaluation import TooManyAnswers, gains
+from reticent.views.queries import Query
+from reticent.views.query_classes import QueryClass, bound, classify
+from reticent.views.query_core import minimized
+from reticent.views.schema import Schema, SchemaColumn, inferred
+from reticent.views.schema_fit import fit
+from reticent.views.texts import read_text
+from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
+from reticent.views.witness import DatabaseWitness, build
+
+if TYPE_CHECKING:
+    from reticent.base.context import Context
+
+Keys = Mapping[str, Iterable[Iterable[int | str]]]
+Domains = Mapping[str, Mapping[int | str, Iterable[object]]]
+KEY_MODES = ("exact", "conservative")
+REPLAYS = ("sql", "definition")
+
+
+def check(
+    secret: str | Query,
+    view: str | Query | Sequence[str | Query],
+    schema: str | Path | Schema | None = None,
+    *,
+    semantics: str = "sql",
+    keys: Keys | None = None,
+    domains: Domains | None = None,
+    key_mode: str = "exact",
+    strict: bool = False,
+    dialect: str = "postgres",
+    nodes: int = NODES,
+    seconds: float = SECONDS,
+    context: Context | None = None,
+) -> Verdict:
+    """Whether showing ``view`` (a query, or several that are seen together) discloses anything about ``secret``.
+
+    Queries are SQL, or Datalog text, which is always read with set semantics. ``schema`` is DDL text, a path to it or
+    a :class:`Schema`; Datalog needs none. ``keys={"R": [[0]]}`` and ``domains={"R": {0: [0, 1]}}`` add to it, columns by
+    position from 0 or by name. Nothing but the texts is looked at, so a denial leaks nothing.
+
+    >>> check("S(x) :- R(x,y)", "V(y) :- R(x,y)").status
+    'DISCLOSES'
+    """
+    views = [view] if isinstance(view, str | Query) else list(view)
+    if not views:
+        raise PolicyError("Name at least one view to check.")
+    known = load_schema(schema, dialect)
+    known, (hidden, *shown) = prepare([secret, *views], known, semantics, keys, domains, dialect)
+    checker = Checker(known, key_mode=key_mode, strict=strict, nodes=nodes, seconds=seconds, context=context)
+    return jointly(tuple(checker.check(hidden, item) for item in shown))
+
+
+def load_schema(schema: str | Path | Schema | None, dialect: str = "postgres") -> Schema | None:
+    """A schema from DDL text or the path of a file of it; JSON, TOML and YAML files describe one without SQL."""
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str) and len(schema.split()) == 1 and Path(schema).is_file():
+        schema = Path(schema)
+    if isinstance(schema, Path):
+        from reticent.views.schema_file import SUFFIXES, read_schema_file
+
+        if schema.suffix in SUFFIXES:
+            return read_schema_file(schema)
+        schema = read_text(schema)
+    from reticent.views.sql.ddl import read_schema
+
+    return read_schema(schema, dialect)
+
+
+def prepare(
+    texts: Sequence[str | Query],
+    schema: Schema | None,
+    semantics: str = "sql",
+    keys: Keys | None = None,
+    domains: Domains | None = None,
+    dialect: str = "postgres",
+    names: Sequence[str] | None = None,
+) -> tuple[Schema, list[Query]]:
+    """The queries read against one schema, and that schema with the added keys and domains.
+
+    Datalog is read first: without a schema the relations that it names are the schema, and what is said about others
+    does not matter.
+    """
+    labels = list(names or ["secret", *(f"view {number}" for number in range(1, len(texts)))])
+    if names is None and len(texts) == 2:
+        labels[1] = "view"
+    read: list[str | Query] = [
+        parse(text, label) if isinstance(text, str) and looks_like_datalog(text) else text
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    if schema is None:
+        if any(isinstance(text, str) for text in read):
+            raise PolicyError(
+                "An SQL query needs a schema: give the CREATE TABLE statements (schema=..., --schema FILE)."
+            )
+        schema = inferred(text for text in read if isinstance(text, Query))
+        keys = {name: value for name, value in (keys or {}).items() if schema.find(name)}
+        domains = {name: value for name, value in (domains or {}).items() if schema.find(name)}
+    schema = schema.with_domains(domains or {}).with_keys(keys or {})
+    found = []
+    for text, label in zip(read, labels, strict=True):
+        if isinstance(text, str):
+            from reticent.views.sql.translate import translate
+
+            query = translate(text, label, schema, dialect, semantics)
+        else:
+            query = text
+            if semantics == "bag" and text.language == "datalog":
+                query = replace(
+                    text, warnings=(*text.warnings, "Datalog is read with set semantics; 'bag' is for SQL.")
+                )
+        found.append(fit(query, schema))
+    return schema, found
+
+
+class Checker:
+    """Answers many questions about one schema. Mutable only as a cache: each query's critical rows are found once.
+
+    Every disclosure is replayed before it is told: with ``replay="sql"`` the users' own texts run in SQLite or DuckDB,
+    with ``"definition"`` (for matrices of many pairs) the translated queries are evaluated here.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        key_mode: str = "exact",
+        strict: bool = False,
+        nodes: int = NODES,
+        seconds: float = SECONDS,
+        fast: bool = True,
+        minimize: bool = True,
+        replay: str = "sql",
+        context: Context | None = None,
+    ) -> None:
+        one_of(key_mode, "key_mode", KEY_MODES)
+        one_of(replay, "replay", REPLAYS)
+        self.schema = schema
+        self.setting = Setting(schema, Codebook(), key_mode == "exact", fast)
+        self._strict = strict
+        self._nodes, self._seconds = nodes, seconds
+        self.context = context
+        self._minimize = minimize
+        self._replay = replay
+        self._signatures: dict[Query, tuple[Signature, ...]] = {}
+        self._classes: dict[Query, QueryClass | None] = {}
+
+    def check(self, secret: Query, view: Query) -> Verdict:
+        """The verdict on one pair; a cut-off is UNKNOWN with its reason."""
+        budget = self._budget()
+        try:
+            found = self._collision(secret, view, budget)
+        except OutOfBudget as cut:
+            return self._verdict(UNKNOWN, secret, view, f"{str(cut)[0].upper()}{str(cut)[1:]}.", budget)
+        except RecursionError:
+            return self._verdict(UNKNOWN, secret, view, "The queries are nested too deeply to be searched.", budget)
+        if found is None:
+            return self._private(secret, view, budget)
+        return self._collided(secret, view, found, budget)
+
+    def collide(self, secret: Query, view: Query) -> Collision | None:
+        """The bare collision of two queries, for tools that show it."""
+        return self._collision(secret, view, self._budget())
+
+    def _budget(self) -> SearchBudget:
+        return SearchBudget(self._nodes, self._seconds, self.context)
+
+    def signatures(self, query: Query, budget: SearchBudget) -> tuple[Signature, ...]:
+        """The critical rows of a query, one signature for each part."""
+        if query not in self._signatures:
+            small = minimized(query, self.schema, budget) if self._minimize else query
+            unions = encode(small, self.schema, self.setting.book)
+            self._signatures[query] = tuple(Signature(union, self.setting) for union in unions)
+        return self._signatures[query]
+
+    def classify(self, query: Query) -> QueryClass | None:
+        """The class of a query that is a single rule; None for unions and footprints."""
+        if query not in self._classes:
+            unions = encode(query, self.schema, self.setting.book)
+            single = len(unions) == 1 and len(unions[0].disjuncts) == 1
+            self._classes[query] = classify(unions[0].disjuncts[0], self.schema) if single else None
+        return self._classes[query]
+
+    def _collision(self, secret: Query, view: Query, budget: SearchBudget) -> Collision | None:
+        for first in self.signatures(secret, budget):
+            for second in self.signatures(view, budget):
+                found = find_collision(first, second, budget)
+                if found is not None:
+                    return found
+        return None
+
+    def _private(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict:
+        unread = [
+            f"{query.name}: {why}, which may read any table" for query in (secret, view) for why in query.boundless
+        ]
+        shared = {name.lower() for name in secret.relations()} & {name.lower() for name in view.relations()}
+        tied = [tie for name in sorted(shared) for tie in self.schema.relation(name).ties]
+        unsorted = _unsorted(secret, view, self.schema)
+        if unread or tied or unsorted:
+            reasons = "; ".join([*unread, *tied, *unsorted])
+            reason = f"No shared critical row was found, but that proves nothing because of {reasons}."
+            return self._verdict(UNKNOWN, secret, view, reason, budget)
+        outside = self._outside(secret, view)
+        if outside and self._strict:
+            reason = f"No shared critical row, but the theory does not cover {'; '.join(outside)} (--strict)."
+            return self._verdict(UNKNOWN, secret, view, reason, budget, outside)
+        reason = "No row of any table can change both answers."
+        return self._verdict(PRIVATE, secret, view, reason, budget, outside)
+
+    def _collided(self, secret: Query, view: Query, found: Collision, budget: SearchBudget) -> Verdict:
+        from reticent.views.explanation import pattern_text, reading
+
+        shape = pattern_text(found, self.setting.book)
+        other = pattern_text(found, self.setting.book, of_view=True)
+        overlap = reading(found, self.schema, self.setting.book)
+        inexact = [
+            *(f"{secret.name}: {why}" for why in secret.inexact),
+            *(f"{view.name}: {why}" for why in view.inexact),
+        ]
+        if inexact:
+            reason = f"{overlap} Whether that shows is not decided, because of {'; '.join(inexact)}."
+            verdict = self._verdict(UNKNOWN, secret, view, reason, budget)
+            return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other)
+        witness = build(found, secret, view, self.schema, self.setting.book)
+        witness = self._replayed(witness, secret, view)
+        verdict = self._verdict(DISCLOSES, secret, view, overlap, budget)
+        return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other, witness=witness)
+
+    def _replayed(self, witness: DatabaseWitness, secret: Query, view: Query) -> DatabaseWitness:
+        """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
+        from reticent.views.replay import NotReplayed, TookTooLong, replayed
+
+        if self._replay == "sql":
+            try:
+                return replayed(witness, secret, view, self.schema)
+            except (NotReplayed, TookTooLong):
+                pass
+        four = witness.databases()
+        try:
+            if gains(secret, four["secret_before"], four["secret_after"], witness.secret_answer) and gains(
+                view, four["view_before"], four["view_after"], witness.view_answer
+            ):
+                return replace(witness, engine="definition")
+        except TooManyAnswers:
+            return replace(witness, engine="not replayed: too many answers to list")
+        raise RuntimeError(f"the witness for {secret.name} and {view.name} does not change both answers")
+
+    def _verdict(
+        self, status: str, secret: Query, view: Query, reason: str, budget: SearchBudget, outside: Sequence[str] = ()
+    ) -> Verdict:
+        classes = [self.classify(secret), self.classify(view)]
+        names = tuple(item.names() if item else ("union or footprint",) for item in classes)
+        limit = (
+            bound(classes[0], classes[1]) if classes[0] and classes[1] else "no polynomial bound; the budget decides"
+        )
+        return Verdict(
+            status,
+            secret.name,
+            view.name,
+            reason,
+            query_class=(names[0], names[1]),
+            bound=limit,
+            assumptions=self._assumptions(secret, view),
+            warnings=(
+                *secret.warnings,
+                *view.warnings,
+                *self._warnings(secret, view),
+                *(f"not covered: {o}" for o in outside),
+            ),
+            nodes=budget.used,
+        )
+
+    def _assumptions(self, secret: Query, view: Query) -> tuple[str, ...]:
+        found = [
+            "rows are independent of each other, apart from declared keys",
+            "the answers are seen, and nothing else: grant a view as a security barrier (reticent views grant)",
+        ]
+        shared = [self.schema.relation(name) for name in sorted(secret.relations() & view.relations())]
+        several = [relation.name for relation in shared if len(relation.keys) > 1]
+        if several:
+            found.append(f"conservative (multiple keys) on {', '.join(several)}")
+        if any(True for query in (secret, view) for _ in _ordered_texts(query, self.schema)):
+            found.append("texts are ordered by code point (collation C)")
+        if not self.setting.exact_keys:
+            found.append("conservative key test: databases that violate the keys were not excluded")
+        return tuple(found)
+
+    def _warnings(self, secret: Query, view: Query) -> tuple[str, ...]:
+        names = sorted(
+            {
+                name
+                for query in (secret, view)
+                if query.duplicates
+                for name in query.relations()
+                if not self.schema.relation(name).keys
+            }
+        )
+        if not names:
+            return ()
+        return (f"{', '.join(names)} has no key; its rows are taken to be a set, without duplicates",)
+
+    def _outside(self, secret: Query, view: Query) -> list[str]:
+        """Foreign keys that tie a table of the secret to one of the view, over any number of steps."""
+        home: dict[str, str] = {}
+
+        def find(name: str) -> str:
+            while home.setdefault(name, name) != name:
+                name = home[name]
+            return name
+
+        for link in self.schema.foreign_keys:
+            home[find(link.child.lower())] = find(link.parent.lower())
+        mine = {find(name.lower()) for name in secret.relations()}
+        theirs = {find(name.lower()) for name in view.relations()}
+        return [
+            f"the foreign key {link.text}"
+            for link in self.schema.foreign_keys
+            if find(link.child.lower()) in mine & theirs
+        ]
+
+
+def _ordered_texts(query: Query, schema: Schema) -> Iterator[SchemaColumn]:
+    """The text columns that the query compares with ``<`` or ``<=``, which depends on the collation."""
+    for part in query.parts:
+        for rule in part.disjuncts:
+            compared = {term for item in rule.comparisons if item.operator != "!=" for term in (item.left, item.right)}
+            for atom in rule.body:
+                for term, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True):
+                    if term in compared and (column.kind == "text" or column.kind is None):
+                        yield column
+
+
+def _unsorted(secret: Query, view: Query, schema: Schema) -> list[str]:
+    """Text columns that are compared by size, by a collation that may put the constants of the two queries into another order than their code points do.
+
+    One constant alone divides the texts alike in every order.
+    """
+    columns = [column for query in (secret, view) for column in _ordered_texts(query, schema)]
+    named = {item for query in (secret, view) for item in query.constants if item.kind == "text"}
+    found = {
+        column.name: f"the order of texts in {column.name}, which its collation decides"
+        for column in columns
+        if not column.sorted_by_code_point and len(named | set(column.domain or ())) > 1
+    }
+    return list(found.values())

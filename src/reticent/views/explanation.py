@@ -1,0 +1,67 @@
+"""Words for a collision: which table, which rows (R-PP-28, R-PP-30)."""
+
+from __future__ import annotations
+
+from reticent.views.collision import Collision
+from reticent.views.integer_queries import Codebook, Fact
+from reticent.views.schema import Schema
+
+
+def pattern_text(found: Collision, book: Codebook, of_view: bool = False) -> str:
+    """The colliding row as a subgoal: ``D(p,'cancer',m,1212)``."""
+    return f"{found.relation}({','.join(_names(found, found.pattern(of_view), book))})"
+
+
+def reading(found: Collision, schema: Schema, book: Codebook) -> str:
+    """One sentence: which rows both queries read."""
+    relation = schema.relation(found.relation)
+    pattern = found.pattern()
+    conditions = _conditions(found, pattern, schema, book)
+    if set(found.meeting.columns) == set(range(len(relation.columns))):
+        rows = f"rows of {relation.name}{_where(conditions)}"
+        return f"Both queries depend on {rows}."
+    other = _conditions(found, found.pattern(of_view=True), schema, book)
+    shared = ", ".join(relation.columns[column].name for column in found.meeting.columns) or "nothing at all"
+    return (
+        f"The secret depends on rows of {relation.name}{_where(conditions)}, the view on rows of {relation.name}"
+        f"{_where(other)}; a key lets only one row have the same {shared}."
+    )
+
+
+def _where(conditions: list[str]) -> str:
+    return f" where {' and '.join(conditions)}" if conditions else " (any row)"
+
+
+def _conditions(found: Collision, pattern: Fact, schema: Schema, book: Codebook) -> list[str]:
+    columns = schema.relation(found.relation).columns
+    conditions = []
+    first: dict[int, str] = {}
+    for column, code in zip(columns, pattern, strict=True):
+        if code < 0:
+            item = book.constant(code)
+            conditions.append(f"{column.name} is NULL" if item.kind == "null" else f"{column.name} = {item}")
+        elif code in first:
+            conditions.append(f"{first[code]} = {column.name}")
+        else:
+            first[code] = column.name
+    return conditions + _comparisons(found, first, book)
+
+
+def _comparisons(found: Collision, names: dict[int, str], book: Codebook) -> list[str]:
+    """The comparisons of both queries that speak about the row alone."""
+    conditions = []
+    for query in (found.secret, found.view):
+        for operator, left, right in query.comparisons:
+            sides = [found.classes.find(code) for code in (left, right)]
+            if all(code < 0 or code in names for code in sides) and any(code in names for code in sides):
+                shown = [str(book.constant(code)) if code < 0 else names[code] for code in sides]
+                conditions.append(f"{shown[0]} {operator} {shown[1]}")
+    return list(dict.fromkeys(conditions))
+
+
+def _names(found: Collision, pattern: Fact, book: Codebook) -> list[str]:
+    labels: dict[int, str] = {}
+    for query in (found.secret, found.view):
+        for number, name in enumerate(query.names):
+            labels.setdefault(found.classes.find(query.offset + number), name.split("#")[0])
+    return [str(book.constant(code)) if code < 0 else labels[code] for code in pattern]

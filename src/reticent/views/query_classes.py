@@ -1,0 +1,198 @@
+"""Which class a query falls in, and the bound that follows (R-PP-9, R-PP-10, R-PP-13).
+
+Classes serve speed and reports only: verdicts never depend on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+from reticent.views.acyclic import is_acyclic, join_tree
+from reticent.views.integer_queries import CodedQuery
+from reticent.views.schema import Schema
+
+_WIDTH_EFFORT = 400
+_WIDTH_SUBGOALS = 16
+_EXAMINED_SUBGOALS = 200
+_COST_INSIDE = {
+    "at most one self-join": "n^2 r",
+    "acyclic": "r n^2 log n",
+    "width 2": "4 r n^3 log n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryClass:
+    """What is special about a conjunctive query.
+
+    ``blocking`` is the relaxed maximal-row test: every row has, against each other row of its relation, a column with a
+    constant where the other has another constant or a variable foreign to the row. ``width`` is an upper bound on the
+    query width found by a heuristic, None when it found none up to 2.
+    """
+
+    no_self_joins: bool
+    tableau: bool
+    simple_tableau: bool
+    maximal_row: bool
+    blocking: bool
+    one_self_join: bool
+    acyclic: bool
+    acyclic_without_head: bool
+    width: int | None
+    subgoals: int
+    rows_per_relation: int
+    comparisons: bool
+
+    def names(self) -> tuple[str, ...]:
+        """The classes that hold, the cheapest first."""
+        flags = {
+            "no self-joins": self.no_self_joins,
+            "maximal-row tableau": self.maximal_row,
+            "blocking rows": self.blocking,
+            "at most one self-join": self.one_self_join,
+            "simple tableau": self.simple_tableau,
+            "acyclic": self.acyclic,
+            "acyclic without head": self.acyclic_without_head and not self.acyclic,
+            "width 2": self.width == 2,
+            "tableau": self.tableau,
+            "comparisons": self.comparisons,
+        }
+        return tuple(name for name, holds in flags.items() if holds) or ("general",)
+
+
+def classify(query: CodedQuery, schema: Schema) -> QueryClass:
+    """The class of a conjunctive query; simple tableaux are recognised, but no polynomial bound is claimed for them.
+
+    Theorem 2.13 as the thesis quotes it (containment of any two simple tableaux in polynomial time) cannot hold unless
+    P = NP: GT-45 encodes 3-colouring. Rows of very long queries are not compared with each other.
+    """
+    counts = Counter(atom.relation for atom in query.atoms)
+    most = max(counts.values(), default=0)
+    tableau = _is_tableau(query, schema)
+    acyclic = is_acyclic(query)
+    short = len(query.atoms) <= _EXAMINED_SUBGOALS
+    return QueryClass(
+        no_self_joins=most <= 1,
+        tableau=tableau,
+        simple_tableau=tableau and _is_simple(query, schema),
+        maximal_row=short and tableau and not _has_smaller_row(query),
+        blocking=short and all(is_blocking(query, index) for index in range(len(query.atoms))),
+        one_self_join=most <= 2,
+        acyclic=acyclic,
+        acyclic_without_head=is_acyclic(query, query.head),
+        width=1 if acyclic else (2 if len(query.atoms) <= _WIDTH_SUBGOALS and _has_width_two(query) else None),
+        subgoals=len(query.atoms),
+        rows_per_relation=most,
+        comparisons=bool(query.comparisons),
+    )
+
+
+def bound(secret: QueryClass, view: QueryClass) -> str:
+    """The running-time bound of the pair: n subgoals in all, r columns, m relations, k rows of one relation.
+
+    Table 2.1 of the thesis calls k "self-joins per relation"; the bound needs rows, as in its Theorem 2.14.
+    """
+    if secret.comparisons or view.comparisons:
+        return "no polynomial bound: comparisons make containment harder than NP; the budget decides"
+    if secret.no_self_joins and view.no_self_joins:
+        return "O(n r)"
+    if secret.blocking and view.blocking:
+        return "O(n^2 r)"
+    inside = max((_inside(item) for item in (secret, view) if not item.blocking), key=len)
+    if secret.blocking or view.blocking:
+        other = view if secret.blocking else secret
+        if other.one_self_join:
+            return "O(n n^2 r)"
+        return f"O(n 2^k {inside}), k = {other.rows_per_relation}"
+    if secret.one_self_join and view.one_self_join:
+        return "O(n^3 r)"
+    k = max(secret.rows_per_relation, view.rows_per_relation)
+    return f"O(m 2^(2k) {inside}), k = {k}"
+
+
+def is_blocking(query: CodedQuery, index: int) -> bool:
+    """Whether every row compatible with this subgoal is critical, by the relaxed test of R-PP-9."""
+    row = query.atoms[index]
+    own = {code for code in row.terms if code >= 0}
+    for other_index in query.places[row.relation]:
+        if other_index == index:
+            continue
+        other = query.atoms[other_index].terms
+        if not any(
+            mine < 0 and theirs != mine and theirs not in own for mine, theirs in zip(row.terms, other, strict=True)
+        ):
+            return False
+    return True
+
+
+def _inside(item: QueryClass) -> str:
+    return next(
+        (_COST_INSIDE[name] for name in item.names() if name in _COST_INSIDE), "(n r + exponential containment)"
+    )
+
+
+def _columns(query: CodedQuery, schema: Schema) -> dict[str, list[int]]:
+    """The symbols of each attribute; one name in several relations is one attribute."""
+    columns: dict[str, list[int]] = {}
+    for atom in query.atoms:
+        for column, code in zip(schema.relation(atom.relation).columns, atom.terms, strict=True):
+            columns.setdefault(column.name.lower(), []).append(code)
+    return columns
+
+
+def _is_tableau(query: CodedQuery, schema: Schema) -> bool:
+    home: dict[int, str] = {}
+    return all(
+        home.setdefault(code, name) == name
+        for name, codes in _columns(query, schema).items()
+        for code in codes
+        if code >= 0
+    )
+
+
+def _is_simple(query: CodedQuery, schema: Schema) -> bool:
+    shown = set(query.head)
+    for codes in _columns(query, schema).values():
+        repeated = [code for code, times in Counter(codes).items() if times > 1]
+        if len(repeated) > 1 and any(code >= 0 and code not in shown for code in repeated):
+            return False
+    return True
+
+
+def _has_smaller_row(query: CodedQuery) -> bool:
+    for first, second in combinations(query.atoms, 2):
+        if first.relation == second.relation and (
+            _below(first.terms, second.terms) or _below(second.terms, first.terms)
+        ):
+            return True
+    return False
+
+
+def _below(small: Iterable[int], large: Iterable[int]) -> bool:
+    return all(low == high for low, high in zip(small, large, strict=True) if low < 0)
+
+
+def _has_width_two(query: CodedQuery) -> bool:
+    """Whether putting some subgoals together in pairs makes the query acyclic: sufficient, not necessary."""
+    edges = [frozenset(code for code in atom.terms if code >= 0) for atom in query.atoms]
+    effort = 0
+
+    def pair_up(bags: list[frozenset[int]], left: list[frozenset[int]]) -> bool:
+        nonlocal effort
+        effort += 1
+        if effort > _WIDTH_EFFORT:
+            return False
+        if join_tree([*bags, *left]) is not None:
+            return True
+        if len(left) < 2:
+            return False
+        first, *rest = left
+        for index, other in enumerate(rest):
+            if pair_up([*bags, first | other], rest[:index] + rest[index + 1 :]):
+                return True
+        return pair_up([*bags, first], rest)
+
+    return pair_up([], edges)

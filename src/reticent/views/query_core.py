@@ -1,0 +1,51 @@
+"""The core of a query: fewer subgoals, the same answers (R-PP-17)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reticent.views.budget import SearchBudget
+from reticent.views.critical import Setting, is_plain
+from reticent.views.homomorphism import find_homomorphism, gather
+from reticent.views.integer_queries import Codebook, CodedQuery, encode
+from reticent.views.queries import ConjunctiveQuery, Query, Union
+from reticent.views.schema import Schema
+
+MOST_SUBGOALS = 40
+
+
+def minimized(query: Query, schema: Schema, budget: SearchBudget) -> Query:
+    """``query`` with subgoals dropped as long as it returns the same.
+
+    Heads already list what bag semantics counts, so this is sound for both semantics; parts with comparisons, finite
+    domains or keys are left alone, and so are rules that are too long for it to pay.
+    """
+    return replace(query, parts=tuple(_minimized(part, schema, budget) for part in query.parts))
+
+
+def _minimized(part: Union, schema: Schema, budget: SearchBudget) -> Union:
+    book = Codebook()
+    (coded,) = encode(Query("", (part,)), schema, book)
+    keyed = any(schema.relation(atom.relation).keys for rule in part.disjuncts for atom in rule.body)
+    if (
+        keyed
+        or max(len(rule.body) for rule in part.disjuncts) > MOST_SUBGOALS
+        or not is_plain(coded, Setting(schema, book))
+    ):
+        return part
+    rules = zip(part.disjuncts, coded.disjuncts, strict=True)
+    return Union(tuple(dict.fromkeys(_core(rule, query, budget) for rule, query in rules)))
+
+
+def _core(rule: ConjunctiveQuery, query: CodedQuery, budget: SearchBudget) -> ConjunctiveQuery:
+    kept = list(range(len(query.atoms)))
+    for index in range(len(query.atoms)):
+        rest = [place for place in kept if place != index]
+        if query.atoms[index].relation not in {query.atoms[place].relation for place in rest}:
+            continue
+        facts = gather((query.atoms[place].relation, query.atoms[place].terms) for place in rest)
+        if find_homomorphism(query, facts, query.head, budget) is not None:
+            kept = rest
+    body = tuple(rule.body[place] for place in kept)
+    known = {variable for atom in body for variable in atom.variables()}
+    return ConjunctiveQuery(rule.head, body, rule.comparisons, rule.known & known)

@@ -1,0 +1,164 @@
+"""What would help: why a pair collides, and small changes of the view that make it private (R-PP-30)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reticent.views.checker import Checker
+from reticent.views.collision import Collision
+from reticent.views.constants import Constant
+from reticent.views.queries import ConjunctiveQuery, Query, Term, Union, Variable, comparison
+from reticent.views.schema import Schema
+from reticent.views.schema_fit import fit
+from reticent.views.sql_text import select
+from reticent.views.verdict import DISCLOSES, Verdict
+
+if TYPE_CHECKING:
+    from reticent.base.context import Context
+
+ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A changed view that is private against the secret, proved by the same engine."""
+
+    what: str
+    text: str
+
+
+def causes(secret: Query, view: Query, schema: Schema, context: Context | None = None) -> tuple[str, ...]:
+    """Whether a key, or counting duplicates, is the only cause of a disclosure."""
+    found = []
+    bare = replace(schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()})
+    if Checker(bare, replay="definition", context=context).check(secret, view).private:
+        found.append("only a key ties the rows together: without it the view would be private")
+    if secret.duplicates or view.duplicates:
+        alone = [_as_set(query, schema) for query in (secret, view)]
+        if all(query is not None for query in alone):
+            pair = [query for query in alone if query is not None]
+            if Checker(schema, replay="definition", context=context).check(*pair).private:
+                found.append("only duplicates disclose: with DISTINCT on both sides the view would be private")
+    return tuple(found)
+
+
+def repairs(
+    verdict: Verdict, secret: Query, view: Query, schema: Schema, context: Context | None = None
+) -> tuple[Repair, ...]:
+    """Changes of a disclosing view that the engine proves private: leave out rows, DISTINCT, leave out a table.
+
+    Only single SELECTs (or rules) without nested queries are mended; the texts are shown as SQL.
+    """
+    rule = _single(view)
+    if verdict.status != DISCLOSES or rule is None:
+        return ()
+    checker = Checker(schema, replay="definition", context=context)
+    found: list[Repair] = []
+    for distinct in (not view.duplicates, True):
+        for what, changed in _candidates(rule, secret, view, checker, distinct):
+            label = f"{what}, with DISTINCT" if distinct and view.duplicates else what
+            query = _query(changed, view, distinct, schema)
+            if query is None or not checker.check(secret, query).private:
+                continue
+            text = select(changed, schema, distinct)
+            if text not in {repair.text for repair in found}:
+                found.append(Repair(label, text))
+    return tuple(found)
+
+
+def _candidates(
+    rule: ConjunctiveQuery, secret: Query, view: Query, checker: Checker, distinct: bool
+) -> Iterator[tuple[str, ConjunctiveQuery]]:
+    if distinct and view.duplicates:
+        yield "each answer once", replace(rule, head=_shown(view, rule))
+    start = replace(rule, head=_shown(view, rule))
+    yield from _without_rows(start, secret, view, checker, distinct)
+    for index, atom in enumerate(rule.body):
+        if len(rule.body) > 1 and atom.relation in secret.relations():
+            smaller = _without_table(start, index)
+            if smaller is not None:
+                yield f"leave out {atom.alias or atom.relation}", smaller
+                for what, changed in _without_rows(smaller, secret, view, checker, distinct):
+                    yield f"leave out {atom.alias or atom.relation}, and {what}", changed
+
+
+def _without_rows(
+    rule: ConjunctiveQuery, secret: Query, view: Query, checker: Checker, distinct: bool
+) -> Iterator[tuple[str, ConjunctiveQuery]]:
+    """Exclude the colliding rows, again and again, as long as they have a constant to exclude them by."""
+    said: list[str] = []
+    for _ in range(ROUNDS):
+        query = _query(rule, view, distinct, checker.schema)
+        found = checker.collide(secret, query) if query is not None else None
+        if found is None:
+            return
+        excluded = _exclusion(rule, found, checker)
+        if excluded is None:
+            return
+        what, rule = excluded
+        said.append(what)
+        yield "leave out the rows with " + " and with ".join(said), rule
+
+
+def _exclusion(rule: ConjunctiveQuery, found: Collision, checker: Checker) -> tuple[str, ConjunctiveQuery] | None:
+    columns = checker.schema.relation(found.relation).columns
+    place = next(
+        (atom for atom in rule.body if atom.relation == found.relation and _meets(atom.terms, found, checker)), None
+    )
+    secret_row = found.secret.atoms[min(found.secret_gamma)].terms
+    if place is None:
+        return None
+    for code, term, column in zip(secret_row, place.terms, columns, strict=True):
+        if code < 0 and isinstance(term, Variable):
+            item = checker.setting.book.constant(code)
+            known = rule.known | {term}
+            changed = replace(rule, comparisons=(*rule.comparisons, comparison(term, "!=", item)), known=known)
+            return f"{column.name} = {item}", changed
+    return None
+
+
+def _meets(terms: tuple[Term, ...], found: Collision, checker: Checker) -> bool:
+    pattern = found.pattern()
+    return all(
+        code >= 0 or not isinstance(term, Constant) or checker.setting.book.code(term) == code
+        for code, term in zip(pattern, terms, strict=True)
+    )
+
+
+def _without_table(rule: ConjunctiveQuery, index: int) -> ConjunctiveQuery | None:
+    """The rule without a subgoal and what only that gave; if nothing is left to show, what it was joined by."""
+    body = rule.body[:index] + rule.body[index + 1 :]
+    left = {variable for atom in body for variable in atom.variables()}
+    head = tuple(term for term in rule.head if not isinstance(term, Variable) or term in left)
+    comparisons = tuple(item for item in rule.comparisons if all(variable in left for variable in item.variables()))
+    if not any(isinstance(term, Variable) for term in head):
+        head = tuple(dict.fromkeys(variable for variable in rule.body[index].variables() if variable in left))
+    if not head:
+        return None
+    return ConjunctiveQuery(head, body, comparisons, rule.known & left)
+
+
+def _query(rule: ConjunctiveQuery, view: Query, distinct: bool, schema: Schema) -> Query | None:
+    head: tuple[Term, ...] = rule.head if distinct else (*rule.head, *rule.variables())
+    changed = replace(rule, head=tuple(dict.fromkeys(head)) if not distinct else head)
+    query = replace(view, parts=(Union((changed,)),), duplicates=not distinct, text="", warnings=())
+    return fit(query, schema)
+
+
+def _single(view: Query) -> ConjunctiveQuery | None:
+    if view.inexact or len(view.parts) != 1 or len(view.parts[0].disjuncts) != 1:
+        return None
+    return view.parts[0].disjuncts[0]
+
+
+def _shown(view: Query, rule: ConjunctiveQuery) -> tuple[Term, ...]:
+    return view.outputs if view.outputs else rule.head
+
+
+def _as_set(query: Query, schema: Schema) -> Query | None:
+    rule = _single(query)
+    if rule is None:
+        return None
+    return fit(replace(query, parts=(Union((replace(rule, head=_shown(query, rule)),)),), duplicates=False), schema)

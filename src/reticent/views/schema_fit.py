@@ -1,0 +1,133 @@
+"""Queries brought into line with the schema: constants read by column type, impossible disjuncts dropped (R-PP-1, 26)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from reticent.errors import PolicyError
+from reticent.views.constants import Constant, DependsOnDatabase, order_key
+from reticent.views.queries import Atom, ConjunctiveQuery, Query, Term, TermComparison, Union, Variable
+from reticent.views.schema import Schema, SchemaColumn
+
+
+class _Impossible(Exception):
+    """This disjunct has no answer on any database; the message says why."""
+
+
+def fit(query: Query, schema: Schema) -> Query:
+    """``query`` with every constant as its column stores it, and without disjuncts that can have no answer.
+
+    A query that loses all its disjuncts is constantly empty, so nothing is critical to it: the warning says why.
+    """
+    warnings: list[str] = []
+    parts = []
+    for part in query.parts:
+        kept = []
+        for disjunct in part.disjuncts:
+            try:
+                kept.append(_fit_disjunct(disjunct, schema))
+            except _Impossible as reason:
+                warnings.append(f"{query.name}: a disjunct can have no answer, because {reason}.")
+        if kept:
+            parts.append(Union(tuple(dict.fromkeys(kept))))
+    if not parts:
+        warnings.append(f"{query.name} is empty on every database, so it shows nothing and has nothing to hide.")
+    return replace(query, parts=tuple(parts), warnings=(*query.warnings, *dict.fromkeys(warnings)))
+
+
+def _fit_disjunct(query: ConjunctiveQuery, schema: Schema) -> ConjunctiveQuery:
+    columns: dict[Variable, list[SchemaColumn]] = {}
+    body = tuple(_fit_atom(atom, schema, columns) for atom in query.body)
+    comparisons = []
+    for item in query.comparisons:
+        fitted = _fit_comparison(item, columns)
+        if fitted is not None:
+            comparisons.append(fitted)
+    for variable, places in columns.items():
+        _check_shared_domain(variable, places)
+    return ConjunctiveQuery(query.head, tuple(dict.fromkeys(body)), tuple(dict.fromkeys(comparisons)), query.known)
+
+
+def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[SchemaColumn]]) -> Atom:
+    relation = schema.relation(atom.relation)
+    if len(relation.columns) != len(atom.terms):
+        raise PolicyError(
+            f"{atom} has {len(atom.terms)} terms, but {relation.name} has {len(relation.columns)} columns "
+            f"({', '.join(column.name for column in relation.columns)})."
+        )
+    terms: list[Term] = []
+    for term, column in zip(atom.terms, relation.columns, strict=True):
+        if isinstance(term, Variable):
+            columns.setdefault(term, []).append(column)
+            terms.append(term)
+            continue
+        try:
+            read = column.read(term)
+        except DependsOnDatabase as error:
+            raise PolicyError(
+                f"{relation.name}.{column.name}: {error}. Write a constant that every database reads alike."
+            ) from None
+        except ValueError:
+            read = None
+        if read is None or not column.holds(read):
+            raise _Impossible(f"{relation.name}.{column.name} cannot be {term}")
+        terms.append(read)
+    return Atom(relation.name, tuple(terms), atom.alias)
+
+
+def _fit_comparison(item: TermComparison, columns: dict[Variable, list[SchemaColumn]]) -> TermComparison | None:
+    """The comparison with typed constants; None when it always holds."""
+    left, right = item.left, item.right
+    if isinstance(left, Constant) and isinstance(right, Variable):
+        left = _read(left, columns[right], item)
+    if isinstance(right, Constant) and isinstance(left, Variable):
+        right = _read(right, columns[left], item)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        if not _holds(left, item.operator, right):
+            raise _Impossible(f"{_shown(item)} never holds")
+        return None
+    if left == right and item.operator != "<=":
+        raise _Impossible(f"{_shown(item)} never holds")
+    if "null" in (getattr(left, "kind", ""), getattr(right, "kind", "")) and item.operator != "!=":
+        raise _Impossible(f"{_shown(item)} compares with NULL")
+    return TermComparison(left, item.operator, right)
+
+
+def _read(found: Constant, places: list[SchemaColumn], item: TermComparison) -> Constant:
+    typed = [column for column in places if column.kind]
+    if not typed:
+        return found
+    try:
+        return typed[0].read(found)
+    except ValueError:
+        if item.operator == "!=":
+            return found
+        raise PolicyError(
+            f"{_shown(item)} compares the {typed[0].kind} column {typed[0].name} with {found}; "
+            f"write a {typed[0].kind} instead."
+        ) from None
+
+
+def _shown(item: TermComparison) -> str:
+    """The comparison without the numbers that keep equal column names of one SQL text apart."""
+    return re.sub(r"#\d+", "", f"{item.left} {item.operator} {item.right}")
+
+
+def _holds(left: Constant, operator: str, right: Constant) -> bool:
+    if operator == "!=":
+        return left != right
+    if "null" in (left.kind, right.kind):
+        return False
+    if left.kind != right.kind:
+        raise PolicyError(f"{left} {operator} {right} compares a {left.kind} with a {right.kind}; use one type.")
+    low, high = order_key(left), order_key(right)
+    return bool(low < high or (operator == "<=" and low == high))
+
+
+def _check_shared_domain(variable: Variable, places: list[SchemaColumn]) -> None:
+    finite = [set(column.domain) for column in places if column.domain is not None]
+    nullable = all(column.nullable for column in places)
+    if finite and not nullable and not set.intersection(*finite):
+        names = ", ".join(column.name for column in places)
+        raise _Impossible(f"the columns joined by {variable} ({names}) have no value in common")

@@ -1,0 +1,156 @@
+"""Expressions that may raise an error: the error tells of rows that the answer does not show (R-PP-23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
+
+from sqlglot import exp
+
+from reticent.views.constants import Constant
+from reticent.views.schema import Schema, SchemaColumn
+from reticent.views.sql.dialect import fold, where
+
+# What never raises an error, whatever the values: comparisons, logic, choices, texts. Aggregates read what the conditions left.
+_NEVER_FAILS = (
+    exp.Connector, exp.Predicate, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.DPipe,
+    exp.AggFunc, exp.Dot,
+)  # fmt: skip
+_PATTERNS = (exp.Like, exp.ILike, exp.SimilarTo, exp.RegexpLike, exp.RegexpILike)
+_COMPARES = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ)
+# There a text column is turned into numbers when it is compared with one; elsewhere numbers become texts, or nothing is compared.
+_CONVERTS_COLUMNS = ("duckdb", "tsql")
+_MOST_ALIASES = 8
+_SHOWN = ("expressions", "order", "limit", "offset", "distinct", "having", "group")
+
+
+def may_fail(query: exp.Expr, text: str, dialect: str, schema: Schema, shown: bool = True) -> list[str]:
+    """Expressions over columns that raise an error for some values: ``1 / b``, a cast, an overflow, a subquery of several rows.
+
+    A database may evaluate a condition on rows that other conditions exclude, and an inner block before the conditions around it; an error
+    then tells of such a row. What the outermost block shows (unless not ``shown``) is computed for the rows that are left.
+    """
+    found = [node for part in _evaluated_early(query, shown) for node in part.walk() if _fails(node, dialect, schema)]
+    return [f"the expression {node.sql()[:60]}, which may raise an error{where(node, text)}" for node in found[:1]]
+
+
+def _evaluated_early(query: exp.Expr, shown: bool) -> Iterator[exp.Expr]:
+    if shown and isinstance(query, exp.SetOperation):
+        yield from _evaluated_early(query.this, shown)
+        yield from _evaluated_early(query.expression, shown)
+        with_clause = query.args.get("with_") or query.args.get("with")
+        yield from [with_clause] if with_clause is not None else []
+    elif shown and isinstance(query, exp.Select):
+        for name, value in query.args.items():
+            children = value if isinstance(value, list) else [value]
+            for child in children:
+                if not isinstance(child, exp.Expression):
+                    continue
+                yield from [child] if name not in _SHOWN else child.find_all(exp.Query)
+    else:
+        yield query
+
+
+def _fails(node: exp.Expr, dialect: str, schema: Schema) -> bool:
+    if isinstance(node, _COMPARES) and dialect in _CONVERTS_COLUMNS:
+        return _converts(node, schema)
+    if isinstance(node, exp.Subquery | exp.Select) and _is_scalar(node):
+        return True
+    if isinstance(node, _PATTERNS):
+        return node.expression.find(exp.Column) is not None
+    if isinstance(node, _NEVER_FAILS) or not node.find(exp.Column):
+        return False
+    if isinstance(node, exp.Cast) and not node.to.expressions and _widens(node, schema):
+        return False
+    # SQLite computes NULL or another number instead of failing.
+    arithmetic = isinstance(node, exp.Binary | exp.Neg | exp.Cast)
+    return arithmetic if dialect != "sqlite" and arithmetic else isinstance(node, exp.Func) and not arithmetic
+
+
+def _widens(cast: exp.Cast, schema: Schema) -> bool:
+    """Whether a cast takes every value: to text, or a number to an exact number without a limit of digits."""
+    if cast.to.this in exp.DataType.TEXT_TYPES:
+        return True
+    column = cast.this.unnest()
+    if cast.to.this != exp.DataType.Type.DECIMAL or not isinstance(column, exp.Column):
+        return False
+    places = [(relation, relation.position(column.name)) for relation in schema.relations.values()]
+    return all(relation.columns[place].kind == "number" for relation, place in places if place is not None)
+
+
+def _converts(node: exp.Expr, schema: Schema) -> bool:
+    """Whether a comparison may turn a column into another type, which not all of its values fit: texts into numbers, whole numbers into decimals."""
+    sides = [node.this, *(node.args.get(name) for name in ("expression", "low", "high", "query")), *node.expressions]
+    operands = [
+        found
+        for side in sides
+        if isinstance(side, exp.Expression)
+        for found in _operands(side.unnest(), schema, node.root())
+    ]
+    return any(not _compares_as_they_are(first, second) for first, second in combinations(operands, 2))
+
+
+def _compares_as_they_are(first: SchemaColumn | Constant | None, second: SchemaColumn | Constant | None) -> bool:
+    if isinstance(first, Constant) and isinstance(second, Constant):
+        return True
+    if isinstance(second, SchemaColumn) and not isinstance(first, SchemaColumn):
+        first, second = second, first
+    if not isinstance(first, SchemaColumn) or second is None or first.kind in (None, "other"):
+        return False
+    if isinstance(second, SchemaColumn):
+        exact = [column for column in (first, second) if column.form == ""]
+        return first.kind == second.kind and (
+            first.kind != "number" or len(exact) < 2 or all(column.whole for column in exact)
+        )
+    if second.kind == "null" or (first.kind == "timestamp" and second.kind == "date"):
+        return True
+    if second.kind not in (first.kind, "text", "string", "double"):
+        return False
+    try:
+        found = first.read(second)
+    except ValueError:
+        return False
+    return found.kind != "number" or first.form != "" or (not first.wide and _is_short(Fraction(found.value)))
+
+
+def _is_short(value: Fraction) -> bool:
+    """Whether a constant has so few digits that a decimal which holds it holds all values of columns that are not wide too."""
+    return abs(value) < 10**9 and (value * 10**6).denominator == 1
+
+
+def _operands(node: exp.Expr, schema: Schema, root: exp.Expr, depth: int = 0) -> list[SchemaColumn | Constant | None]:
+    """The columns and constants that an operand may be; None for what cannot be told."""
+    if depth > _MOST_ALIASES:
+        return [None]
+    if isinstance(node, exp.Any | exp.All | exp.Subquery):
+        return _operands(node.this.unnest(), schema, root, depth + 1)
+    if isinstance(node, exp.Select | exp.Tuple | exp.Array):
+        return [
+            found for item in node.expressions for found in _operands(item.unalias().unnest(), schema, root, depth + 1)
+        ]
+    if isinstance(node, exp.Column):
+        declared = [
+            relation.columns[place]
+            for relation in schema.relations.values()
+            if (place := relation.position(node.name)) is not None
+        ]
+        named = [item.this.unnest() for item in root.find_all(exp.Alias) if item.alias.lower() == node.name.lower()]
+        renamed = [
+            found
+            for item in named
+            if not (isinstance(item, exp.Column) and item.name.lower() == node.name.lower())
+            for found in _operands(item, schema, root, depth + 1)
+        ]
+        return [*declared, *renamed] or [None]
+    return [fold(node)]
+
+
+def _is_scalar(node: exp.Expr) -> bool:
+    """Whether a nested query stands for a value, and may have several rows."""
+    if not isinstance(node.parent, exp.Binary) or isinstance(node.parent, exp.SetOperation):
+        return False
+    inside = node.unnest()
+    if not isinstance(inside, exp.Select) or inside.args.get("group"):
+        return True
+    return not inside.expressions[0].find(exp.AggFunc) and inside.args.get("limit") is None

@@ -1,0 +1,233 @@
+"""What SQL means, as conditions on rows: alternatives, disjuncts and tables (R-PP-24, R-PP-26).
+
+A :class:`NamedRows` is what a FROM item or a query yields. Its parts are bags of rows: every disjunct of a part lists what
+is *counted*, so that a part, read as a set of counted tuples, says everything about the bag (the exact rule of
+R-PP-24). DISTINCT counts the outputs only; EXISTS counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+
+from reticent.views.constants import NULL, Constant
+from reticent.views.queries import Atom, ConjunctiveQuery, Term, TermComparison, Union, Variable
+
+CAP = 128
+TYPED = ("double", "string", "label")
+"""Constants with a type of their own, which decides what they equal."""
+
+
+class TooManyAlternatives(Exception):
+    """The disjunctive normal form outgrew :data:`CAP`."""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """An output that is a function of other terms; ``injective`` when the output gives its one input away."""
+
+    inputs: tuple[Term, ...]
+    injective: bool = False
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """An output about which nothing is known (an aggregate, a null-extended column of an opaque query)."""
+
+    why: str
+
+
+Output = Term | Computed | Hidden
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Subgoals and conditions that must hold together; ``known`` variables must not be NULL."""
+
+    atoms: tuple[Atom, ...] = ()
+    equal: tuple[tuple[Term, Term], ...] = ()
+    comparisons: tuple[TermComparison, ...] = ()
+    known: frozenset[Variable] = frozenset()
+
+    def __and__(self, other: Alternative) -> Alternative:
+        return Alternative(
+            self.atoms + other.atoms,
+            self.equal + other.equal,
+            self.comparisons + other.comparisons,
+            self.known | other.known,
+        )
+
+
+ALWAYS = (Alternative(),)
+NEVER: tuple[Alternative, ...] = ()
+
+
+def both(left: Iterable[Alternative], right: Iterable[Alternative]) -> tuple[Alternative, ...]:
+    """Conjunction of two disjunctions."""
+    return capped([first & second for first in left for second in right])
+
+
+def capped(items: Iterable[Alternative]) -> tuple[Alternative, ...]:
+    """The alternatives, each once, if they are not too many."""
+    found = tuple(dict.fromkeys(items))
+    if len(found) > CAP:
+        raise TooManyAlternatives
+    return found
+
+
+@dataclass(frozen=True)
+class Disjunct:
+    """One way in which rows come about."""
+
+    when: Alternative
+    outputs: tuple[Output, ...]
+    counted: tuple[Term, ...]
+
+
+Part = tuple[Disjunct, ...]
+
+
+@dataclass(frozen=True)
+class NamedRows:
+    """Rows with named columns; ``inexact`` lists why the parts may read more rows than the SQL does.
+
+    An ``opaque`` table depends on its parts through a function that is not known: DISTINCT must not drop what is counted.
+    """
+
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    inexact: tuple[str, ...] = ()
+    opaque: bool = False
+
+
+def product_of(left: NamedRows, right: NamedRows) -> NamedRows:
+    """All pairs of rows; the columns of ``right`` follow those of ``left``."""
+    parts = []
+    for first, second in product(left.parts, right.parts):
+        if len(first) * len(second) > CAP:
+            raise TooManyAlternatives
+        parts.append(
+            tuple(
+                Disjunct(a.when & b.when, a.outputs + b.outputs, a.counted + b.counted)
+                for a, b in product(first, second)
+            )
+        )
+    if len(parts) > CAP:
+        raise TooManyAlternatives
+    return NamedRows(left.columns + right.columns, tuple(parts), left.inexact + right.inexact)
+
+
+def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
+    """The rows of a table, each once.
+
+    A computed output f(a,b) is replaced by a and b, which show more: PRIVATE stays sound, an overlap proves nothing
+    unless f is injective (R-PP-26). Rows of several SELECTs with computed outputs cannot be compared that way; their
+    bags are kept instead, which also reads more.
+    """
+    if table.opaque:
+        return table
+    disjuncts = [disjunct for part in table.parts for disjunct in part]
+    computed = [item for disjunct in disjuncts for item in disjunct.outputs if isinstance(item, Computed)]
+    inexact = table.inexact
+    if computed and not same_select:
+        return opaque(table, "the union of computed outputs")
+    if any(not item.injective for item in computed):
+        inexact += ("a computed output under DISTINCT may show less than its inputs",)
+    if len(disjuncts) > CAP:
+        return opaque(table, f"more than {CAP} alternatives under DISTINCT")
+    return replace(
+        table,
+        parts=(tuple(replace(disjunct, counted=shown(disjunct.outputs)) for disjunct in disjuncts),)
+        if disjuncts
+        else (),
+        inexact=inexact,
+    )
+
+
+def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
+    """A table of which only the footprint is known: its rows depend on these parts and on nothing else (R-PP-23)."""
+    hidden = tuple(Hidden(why) for _ in table.columns)
+    parts = tuple(
+        tuple(replace(disjunct, outputs=hidden) for disjunct in part)
+        for found in (table, *others)
+        for part in found.parts
+    )
+    reasons = (why, *(reason for found in (table, *others) for reason in found.inexact))
+    return NamedRows(table.columns, parts, tuple(dict.fromkeys(reasons)), opaque=True)
+
+
+def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
+    """The terms that outputs give away, at most."""
+    found: list[Term] = []
+    for item in outputs:
+        if isinstance(item, Computed):
+            found += item.inputs
+        elif not isinstance(item, Hidden):
+            found.append(item)
+    return tuple(found)
+
+
+def as_unions(table: NamedRows) -> tuple[Union, ...]:
+    """The parts as unions of conjunctive queries whose heads are what is counted; contradictions fall away."""
+    unions = []
+    for part in table.parts:
+        rules = [rule for disjunct in part if (rule := resolve(disjunct)) is not None]
+        if rules:
+            unions.append(Union(tuple(dict.fromkeys(rules))))
+    return tuple(unions)
+
+
+def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
+    """The disjunct with its equalities worked in by substitution; None when they contradict each other."""
+    parent: dict[Term, Term] = {}
+
+    def find(term: Term) -> Term:
+        while term in parent:
+            term = parent[term]
+        return term
+
+    for left, right in disjunct.when.equal:
+        low, high = find(left), find(right)
+        if low == high:
+            continue
+        if isinstance(low, Constant) and isinstance(high, Constant):
+            return None
+        if isinstance(low, Constant):
+            low, high = high, low
+        parent[low] = high
+    known = {find(variable) for variable in disjunct.when.known}
+    if NULL in known:
+        return None
+    body = tuple(
+        Atom(atom.relation, tuple(find(term) for term in atom.terms), atom.alias) for atom in disjunct.when.atoms
+    )
+    if not body:
+        return None
+    return ConjunctiveQuery(
+        tuple(find(term) for term in disjunct.counted),
+        tuple(dict.fromkeys(body)),
+        tuple(TermComparison(find(item.left), item.operator, find(item.right)) for item in disjunct.when.comparisons),
+        frozenset(term for term in known if isinstance(term, Variable)),
+    )
+
+
+def intersection(left: NamedRows, right: NamedRows) -> NamedRows | None:
+    """INTERSECT: pairs of rows with the same outputs, NULL being the same as NULL."""
+    try:
+        both = product_of(left, right)
+    except TooManyAlternatives:
+        return None
+    width = len(left.columns)
+    rows = []
+    for part in both.parts:
+        for row in part:
+            pairs = list(zip(row.outputs[:width], row.outputs[width:], strict=True))
+            terms = [
+                (a, b) for a, b in pairs if isinstance(a, Variable | Constant) and isinstance(b, Variable | Constant)
+            ]
+            typed = [term for pair in terms for term in pair if isinstance(term, Constant) and term.kind in TYPED]
+            if len(terms) < len(pairs) or typed:
+                return None
+            rows.append(replace(row, when=row.when & Alternative(equal=tuple(terms)), outputs=row.outputs[:width]))
+    return distinct(NamedRows(left.columns, (tuple(rows),) if rows else (), both.inexact))

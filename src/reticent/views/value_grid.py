@@ -1,0 +1,109 @@
+"""Values between and beyond constants: the representative grid of an ordered sort (R-PP-22)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from reticent.views.constants import Constant, from_order_key, order_key
+
+
+def dense_between(kind: str, low: Constant | None, high: Constant | None, count: int) -> list[Constant]:
+    """``count`` rising values strictly between two constants (None: no bound); fewer when a text gap is too tight."""
+    if kind == "text":
+        bottom_text = None if low is None else str(low.value)
+        top_text = None if high is None else str(high.value)
+        return [Constant("text", item) for item in _texts(bottom_text, top_text, count)]
+    bottom = None if low is None else Fraction(order_key(low))
+    top = None if high is None else Fraction(order_key(high))
+    if bottom is None:
+        keys = [Fraction(index - count) + (top or 0) for index in range(count)]
+    elif top is None:
+        keys = [math.floor(bottom) + index + Fraction(1) for index in range(count)]
+    else:
+        keys = _even(bottom, top, count)
+    return [found for key in keys if (found := from_order_key(kind, key)) is not None]
+
+
+def whole_between(kind: str, low: Constant | None, high: Constant | None, count: int) -> list[Constant]:
+    """Up to ``count`` rising whole values strictly between two constants."""
+    if low is None and high is None:
+        keys: Sequence[Any] = range(1, count + 1)
+    elif low is None:
+        top = math.ceil(order_key(high))  # type: ignore[arg-type]  # one end is given, and it is not the low one
+        keys = range(top - count, top)
+    else:
+        bottom = math.floor(order_key(low)) + 1
+        keys = range(bottom, bottom + count if high is None else min(bottom + count, math.ceil(order_key(high))))
+    return [found for key in keys if (found := from_order_key(kind, key)) is not None]
+
+
+def _even(bottom: Fraction, top: Fraction, count: int) -> list[Fraction]:
+    """Whole numbers when enough of them lie between, else evenly spread fractions with short decimals."""
+    first = math.floor(bottom) + 1
+    if first + count - 1 < top:
+        return [Fraction(first + index) for index in range(count)]
+    scale = 1
+    while (math.ceil(top * scale) - math.floor(bottom * scale) - 1) < count + 1:
+        scale *= 10
+    start = math.floor(bottom * scale) + 1
+    return [Fraction(start + index, scale) for index in range(count) if start + index < top * scale]
+
+
+def _texts(low: str | None, high: str | None, count: int) -> list[str]:
+    """Texts in code-point order; the last filler finds every text that lies between at all."""
+    stem = low or ""
+    found: list[str] = []
+    for filler in ("a", " ", "\x01", "\x00"):
+        found = [stem + filler * (index + 1) for index in range(count)]
+        if high is None or found[-1] < high:
+            return found
+    return [text for text in found if high is None or text < high]
+
+
+def fill_gaps(
+    known: Sequence[Constant], between: Callable[[Constant | None, Constant | None], list[Constant]]
+) -> list[Constant]:
+    """The values that ``between`` finds below, between and above rising constants."""
+    ends: list[Constant | None] = [None, *known, None]
+    return [item for low, high in itertools.pairwise(ends) for item in between(low, high)]
+
+
+def line_up(constants: Sequence[int], roots: Sequence[int], below: Iterable[tuple[int, int, bool]]) -> list[int]:
+    """One line of rising constants and classes that respects ``below``, which must have no cycle."""
+    after: dict[int, set[int]] = {code: set() for code in (*constants, *roots)}
+    for low, high in itertools.pairwise(constants):
+        after[high].add(low)
+    for low, high, _ in below:
+        if low in after and high in after:
+            after[high].add(low)
+    line: list[int] = []
+    while after:
+        ready = next(code for code, waiting in after.items() if not waiting)
+        line.append(ready)
+        del after[ready]
+        for waiting in after.values():
+            waiting.discard(ready)
+    return line
+
+
+def reachable(edges: Iterable[tuple[int, int, bool]]) -> dict[int, set[int]]:
+    """For every node the nodes above it, along the edges."""
+    above: dict[int, set[int]] = {}
+    for low, high, _ in edges:
+        above.setdefault(low, set()).add(high)
+        above.setdefault(high, set())
+    found: dict[int, set[int]] = {}
+    for start in above:
+        seen: set[int] = set()
+        todo = [start]
+        while todo:
+            for following in above[todo.pop()]:
+                if following not in seen:
+                    seen.add(following)
+                    todo.append(following)
+        found[start] = seen
+    return found

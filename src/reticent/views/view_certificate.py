@@ -1,0 +1,256 @@
+"""Verdicts on paper: a JSON certificate, and what it takes to believe it (R-PP-8, R-PP-28).
+
+A DISCLOSES certificate holds the witness; anybody can run the two queries on it. A PRIVATE certificate of plain queries
+(no comparisons, finite domains or keys) lists, for every set of subgoals that a row could match, the homomorphism that
+keeps the answer alive without that row. ``verifying`` checks both with code of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import combinations, product
+from typing import Any
+
+from reticent.base.documents import parse_json
+from reticent.errors import PolicyError
+from reticent.views.budget import OutOfBudget, SearchBudget
+from reticent.views.checker import Checker
+from reticent.views.constants import NULL, Constant, coerce, constant
+from reticent.views.containment import answer_remains
+from reticent.views.homomorphism import gather
+from reticent.views.integer_queries import CodedQuery, CodedUnion, Fact, encode
+from reticent.views.queries import Query
+from reticent.views.schema import Key, Relation, Schema, SchemaColumn
+from reticent.views.unification import EqualTerms, unify
+from reticent.views.verdict import PRIVATE, Verdict
+from reticent.views.witness import DatabaseWitness, plain
+
+FORMAT = "reticent views certificate 1"
+MOST_PAIRS = 20_000
+
+
+def certify(
+    verdict: Verdict, secret: Query, view: Query, schema: Schema, *, semantics: str = "sql", dialect: str = "postgres"
+) -> dict[str, Any]:
+    """The certificate of a verdict on one pair."""
+    used = secret.relations() | view.relations()
+    found = {
+        "format": FORMAT,
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "secret": {"name": secret.name, "text": secret.text},
+        "view": {"name": view.name, "text": view.text},
+        "semantics": semantics,
+        "dialect": dialect,
+        "meaning": {"secret": _rules(secret), "view": _rules(view)},
+        "schema": schema_to_json(schema, used if secret.language == view.language == "datalog" else None),
+        "assumptions": list(verdict.assumptions),
+        "witness": _typed(verdict.witness) if verdict.witness else None,
+    }
+    if verdict.status == PRIVATE:
+        found["proof"] = _proof(secret, view, schema)
+    return found
+
+
+def read_certificate(text: str) -> dict[str, Any]:
+    """A certificate from its JSON text."""
+    try:
+        found = parse_json(text)
+    except json.JSONDecodeError as error:
+        raise PolicyError(
+            f"The certificate is not JSON: {error.msg}, at line {error.lineno}, column {error.colno}."
+        ) from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise PolicyError(f"This is not a views certificate: its format is not {FORMAT!r}.")
+    return found
+
+
+def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[str, Any]:
+    """A schema as plain values."""
+    return {
+        "relations": [
+            {
+                "name": relation.name,
+                "columns": [
+                    {
+                        "name": column.name,
+                        "kind": column.kind,
+                        "whole": column.whole,
+                        "nullable": column.nullable,
+                        "folds_case": column.folds_case,
+                        "loose": column.loose,
+                        "domain": None if column.domain is None else typed_row(column.domain),
+                    }
+                    for column in relation.columns
+                ],
+                "keys": [{"columns": list(key.columns), "partial": key.partial} for key in relation.keys],
+                "ties": list(relation.ties),
+            }
+            for relation in schema.relations.values()
+            if only is None or relation.name in only
+        ],
+        "views": dict(schema.views),
+    }
+
+
+def schema_from_json(found: Mapping[str, Any]) -> Schema:
+    """The schema that :func:`schema_to_json` wrote down."""
+    relations = {}
+    for item in found["relations"]:
+        columns = tuple(
+            SchemaColumn(
+                column["name"],
+                column["kind"],
+                column["whole"],
+                column["nullable"],
+                None if column["domain"] is None else row_from_json(column["domain"]),
+                column["folds_case"],
+                column.get("loose", False),
+            )
+            for column in item["columns"]
+        )
+        keys = tuple(Key(tuple(key["columns"]), key["partial"]) for key in item["keys"])
+        relations[item["name"].lower()] = Relation(item["name"], columns, keys, ties=tuple(item.get("ties", ())))
+    return Schema(relations, dict(found["views"]))
+
+
+def typed_row(row: Iterable[Constant]) -> list[list[object]]:
+    """A row with the kind of each value, so that it reads back as it was."""
+    return [[item.kind, plain(item)] for item in row]
+
+
+def row_from_json(row: Iterable[tuple[str, object]]) -> tuple[Constant, ...]:
+    """The row that :func:`typed_row` wrote down."""
+    return tuple(coerce(constant(value), kind) for kind, value in row)
+
+
+def _typed(witness: DatabaseWitness) -> dict[str, Any]:
+    return {
+        "relation": witness.relation,
+        "row": typed_row(witness.row),
+        "view_row": typed_row(witness.view_row),
+        "secret_answer": typed_row(witness.secret_answer),
+        "view_answer": typed_row(witness.view_answer),
+        "secret_database": {name: [typed_row(row) for row in rows] for name, rows in witness.secret_database.items()},
+        "view_database": {name: [typed_row(row) for row in rows] for name, rows in witness.view_database.items()},
+    }
+
+
+def has_short_proof(secret: Query, view: Query, schema: Schema) -> bool:
+    """Whether homomorphisms alone can prove a pair PRIVATE, and there are not too many sets of subgoals to list.
+
+    They can without keys, comparisons, finite domains, any say about NULL, and functions that may read any table.
+    """
+    if secret.boundless or view.boundless:
+        return False
+    return all(_is_plain(query, schema) for query in (secret, view)) and _size(secret, view) <= MOST_PAIRS
+
+
+def _size(secret: Query, view: Query) -> int:
+    """How many pairs of sets of subgoals of one relation two queries have."""
+    counts = [
+        [Counter(atom.relation for atom in rule.body) for part in query.parts for rule in part.disjuncts]
+        for query in (secret, view)
+    ]
+    return sum(
+        (1 << first[relation]) * (1 << second[relation])
+        for first, second in product(*counts)
+        for relation in first.keys() & second.keys()
+    )
+
+
+def _is_plain(query: Query, schema: Schema) -> bool:
+    for part in query.parts:
+        for rule in part.disjuncts:
+            relations = [schema.relation(atom.relation) for atom in rule.body]
+            columns = [column for relation in relations for column in relation.columns]
+            terms = [term for atom in rule.body for term in atom.terms]
+            speaks_of_null = NULL in terms or (rule.known and any(column.nullable for column in columns))
+            if rule.comparisons or speaks_of_null or any(relation.keys for relation in relations):
+                return False
+            if any(column.domain is not None for column in columns):
+                return False
+    return True
+
+
+def _rules(query: Query) -> list[list[str]]:
+    return [[str(rule) for rule in part.disjuncts] for part in query.parts]
+
+
+def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
+    """Homomorphisms for every unifiable pair of sets, or the note that the verdict must be decided again."""
+    checker = Checker(schema, minimize=False, fast=False)
+    sides = [encode(query, schema, checker.setting.book) for query in (secret, view)]
+    if not has_short_proof(secret, view, schema):
+        return {"kind": "decide again"}
+    budget = SearchBudget()
+    entries: list[dict[str, Any]] = []
+    try:
+        for first_part, first in enumerate(sides[0]):
+            for second_part, second in enumerate(sides[1]):
+                for item in _pairs(first, second, budget):
+                    entries.append({"secret_part": first_part, "view_part": second_part, **item})
+    except OutOfBudget:
+        return {"kind": "decide again"}
+    return {"kind": "homomorphisms", "pairs": entries}
+
+
+def _pairs(first: CodedUnion, second: CodedUnion, budget: SearchBudget) -> list[dict[str, Any]]:
+    found = []
+    for i, query in enumerate(first.disjuncts):
+        for j, other in enumerate(second.disjuncts):
+            moved = other.shifted(query.count)
+            for relation in sorted(query.places.keys() & moved.places.keys()):
+                for gamma in _subsets(query.places[relation]):
+                    for delta in _subsets(moved.places[relation]):
+                        budget.tick()
+                        atoms = [*(query.atoms[g] for g in gamma), *(moved.atoms[d] for d in delta)]
+                        classes = unify(atoms)
+                        if classes is None:
+                            continue
+                        side, disjunct, rows = _survives(first, second, query, moved, gamma, delta, classes, budget)
+                        found.append(
+                            {
+                                "secret_rule": i,
+                                "view_rule": j,
+                                "secret_subgoals": list(gamma),
+                                "view_subgoals": list(delta),
+                                "kept": side,
+                                "through_rule": disjunct,
+                                "images": rows,
+                            }
+                        )
+    return found
+
+
+def _survives(
+    first: CodedUnion,
+    second: CodedUnion,
+    query: CodedQuery,
+    moved: CodedQuery,
+    gamma: tuple[int, ...],
+    delta: tuple[int, ...],
+    classes: EqualTerms,
+    budget: SearchBudget,
+) -> tuple[str, int, list[int]]:
+    for side, union, own, removed in (("secret", first, query, gamma), ("view", second, moved, delta)):
+        rest = {
+            (atom.relation, classes.apply(atom.terms)): index
+            for index, atom in enumerate(own.atoms)
+            if index not in removed
+        }
+        found = answer_remains(union, gather(rest), classes.apply(own.head), budget, fast=False)
+        if found is not None:
+            return side, found[0], _images(union, found, rest)
+    raise RuntimeError("a PRIVATE verdict has a pair of subgoal sets without a homomorphism")
+
+
+def _images(union: CodedUnion, found: tuple[int, list[Fact]], rest: dict[tuple[str, Fact], int]) -> list[int]:
+    atoms = union.disjuncts[found[0]].atoms
+    return [rest[atom.relation, row] for atom, row in zip(atoms, found[1], strict=True)]
+
+
+def _subsets(places: list[int]) -> list[tuple[int, ...]]:
+    return [chosen for size in range(1, len(places) + 1) for chosen in combinations(places, size)]

@@ -1,0 +1,164 @@
+"""Who is in which bucket, and what is in the buckets: what an attacker with full identification knows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.worst_case.facts import Clause, Fact, PersonValue
+
+if TYPE_CHECKING:
+    from reticent.core import Groups
+
+
+@dataclass(frozen=True)
+class Population:
+    """Buckets with labelled histograms, and the bucket of every person that can be named.
+
+    ``ambiguous`` names stand for several rows. With ``whole`` everybody in ``bucket_of`` is one of the people of the release, so that
+    no bucket has more of them than it holds; otherwise they are candidates from some list. ``unplaced`` says of those who have no
+    bucket why not.
+    """
+
+    histograms: Sequence[Mapping[str, int]]
+    bucket_of: Mapping[str, int]
+    ambiguous: frozenset[str] = field(default=frozenset())
+    whole: bool = True
+    unplaced: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.histograms, GroupHistograms):
+            for bucket, histogram in enumerate(self.histograms):
+                if not histogram or any(count < 1 for count in histogram.values()):
+                    raise DataError(
+                        f"Bucket {bucket} is empty or has a count below 1. Leave it out, or fix the grouping."
+                    )
+        if self.whole:
+            self.check_room(self.bucket_of)
+
+    @classmethod
+    def of(cls, buckets: Iterable[Sequence[tuple[str, str]]]) -> Population:
+        """From the confidential table itself: for every bucket its (person, value) pairs."""
+        rows = [list(bucket) for bucket in buckets]
+        names = Counter(person for bucket in rows for person, _ in bucket)
+        twice = frozenset(person for person, times in names.items() if times > 1)
+        places = {person: place for place, bucket in enumerate(rows) for person, _ in bucket if person not in twice}
+        return cls([Counter(value for _, value in bucket) for bucket in rows], places, twice)
+
+    def check_room(self, people: Iterable[str]) -> None:
+        """Refuse more people in a bucket than it holds."""
+        for bucket, named in Counter(self.bucket_of[person] for person in people).items():
+            if not 0 <= bucket < len(self.histograms):
+                raise DataError(f"Somebody is placed in bucket {bucket}, but there are {len(self.histograms)} buckets.")
+            if named > self.size(bucket):
+                raise DataError(f"{named} people are placed in bucket {bucket}, which holds only {self.size(bucket)}.")
+
+    def size(self, bucket: int) -> int:
+        """The number of people in a bucket."""
+        if isinstance(self.histograms, GroupHistograms):
+            return int(self.histograms.groups.sizes[bucket])
+        return sum(self.histograms[bucket].values())
+
+    @cached_property
+    def values(self) -> list[str]:
+        """Every value that occurs anywhere."""
+        if isinstance(self.histograms, GroupHistograms):
+            return self.histograms.values
+        return sorted({value for histogram in self.histograms for value in histogram})
+
+    @cached_property
+    def _known_values(self) -> frozenset[str]:
+        return frozenset(self.values)
+
+    @cached_property
+    def _folded(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
+        people: dict[str, list[str]] = {}
+        values: dict[str, list[str]] = {}
+        for person in self.bucket_of:
+            people.setdefault(person.casefold(), []).append(person)
+        for value in self.values:
+            values.setdefault(value.casefold(), []).append(value)
+        return people, values
+
+    def prior(self, atom: PersonValue) -> Fraction:
+        """The chance of an atom before anything is known."""
+        bucket = self.bucket_of[atom.person]
+        return Fraction(self.histograms[bucket].get(atom.value, 0), self.size(bucket))
+
+    def resolve(self, fact: Fact) -> Fact:
+        """The fact with names and values as they are spelled here; somebody or something unknown is a PolicyError.
+
+        Spelling must agree, except that a difference in capitals alone is forgiven where it leaves no doubt.
+        """
+        clauses = tuple(
+            Clause(frozenset(map(self._atom, clause.given)), frozenset(map(self._atom, clause.then)))
+            for clause in fact.clauses
+        )
+        return Fact(fact.text, clauses)
+
+    def cost(self, fact: Fact) -> int:
+        """How many basic implications the fact is worth (R-WK-15)."""
+        return sum(map(self._clause_cost, fact.clauses))
+
+    def _clause_cost(self, clause: Clause) -> int:
+        if clause.given:
+            return 1
+        prices = []
+        for person in clause.people:
+            listed = {atom.value for atom in clause.then if atom.person == person}
+            prices.append(len(set(self.histograms[self.bucket_of[person]]) - listed))
+        return min(prices)
+
+    def _atom(self, atom: PersonValue) -> PersonValue:
+        people, values = self._folded
+        if atom.person in self.ambiguous:
+            raise PolicyError(f"{atom.person!r} names several rows. Use a key that tells people apart.")
+        if atom.person in self.unplaced:
+            raise PolicyError(f"{atom.person!r} {self.unplaced[atom.person]}, so no facts about them can be measured.")
+        person = _settle(atom.person, self.bucket_of, people)
+        if person is None:
+            raise PolicyError(f"Nobody is called {atom.person!r}.{did_you_mean(atom.person, self.bucket_of)}")
+        value = _settle(atom.value, self._known_values, values)
+        if value is None:
+            raise PolicyError(
+                f"Nobody has the value {atom.value!r}.{did_you_mean(atom.value, self.values)} "
+                f"The values are: {', '.join(self.values[:30])}{', ...' if len(self.values) > 30 else ''}."
+            )
+        return PersonValue(person, value)
+
+
+class GroupHistograms(Sequence[Mapping[str, int]]):
+    """The histograms of groups, each put into words only when somebody asks about it."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self._known: dict[int, Mapping[str, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, bucket: Any) -> Any:
+        if bucket not in self._known:
+            if not 0 <= bucket < len(self):
+                raise IndexError(bucket)
+            self._known[bucket] = self.groups.histogram(bucket)
+        return self._known[bucket]
+
+    @property
+    def values(self) -> list[str]:
+        """Every value that occurs anywhere."""
+        column = self.groups.domain.columns[0]
+        present = self.groups.histograms.total(column.size) > 0
+        return [text for text, there in zip(column.texts, present, strict=True) if there]
+
+
+def _settle(word: str, known: Container[str], folded: Mapping[str, list[str]]) -> str | None:
+    if word in known:
+        return word
+    near = folded.get(word.casefold(), [])
+    return near[0] if len(near) == 1 else None

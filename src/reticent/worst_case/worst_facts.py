@@ -1,0 +1,189 @@
+"""The worst facts themselves, behind the number: who, what, and in words (R-WK-6).
+
+A witness is k simple implications ``A_i -> A`` with one common consequent. Among equally bad ones the answer names
+fewest people, then lower buckets, then values that come first, so that the same release always yields the same words.
+Facts that would say nothing (more atoms than a bucket has values) are left out, so a witness may have fewer than k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from reticent.worst_case.bucket_people import Population
+from reticent.worst_case.contenders import Contender, strongest
+from reticent.worst_case.disclosure import fact_count, worst_negations
+from reticent.worst_case.facts import Clause, PersonValue
+from reticent.worst_case.histogram_buckets import Buckets, Measured
+from reticent.worst_case.screen import screen
+from reticent.worst_case.solver import conditional
+
+Name: TypeAlias = Callable[["RankedAtom"], tuple[str, str]]
+"""How to call an atom's person and value."""
+
+
+@dataclass(frozen=True, order=True)
+class RankedAtom:
+    """The statement that person number ``person`` of ``bucket`` has its ``rank``-th most frequent value, from 0."""
+
+    bucket: int
+    person: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class WorstFacts:
+    """Facts that raise the attacker's confidence in ``consequent`` to ``disclosure``.
+
+    Every antecedent stands for the fact "antecedent -> consequent"; for an antecedent about the same person as the
+    consequent that is the negation "this person does not have that value".
+    """
+
+    consequent: RankedAtom
+    antecedents: tuple[RankedAtom, ...]
+    disclosure: Fraction
+
+    @property
+    def buckets(self) -> tuple[int, ...]:
+        """The buckets that the facts are about."""
+        return tuple(sorted({atom.bucket for atom in (self.consequent, *self.antecedents)}))
+
+    @property
+    def people(self) -> int:
+        """How many people the facts are about."""
+        return len({(atom.bucket, atom.person) for atom in (self.consequent, *self.antecedents)})
+
+    def sentences(self, name: Name | None = None) -> list[str]:
+        """The facts in words, one sentence each."""
+        name = name or plain_name
+        target, outcome = name(self.consequent)
+        told = []
+        for atom in self.antecedents:
+            person, value = name(atom)
+            if (atom.bucket, atom.person) == (self.consequent.bucket, self.consequent.person):
+                told.append(f"{person} does not have {value}")
+            else:
+                told.append(f"if {person} has {value} then {target} has {outcome}")
+        return told
+
+    def replay(self, histograms: Measured) -> Fraction:
+        """The disclosure once more, by the exact solver for explicit facts, which shares nothing with the search."""
+        buckets = Buckets.of(histograms)
+        population = Population(
+            [{str(rank): count for rank, count in enumerate(buckets[bucket])} for bucket in self.buckets],
+            {
+                f"{atom.bucket}/{atom.person}": self.buckets.index(atom.bucket)
+                for atom in (self.consequent, *self.antecedents)
+            },
+        )
+        target = _as_atom(self.consequent)
+        known = [Clause(frozenset({_as_atom(atom)}), frozenset({target})) for atom in self.antecedents]
+        found = conditional(population, known, [Clause(frozenset(), frozenset({target}))])
+        assert found is not None, "a witness never contradicts the release"
+        return found
+
+    def conclusion(self, name: Name | None = None) -> str:
+        """What the attacker then believes, in words."""
+        person, value = (name or plain_name)(self.consequent)
+        decimal = "" if self.disclosure == 1 else f" = {float(self.disclosure):.4f}"
+        return f"{person} has {value} with probability {self.disclosure}{decimal}"
+
+
+def _as_atom(atom: RankedAtom) -> PersonValue:
+    return PersonValue(f"{atom.bucket}/{atom.person}", str(atom.rank))
+
+
+def plain_name(atom: RankedAtom) -> tuple[str, str]:
+    """Names for buckets that are nothing but counts."""
+    return f"person {atom.person + 1} of bucket {atom.bucket + 1}", f"value {atom.rank + 1}"
+
+
+def witness(histograms: Measured, k: int) -> WorstFacts:
+    """The worst ``k`` facts about these buckets, and what they disclose.
+
+    >>> worst = witness([(2, 2, 1), (2, 1, 1, 1)], k=1)
+    >>> worst.sentences(), worst.conclusion()
+    (['person 1 of bucket 1 does not have value 2'], 'person 1 of bucket 1 has value 1 with probability 2/3 = 0.6667')
+    """
+    buckets, k = Buckets.of(histograms), fact_count(k)
+    if k >= buckets.fewest_values - 1:
+        poor = int(np.flatnonzero(buckets.distinct <= k + 1)[0])
+        ranks = range(1, int(buckets.distinct[poor]))
+        return WorstFacts(RankedAtom(poor, 0, 0), tuple(RankedAtom(poor, 0, rank) for rank in ranks), Fraction(1))
+    contenders = strongest(buckets, screen(buckets, k).uses(at=k), k, by_people=True)
+    ratio, shares = _best_shares(contenders, k)
+    consequent: RankedAtom | None = None
+    antecedents: list[RankedAtom] = []
+    for contender, taken, holds in shares:
+        profile = contender.table.profile(taken + holds)
+        atoms = [
+            RankedAtom(contender.bucket, person, rank) for person, given in enumerate(profile) for rank in range(given)
+        ]
+        if holds:
+            consequent, atoms = atoms[0], atoms[1:]
+        antecedents += atoms
+    assert consequent is not None, "every optimum places A"
+    return WorstFacts(consequent, tuple(antecedents), 1 / (1 + ratio))
+
+
+def negation_witness(histograms: Measured, k: int) -> WorstFacts:
+    """The worst ``k`` facts of the form "this person does not have that value": the l-diversity counterpart (F8)."""
+    buckets, k = Buckets.of(histograms), fact_count(k)
+    disclosure, bucket = worst_negations(buckets, k)
+    ranks = range(1, min(k + 1, int(buckets.distinct[bucket])))
+    return WorstFacts(RankedAtom(bucket, 0, 0), tuple(RankedAtom(bucket, 0, rank) for rank in ranks), disclosure)
+
+
+Share: TypeAlias = tuple[Contender, int, bool]
+"""A bucket, the antecedents it takes, and whether it holds A."""
+
+
+def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, list[Share]]:
+    """The recursion G(i, h, a) of R-WK-4 over the contenders, ties broken for fewer people and then lower buckets."""
+    State: TypeAlias = tuple[int, bool]
+    Cost: TypeAlias = tuple[Fraction, int]
+    tables: list[dict[State, Cost]] = [{(0, True): (Fraction(1), 0)}]
+    for contender in reversed(contenders):
+        after = tables[-1]
+        here: dict[State, Cost] = {}
+        for left in range(k + 1):
+            for placed in (False, True):
+                options = [_cost(after, share, left, placed) for share in _shares(contender, placed)]
+                found = [cost for cost in options if cost is not None]
+                if found:
+                    here[left, placed] = min(found)
+        tables.append(here)
+    tables.reverse()
+
+    chosen: list[Share] = []
+    left, placed = k, False
+    for place, contender in enumerate(contenders):
+        for share in _shares(contender, placed):
+            if _cost(tables[place + 1], share, left, placed) == tables[place][left, placed]:
+                if share[1] or share[2]:
+                    chosen.append(share)
+                left, placed = left - share[1], placed or share[2]
+                break
+    return tables[0][k, False][0], chosen
+
+
+def _shares(contender: Contender, placed: bool) -> list[Share]:
+    """What this bucket may take, in order of preference: A, then most antecedents, then nothing."""
+    holding = [] if placed else [(contender, taken, True) for taken in reversed(contender.holding)]
+    return [*holding, *((contender, taken, False) for taken in reversed(contender.aside)), (contender, 0, False)]
+
+
+def _cost(
+    after: Mapping[tuple[int, bool], tuple[Fraction, int]], share: Share, left: int, placed: bool
+) -> tuple[Fraction, int] | None:
+    """(ratio, people) when this share is followed by the best of the later buckets."""
+    contender, taken, holds = share
+    rest = after.get((left - taken, placed or holds))
+    if rest is None:
+        return None
+    factor = contender.table.holding(taken) if holds else contender.table.least(taken)
+    return rest[0] * factor, rest[1] + contender.table.people(taken + holds)
