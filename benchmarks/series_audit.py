@@ -91,10 +91,10 @@ def main(people: str = "1000000", releases: str = "24") -> None:
     rows = []
     for kept in (True, False):
         series = made_series(int(people), int(releases), kept=kept)
-        rt.attack.series(series[:1], mode="fixpoint")
+        rt.attacks.series(series[:1], mode="fixpoint")
         before = group_by_floor(series[0].quasi, QUASI)
         start = time.perf_counter()
-        learned = rt.attack.series(series, mode="fixpoint")
+        learned = rt.attacks.series(series, mode="fixpoint")
         found = f"greatest chance {learned.highest}, {len(learned.disclosed):,} disclosed"
         seconds = (time.perf_counter() - start) / (len(series) - 1)
         # A machine that others slow down slows the floor too: it is taken before and after.

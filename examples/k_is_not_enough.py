@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 import reticent as rt
-from reticent.attack import Homogeneity, Linkage, attack
+from reticent.attacks import Homogeneity, Linkage, attack
 from reticent.demo import twelve_patients
 
 patients = twelve_patients()

@@ -23,7 +23,7 @@ SHELVES = {"methods", "baselines"}
 # What each room may import: arrows point one way (docs/architecture.md).
 SHAPES = {"table", "conditions", "io", "core"}
 BELOW_RELEASE = SHAPES | {"engine", "worst_case", "definitions", "utility", "ledger"}
-BELOW_REPORT = BELOW_RELEASE | {"release", "methods", "attack", "belief", "knowledge", "propose"}
+BELOW_REPORT = BELOW_RELEASE | {"release", "methods", "attacks", "belief", "knowledge", "propose"}
 ROOMS = {
     "table": set(),
     "conditions": {"table"},
@@ -37,15 +37,15 @@ ROOMS = {
     "noise": {"ledger"},
     "release": BELOW_RELEASE,
     "methods": BELOW_RELEASE | {"release", "noise"},
-    "attack": BELOW_RELEASE | {"release", "methods"},
+    "attacks": BELOW_RELEASE | {"release", "methods"},
     "belief": BELOW_RELEASE | {"release", "methods"},
     "knowledge": BELOW_RELEASE | {"release", "methods"},
     "propose": BELOW_RELEASE | {"release"},
     "views": {"ledger"},
     "audit": {"table", "io", "conditions", "ledger", "noise"},
     "baselines": BELOW_RELEASE | {"release", "methods", "audit"},
-    "report": BELOW_REPORT,
-    "policy": BELOW_REPORT | {"report", "audit"},
+    "reports": BELOW_REPORT,
+    "policy": BELOW_REPORT | {"reports", "audit"},
     "web": {"audit", "policy"},
 }
 # The faces, which may import every room.

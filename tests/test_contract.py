@@ -386,11 +386,11 @@ def test_a_series_is_attacked_by_following_people(tmp_path: Path) -> None:
     h.publish(rows.with_columns(age=pl.col("age") + 1))
     assert rt.republish.check_tau_safety(h).holds
     for mode in ("exact", "fixpoint", "join"):
-        learned = rt.attack.series(h, mode=mode, knows_change=True)
+        learned = rt.attacks.series(h, mode=mode, knows_change=True)
         assert set(learned) == {"a", "b", "c", "d"}
         assert set(learned["a"]) == {1, 2}
         assert all(isinstance(chance, Fraction) for chance in learned["a"][1].values())
-    exact = rt.attack.series(h)
+    exact = rt.attacks.series(h)
     assert {chance for releases in exact.values() for found in releases.values() for chance in found.values()} == {
         Fraction(1, 2)
     }

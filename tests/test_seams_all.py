@@ -37,7 +37,7 @@ from reticent.policy import Policy, publish_policy
 from reticent.propose import diversity_audits, exposures, risk_views
 from reticent.registry import DEFINITIONS, FORMATS, METHODS, load
 from reticent.release import adversary_view_of, generate_keys, open_public
-from reticent.report import write_report, write_stewards_report
+from reticent.reports import write_report, write_stewards_report
 from reticent.table import Meaning
 from tests.cli.test_catalogue import EXAMPLES as DEFINITION_EXAMPLES
 from tests.sampling import first, spread
@@ -407,8 +407,8 @@ def _faces(folder: Path, table: rt.Table, place: Path) -> dict[str, Callable[[Co
     return {
         "open": lambda context: open_public(folder, context=context),
         "verify": lambda context: rt.verify(folder, context=context),
-        "attack": lambda context: rt.attack.attack(folder, context=context),
-        "compare": lambda context: rt.attack.compare(table, folder, context=context),
+        "attack": lambda context: rt.attacks.attack(folder, context=context),
+        "compare": lambda context: rt.attacks.compare(table, folder, context=context),
         "report": lambda context: write_report(folder, place / "report.html", public=True, context=context),
         "steward's report": lambda context: write_stewards_report(
             folder, place / "report.html", table, context=context
@@ -661,7 +661,7 @@ def test_any_change_of_a_public_file_is_found_with_the_key(job, tmp_path):
             found = rt.verify([damaged] if job.series else damaged, key=keys.public)
             assert not found.holds, (path.name, how)
             assert found.failures, (path.name, how)
-            for look in (open_public, adversary_view_of, rt.attack.attack):
+            for look in (open_public, adversary_view_of, rt.attacks.attack):
                 with suppress(ReticentError):
                     look(damaged)
             shutil.rmtree(damaged)

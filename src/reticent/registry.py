@@ -245,7 +245,7 @@ PUBLIC: dict[str, str] = {
     **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),
     "assess": "reticent.release.assessment",
     **dict.fromkeys(("inspect", "read"), "reticent.policy"),
-    **dict.fromkeys(("compare", "preview"), "reticent.report"),
+    **dict.fromkeys(("compare", "preview"), "reticent.reports"),
     **dict.fromkeys(
         ("Cancelled", "DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
         "reticent.errors",
@@ -255,7 +255,7 @@ PUBLIC: dict[str, str] = {
 ROOMS: dict[str, str] = {
     **{
         name: f"reticent.{name}"
-        for name in ("attack", "audit", "baselines", "belief", "demo", "knowledge", "noise", "report", "views")
+        for name in ("attacks", "audit", "baselines", "belief", "demo", "knowledge", "noise", "reports", "views")
     },
     **{name: f"reticent.methods.{name}" for name in ("grid", "randomize", "synthesize")},
     "republish": "reticent.methods.series",

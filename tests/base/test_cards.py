@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.attack import Homogeneity, attack
+from reticent.attacks import Homogeneity, attack
 from reticent.base.cards import Card
 
 EVIL = '<img src=x onerror="alert(1)">'

@@ -66,7 +66,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_a_publication_loads_no_compiler_and_no_optimizer() -> None:
     """Importing numba and scipy's optimizers takes longer than publishing a small table; rooms import them where they are called."""
     code = (
-        "import sys, reticent.attack, reticent.audit.service, reticent.policy, reticent.report; "
+        "import sys, reticent.attacks, reticent.audit.service, reticent.policy, reticent.reports; "
         "print(sorted({'numba', 'scipy.optimize', 'scipy.stats', 'duckdb'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

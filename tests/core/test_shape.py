@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.attack.candidate_rows import match
+from reticent.attacks.candidate_rows import match
 from reticent.core import SEVERAL, Ball, Nested, Shape
 from reticent.core.shape import LabelBox, inside, read_shapes, shapes_json
 from reticent.errors import DataError
@@ -152,7 +152,7 @@ def test_in_a_hole_the_inner_region_has_everybody(known: None) -> None:
     assert seen.known(["age"]).place(people.select("age")).tolist() == [SEVERAL, SEVERAL, 1 - inner, 1 - inner]
     # Later people go where they lie.
     assert rt.apply(release, people)["age"].to_list() == ["[30, 40]", "[0, 300]", "[0, 300]", "[0, 300]"]
-    found = rt.attack.attack(release, rt.attack.Linkage(people))[0]
+    found = rt.attacks.attack(release, rt.attacks.Linkage(people))[0]
     assert found.details["columns"] == ["age", "height"]
 
 

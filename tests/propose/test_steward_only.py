@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from reticent.cli.app import app
 from reticent.policy import Policy
 from reticent.propose import exposures, risk_views
-from reticent.report import write_report
+from reticent.reports import write_report
 
 # One person with values that nobody else has: the most exposed of all.
 ZIP, AGE, JOB = "98765", 117, "lighthouse keeper"

@@ -8,7 +8,7 @@ from reticent.definitions import KAnonymity, RecursiveLDiversity
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
 from reticent.propose import poor_worth
-from reticent.report import preview
+from reticent.reports import preview
 from reticent.table import Hierarchy, Table
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.attack import attack
+from reticent.attacks import attack
 from reticent.base.context import Context
 from reticent.base.randomness import Randomness
 from reticent.belief import beliefs_of

@@ -17,7 +17,7 @@ from reticent.cli.app import app
 from reticent.errors import DataError
 from reticent.release import adversary_view_of, open_public
 from reticent.release.manifest import Manifest
-from reticent.report import write_report
+from reticent.reports import write_report
 from reticent.table import Values
 from tests.seams.walk import command, full_walk
 

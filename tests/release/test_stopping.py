@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reticent.attack import attack
+from reticent.attacks import attack
 from reticent.base.context import Context
 from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.attack import Linkage, SinglingOut
+from reticent.attacks import Linkage, SinglingOut
 from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap
 from reticent.errors import DataError, PolicyError
@@ -138,7 +138,7 @@ def test_adversaries_see_what_they_see_in_ranges() -> None:
     assert typical.utility["loss"] == ranges.utility["loss"]
     known = frame.drop("ill").sample(200, seed=1).with_row_index("who")
     for one, other in zip(
-        *(rt.attack.attack(each, Linkage(known), SinglingOut()) for each in (typical, ranges)), strict=True
+        *(rt.attacks.attack(each, Linkage(known), SinglingOut()) for each in (typical, ranges)), strict=True
     ):
         assert one.as_dict() == other.as_dict()
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.attack.artificial import ArtificialRecordsAttack
+from reticent.attacks.artificial import ArtificialRecordsAttack
 from reticent.core import SEVERAL, AdversaryView
 from reticent.definitions import definition_from
 from reticent.errors import DataError, PolicyError
@@ -27,21 +27,21 @@ _MANY_WORLDS = "more than .* worlds|tried out for"
 def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
     """One of each; Minimality only where the table is in memory, which it says itself when it is made."""
     found: dict[str, Any] = {
-        "Linkage": rt.attack.Linkage(people),
-        "ProbabilisticLinkage": rt.attack.ProbabilisticLinkage(people),
-        "Homogeneity": rt.attack.Homogeneity(),
-        "Exclusion": rt.attack.Exclusion(),
-        "Skewness": rt.attack.Skewness(),
-        "Similarity": rt.attack.Similarity(categories={"lungs": ["flu", "cold", "asthma"]}),
-        "Remainder": rt.attack.Remainder(),
-        "SinglingOut": rt.attack.SinglingOut(),
-        "Sighting": rt.attack.Sighting(people),
-        "Inference": rt.attack.Inference(people, column="illness"),
+        "Linkage": rt.attacks.Linkage(people),
+        "ProbabilisticLinkage": rt.attacks.ProbabilisticLinkage(people),
+        "Homogeneity": rt.attacks.Homogeneity(),
+        "Exclusion": rt.attacks.Exclusion(),
+        "Skewness": rt.attacks.Skewness(),
+        "Similarity": rt.attacks.Similarity(categories={"lungs": ["flu", "cold", "asthma"]}),
+        "Remainder": rt.attacks.Remainder(),
+        "SinglingOut": rt.attacks.SinglingOut(),
+        "Sighting": rt.attacks.Sighting(people),
+        "Inference": rt.attacks.Inference(people, column="illness"),
     }
     if table.held.engine == "local" and table.unit == "row":
-        return {**found, "Minimality": rt.attack.Minimality(table)}
+        return {**found, "Minimality": rt.attacks.Minimality(table)}
     with pytest.raises(PolicyError, match=r"needs a table in memory|in which a row is a person"):
-        rt.attack.Minimality(table)
+        rt.attacks.Minimality(table)
     return found
 
 
@@ -59,7 +59,7 @@ def _reason(name: str, seen: AdversaryView) -> str | None:
 def _refusal(release: rt.Release, adversary: Any) -> str | None:
     """What an adversary says who cannot do it after all; None if it can."""
     try:
-        assert all(found.summary() for found in rt.attack.attack(release, adversary))
+        assert all(found.summary() for found in rt.attacks.attack(release, adversary))
     except (PolicyError, DataError) as error:
         return str(error)
     return None
@@ -82,9 +82,9 @@ def _unfollowed(release: rt.Release, seen: AdversaryView, people: pl.DataFrame) 
 def every_adversary(release: rt.Release, folder: Path, table: rt.Table, people: pl.DataFrame) -> None:
     """Each adversary finds the same in the release and in its folder, or refuses both for the stated reason."""
     made = _adversaries(people, table)
-    known = {name for name in rt.attack.__all__ if hasattr(getattr(rt.attack, name), "needs")} - {"Adversary"}
+    known = {name for name in rt.attacks.__all__ if hasattr(getattr(rt.attacks, name), "needs")} - {"Adversary"}
     # Those who attack artificial records need both sides of an experiment, and are tried beside it.
-    artificial = {name for name in known if issubclass(getattr(rt.attack, name), ArtificialRecordsAttack)}
+    artificial = {name for name in known if issubclass(getattr(rt.attacks, name), ArtificialRecordsAttack)}
     assert set(made) | {"Minimality"} == known - artificial
     seen = adversary_view_of(release)
     for name, adversary in made.items():
@@ -93,16 +93,16 @@ def every_adversary(release: rt.Release, folder: Path, table: rt.Table, people: 
             assert reason in str(adversary.needs(seen)), name
             for target in (release, folder):
                 with pytest.raises(PolicyError, match=reason):
-                    rt.attack.attack(target, adversary)
+                    rt.attacks.attack(target, adversary)
         elif name == "Minimality":
             refused = _refusal(release, adversary)
             assert refused is None or re.search(_unfollowed(release, seen, people), refused), refused
         else:
             assert adversary.needs(seen) is None, name
-            one, other = (rt.attack.attack(target, adversary) for target in (release, folder))
+            one, other = (rt.attacks.attack(target, adversary) for target in (release, folder))
             assert len(one) == len(seen.sets)
             assert [found.as_dict() for found in one] == [found.as_dict() for found in other]
             assert all(found.summary() for found in one)
     # Without any named: those that can run and need no list.
-    own = {found.adversary.split(" ")[0] for found in rt.attack.attack(folder)}
+    own = {found.adversary.split(" ")[0] for found in rt.attacks.attack(folder)}
     assert bool(own) is any(_reason(name, seen) is None for name in made if name != "Minimality")

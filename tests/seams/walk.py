@@ -16,7 +16,7 @@ import reticent as rt
 from reticent.cli.app import app
 from reticent.errors import LedgerError
 from reticent.ledger import Ledger
-from reticent.report import write_report
+from reticent.reports import write_report
 from tests.seams.attackers import every_adversary
 
 
@@ -95,7 +95,7 @@ def _counted(release: rt.Release, folder: Path, condition: str, truth: float) ->
 
 def _attacked(release: rt.Release, folder: Path, table: rt.Table, people: pl.DataFrame) -> None:
     every_adversary(release, folder, table, people)
-    found = rt.attack.attack(folder)
+    found = rt.attacks.attack(folder)
     told = command("attack", folder)["attacks"]
     assert [each["adversary"] for each in told] == [each.adversary for each in found]
 

@@ -32,11 +32,11 @@ class SeriesModel:
 MODELS = (
     SeriesModel("Sweeney", True, False, False, False, "judge_models"),
     SeriesModel("Byun", True, False, False, False, "judge_models"),
-    SeriesModel("BCF", True, False, False, False, "judge_models, rt.attack.bcf_of_releases"),
+    SeriesModel("BCF", True, False, False, False, "judge_models, rt.attacks.bcf_of_releases"),
     SeriesModel("m-invariance", True, True, False, False, "judge_models, MInvariance"),
     SeriesModel("He et al.", True, True, False, False, ""),
-    SeriesModel("HD-composition", True, True, True, False, "rt.attack.hd_composition"),
-    SeriesModel("m-Distinct", True, True, True, False, "rt.attack.m_distinct"),
+    SeriesModel("HD-composition", True, True, True, False, "rt.attacks.hd_composition"),
+    SeriesModel("m-Distinct", True, True, True, False, "rt.attacks.m_distinct"),
     SeriesModel("tau-safety", True, True, True, True, "check_tau_safety, TauSafety"),
 )
 """What the models support (R-PM-14)."""

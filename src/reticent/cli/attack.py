@@ -15,7 +15,7 @@ from reticent.errors import PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.attack import Findings
+    from reticent.attacks import Findings
     from reticent.base.context import Context
 
 
@@ -78,7 +78,7 @@ def attack(
 
     Example: reticent attack --history history --beside separate --person p17
     """
-    from reticent.attack.guess_models import checked_model
+    from reticent.attacks.guess_models import checked_model
     from reticent.io import Source
 
     others_given = {
@@ -122,7 +122,7 @@ def attack(
 def _run_on_synthetic(
     target: str, original: str, control: Any, quasi: list[str] | None, sensitive: list[str] | None, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attack import synthetic
+    from reticent.attacks import synthetic
 
     found = synthetic(target, table_or_path(original), control, quasi=quasi, sensitive=sensitive, context=context)
     return [(None, each) for each in found]
@@ -131,8 +131,8 @@ def _run_on_synthetic(
 def _run(
     target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attack import adversaries_for, compare
-    from reticent.attack import attack as run_against
+    from reticent.attacks import adversaries_for, compare
+    from reticent.attacks import attack as run_against
     from reticent.policy import Policy
     from reticent.release import adversary_view_of
 

@@ -15,7 +15,7 @@ from reticent.errors import PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.attack import Learned
+    from reticent.attacks import Learned
     from reticent.base.context import Context
 
 _EXAMPLES, _MANY = 3, 2_000
@@ -97,7 +97,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
         series = history.series
         learned = {"this series": _learned(series, options, context)}
         if options.beside is not None:
-            from reticent.attack.tracking import republished
+            from reticent.attacks.tracking import republished
 
             weaker = republished(history, options.beside, context)
             learned[options.beside] = _learned(weaker, options, context)
@@ -121,7 +121,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
 
 
 def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned:
-    from reticent.attack import series as attack_series
+    from reticent.attacks import series as attack_series
 
     def attacked(mode: Any) -> Learned:
         returns: Any = options.returns
@@ -152,7 +152,7 @@ def _summary(learned: Learned, limit: Fraction) -> dict[str, Any]:
 
 def _told(learned: dict[str, Learned], options: TrackingOptions, m: int, context: Context) -> list[dict[str, Any]]:
     """What is learned about the people asked for, or about a few of those who are worst off, in each series."""
-    from reticent.attack.tracking import explain
+    from reticent.attacks.tracking import explain
 
     told = []
     for name, each in learned.items():
@@ -193,7 +193,7 @@ def _write_page(
     options: TrackingOptions,
     context: Context,
 ) -> None:
-    from reticent.report import measure_series, write_series_page
+    from reticent.reports import measure_series, write_series_page
 
     measured = {
         name: measure_series(series[name], each, seconds=taken.get(name), context=context)
@@ -205,7 +205,7 @@ def _write_page(
 
 
 def _render(console: Console, payload: dict[str, Any]) -> None:
-    from reticent.attack.tracking import WORDS
+    from reticent.attacks.tracking import WORDS
 
     rows = [
         (

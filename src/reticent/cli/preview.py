@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Policy
-    from reticent.report import Preview, PreviewComparison
+    from reticent.reports import Preview, PreviewComparison
 
 
 def preview(

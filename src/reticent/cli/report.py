@@ -47,7 +47,7 @@ def report(
     from reticent.errors import PolicyError
     from reticent.io import Source
     from reticent.policy import Policy
-    from reticent.report import write_report, write_stewards_report
+    from reticent.reports import write_report, write_stewards_report
 
     if public and (policy or listed.people):
         raise PolicyError("A public report tells nothing about the table: leave out --policy and --people.")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from reticent.attack import Homogeneity, Linkage, attack
+from reticent.attacks import Homogeneity, Linkage, attack
 from reticent.conditions import Condition
 from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
@@ -22,7 +22,7 @@ from reticent.errors import DataError, LedgerError
 from reticent.policy import Policy
 from reticent.propose import exposures, propose
 from reticent.release import Release, publish, verify
-from reticent.report import write_stewards_report
+from reticent.reports import write_stewards_report
 from reticent.table import Table, write_frame
 
 FILES = {

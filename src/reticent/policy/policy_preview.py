@@ -12,7 +12,7 @@ from reticent.policy.policy import Policy
 from reticent.registry import METHODS, load
 
 if TYPE_CHECKING:
-    from reticent.report import Preview, PreviewComparison
+    from reticent.reports import Preview, PreviewComparison
 
 
 def preview_policy(
@@ -24,7 +24,7 @@ def preview_policy(
     context: Context | None = None,
 ) -> Preview:
     """Preview what the policy says. Every argument wins over the policy's own setting; None leaves it as it is."""
-    from reticent.report import preview
+    from reticent.reports import preview
 
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     wanted = _definition(policy, definition)
@@ -44,7 +44,7 @@ def compare_policy(
     context: Context | None = None,
 ) -> PreviewComparison:
     """Compare the policy's method with every other method that needs no parameters and keeps the definition."""
-    from reticent.report import compare
+    from reticent.reports import compare
 
     wanted = _definition(policy, definition)
     table = policy.table(engine=cast(Any, engine), context=context)

@@ -131,6 +131,6 @@ def _report(release: Release, table: Table, target: Path, wanted: bool) -> Path 
     """The steward's report goes to the private side: it tells what the raw table looked like."""
     if not wanted:
         return None
-    from reticent.report import write_stewards_report
+    from reticent.reports import write_stewards_report
 
     return write_stewards_report(release, target / "private" / "report.html", table)

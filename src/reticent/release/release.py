@@ -122,7 +122,7 @@ class Release(ShownAsCard):
 
     def report(self, path: str | Path, *, table: Table | None = None, public: bool = False) -> Path:
         """Write the report, one HTML file: the steward's (fuller with the ``table``), or the one that everybody may see."""
-        written: Path = reticent.report.write_report(self, path, table=table, public=public)
+        written: Path = reticent.reports.write_report(self, path, table=table, public=public)
         return written
 
     def save(

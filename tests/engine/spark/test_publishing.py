@@ -308,10 +308,10 @@ def test_adversaries_look_up_people_of_a_spark_table(to_spark):
     frame = plain(frame_of(300, 14))
     local, there = rt.Table(frame, **roles()), rt.Table(to_spark(frame), **roles())
     release = rt.publish(there, rt.KAnonymity(3), rt.Lattice(suppression="0.2"))
-    known = rt.attack.Linkage(frame.head(50), truth="illness")
+    known = rt.attacks.Linkage(frame.head(50), truth="illness")
     for one, other in ((local, there), (release, release)):
-        assert str(rt.attack.attack(one, known)) == str(rt.attack.attack(other, known))
-    assert rt.attack.compare(there, release)
+        assert str(rt.attacks.attack(one, known)) == str(rt.attacks.attack(other, known))
+    assert rt.attacks.compare(there, release)
 
 
 def test_a_run_that_is_stopped_leaves_nothing(to_spark, scratch, tmp_path):

@@ -19,7 +19,7 @@ from reticent.core import read_recoding
 from reticent.definitions import definition_from
 from reticent.methods.anatomy.bucket_assignment import Signatures, most_eligible
 from reticent.release import open_public
-from reticent.report import write_report
+from reticent.reports import write_report
 from tests.cli.test_catalogue import EXAMPLES
 from tests.oracles.anatomy_worlds import Coins, World, as_published, largest_beliefs
 from tests.oracles.utility_buckets import outcomes, summary

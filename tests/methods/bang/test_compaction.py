@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import reticent as rt
 from reticent.core import Shape
 from reticent.errors import PolicyError
-from reticent.report import write_stewards_report
+from reticent.reports import write_stewards_report
 from tests.sampling import examples
 
 TOWNS = ["Aix", "Apt", "Arles", "Nice"]
@@ -125,7 +125,7 @@ def test_a_compact_release_is_saved_verified_attacked_and_reported(tmp_path):
     expected = {at: by_hand(release, row) for at, row in enumerate(points.iter_rows(named=True))}
     assert looked == {at: each for at, each in expected.items() if each is not None}
     assert len(looked) < 80
-    found = rt.attack.attack(release, *rt.attack.adversaries_for(release, table.held.frame()))
+    found = rt.attacks.attack(release, *rt.attacks.adversaries_for(release, table.held.frame()))
     assert found
     write_stewards_report(release, tmp_path / "report.html", table)
     assert Shape.read(seen.shapes[0].as_json(), "here").as_json() == seen.shapes[0].as_json()

@@ -11,7 +11,7 @@ import pytest
 
 import reticent as rt
 from reticent.methods.bang.figure import _RankedLine, _regions, _values, regions_in_two_columns
-from reticent.report import write_report
+from reticent.reports import write_report
 
 
 @pytest.fixture(scope="module")

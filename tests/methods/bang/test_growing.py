@@ -485,7 +485,7 @@ def test_bcf_anonymity_is_that_of_the_attack(old, new, data):
     ]
     from dataclasses import replace
 
-    attacked = rt.attack.bcf_of_releases(one, replace(two, people=pl.Series("id", keys)))
+    attacked = rt.attacks.bcf_of_releases(one, replace(two, people=pl.Series("id", keys)))
     assert found == (attacked.forward, attacked.backward)
 
 

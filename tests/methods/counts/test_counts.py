@@ -21,7 +21,7 @@ from reticent.methods.counts.details import CountsDetails, CountsPlan, JointRun
 from reticent.methods.randomize import ViewDomain
 from reticent.noise.laws import BinomialLaw, DiscreteLaplaceLaw
 from reticent.release import adversary_view_of, open_public
-from reticent.report import write_stewards_report
+from reticent.reports import write_stewards_report
 
 DOMAIN = {"town": ["Aix", "Apt", "Arles"], "illness": ["flu", "cold", "gout"]}
 
@@ -224,7 +224,7 @@ def test_counts_of_a_secret_alone_are_attacked_and_previewed_as_well(tmp_path):
     """There is no column that a model could conclude from, so only records are looked up."""
     method = rt.CentralCounts(domain={"illness": DOMAIN["illness"]})
     folder = rt.publish(table(), rt.NoisyCounts(1), method).save(tmp_path / "release")
-    ((before, after),) = rt.attack.compare(table(), folder)
+    ((before, after),) = rt.attacks.compare(table(), folder)
     assert (before.adversary, before.hits, after.hits) == ("sighting", 300, 0)
     assert rt.preview(table(), rt.NoisyCounts(1), method).frame.height == 3
     page = write_stewards_report(folder, tmp_path / "report.html", table())

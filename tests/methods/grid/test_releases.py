@@ -29,7 +29,7 @@ from reticent.methods.grid.box_tables import read_boxes, read_cells
 from reticent.methods.grid.counts import GridCount, count_boxes, count_sample
 from reticent.methods.grid.details import BisectionDetails, SampleDetails
 from reticent.release import adversary_view_of, open_public
-from reticent.report import write_report
+from reticent.reports import write_report
 from tests.oracles.grid_mechanisms import sample_outputs
 
 TOWNS, ILL = ["Aix", "Apt", "Arles", "Avignon"], ["flu", "cold", "gout"]
@@ -241,7 +241,7 @@ def test_adversaries_see_crowds_in_a_sample_and_noise_in_counts(sampled, counted
     seen = adversary_view_of(folder)
     assert int(seen.groups.sizes.sum()) == int(release.frame["sampled_rows"].sum())
     assert int(seen.groups.histograms.counts.min()) >= release.manifest.details["least"]
-    assert rt.attack.attack(folder)
+    assert rt.attacks.attack(folder)
     release, folder = counted
     channel = adversary_view_of(folder).channel
     assert math.log(channel.true / channel.other) <= 0.5 + 1e-12

@@ -71,7 +71,7 @@ def test_the_series_of_the_thesis_has_the_same_batches_and_counterfeits(thesis):
 
 
 def test_the_series_of_the_thesis_has_sixteen_worlds_and_every_chance_is_one_half(thesis):
-    learned = rt.attack.series(thesis[0])
+    learned = rt.attacks.series(thesis[0])
     assert learned.worlds == 16
     assert all(set(chances.values()) == {Fraction(1, 2)} for mine in learned.values() for chances in mine.values())
 
@@ -302,17 +302,17 @@ def test_boxes_are_smaller_than_those_of_groups_and_the_attacks_run(published, t
     for number, frame in enumerate(frames):
         grouped.publish(frame, insecure_seed=number)
     measured = [
-        rt.report.measure_series(each.series, rt.attack.series(each, mode="fixpoint"), queries=40)
+        rt.reports.measure_series(each.series, rt.attacks.series(each, mode="fixpoint"), queries=40)
         for each in (history, grouped)
     ]
     for one, other in zip(*measured, strict=True):
         assert one.cp < other.cp
         assert one.dcp == one.dcp_true
         assert 0 <= one.kl <= one.kl_sensitive
-    assert rt.attack.series(history, mode="join").highest <= Fraction(1, 2)
+    assert rt.attacks.series(history, mode="join").highest <= Fraction(1, 2)
     assert {each.model: each.holds for each in rt.baselines.judge_models(history)}["Byun"]
 
 
 def test_bcf_anonymity_is_not_about_buckets(published):
     with pytest.raises(DataError, match="boxes of buckets"):
-        rt.attack.bcf_of_releases(*published[0].series[:2])
+        rt.attacks.bcf_of_releases(*published[0].series[:2])

@@ -119,7 +119,7 @@ def test_a_group_of_which_everybody_left_misses_nothing():
 
 def test_the_measures_of_the_printed_series_are_those_of_the_spec(printed):
     history, _ = printed
-    measured = rt.report.measure_series(history.series, rt.attack.series(history), queries=5)
+    measured = rt.reports.measure_series(history.series, rt.attacks.series(history), queries=5)
     assert [each.dcp for each in measured[1:]] == [16, 16]
     assert [round(each.cp, 5) for each in measured[1:]] == [2.04762, 2.55952]
 

@@ -9,7 +9,7 @@ import pytest
 import reticent as rt
 from reticent.errors import DataError
 from reticent.methods.series import EventKind, PublishedSeries
-from tests.attack.series_examples import release_of
+from tests.attacks.series_examples import release_of
 from tests.methods.series.examples import unsafe_series
 
 SERIES = unsafe_series()
@@ -111,18 +111,18 @@ def test_event_lists_of_five_releases_are_those_of_the_grammar():
 )
 def test_events_that_cannot_follow_each_other_are_told(symbols, problem):
     with pytest.raises(DataError, match=problem):
-        rt.attack.series(told(symbols))
+        rt.attacks.series(told(symbols))
 
 
 def test_whoever_vanishes_or_stays_while_leaving_is_told():
     series = told("i_")
     gone = replace(SERIES[1], people=SERIES[1].people.replace("p1", "p9"))
     with pytest.raises(DataError, match="Release 2: 'p9' is said to be unchanged, and was never in a release"):
-        rt.attack.series(replace(SERIES, releases=[SERIES[0], gone]))
+        rt.attacks.series(replace(SERIES, releases=[SERIES[0], gone]))
     with pytest.raises(DataError, match="Release 2: 'x' is there and is said to have left"):
-        rt.attack.series(replace(series, releases=[series[0], replace(series[1], left=pl.Series("id", ["x"]))]))
+        rt.attacks.series(replace(series, releases=[series[0], replace(series[1], left=pl.Series("id", ["x"]))]))
     with pytest.raises(DataError, match="Release 2: 'p4' is neither there nor said to have left"):
-        rt.attack.series(replace(SERIES, releases=[SERIES[0], replace(SERIES[1], left=SERIES[1].left.clear())]))
+        rt.attacks.series(replace(SERIES, releases=[SERIES[0], replace(SERIES[1], left=SERIES[1].left.clear())]))
 
 
 def test_a_part_of_a_series_and_people_who_were_forgotten_may_begin_anywhere():
@@ -130,7 +130,7 @@ def test_a_part_of_a_series_and_people_who_were_forgotten_may_begin_anywhere():
     for part in (series[1:4], replace(told("id_i"), retention=1)):
         part.check_events(*part.coded_people())
     with pytest.raises(DataError, match="was away"):
-        rt.attack.series(replace(told("id_i"), retention=2))
+        rt.attacks.series(replace(told("id_i"), retention=2))
 
 
 def test_a_group_shows_its_signature():

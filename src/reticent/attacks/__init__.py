@@ -1,0 +1,71 @@
+"""Adversaries that run: each gets what the public gets plus knowledge that it states, and says what it found.
+
+``adversary``      ``Adversary``, ``Findings``, confidence intervals
+``linkage``        look people of another list up (``candidate_rows`` places them, ``target_list`` is the list)
+``probabilistic``  the same with mistakes in the list, and people who are not in the data
+``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
+``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
+``remainder``      what a declared histogram tells about those left out
+``singling_out``   descriptions that one row fits
+``record_lookup``  records looked up in a randomized release, where most are not true
+``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people out
+``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``numeric_records``, ``foreign``)
+``minimality``     who knows how the release was chosen rules out worlds (``release_worlds`` lists them, ``method_inversion`` rules out)
+``suite``          all of them, before and after
+``tracking``       who follows people through the releases of a series
+"""
+
+from __future__ import annotations
+
+from reticent.attacks.adversary import Adversary, Findings, wilson
+from reticent.attacks.artificial import Isolation, Linkability, Membership, NearestGuess
+from reticent.attacks.cohorts import Cohorts
+from reticent.attacks.control import HoldOut, hold_out
+from reticent.attacks.exclusion import Exclusion
+from reticent.attacks.foreign import synthetic
+from reticent.attacks.homogeneity import Homogeneity
+from reticent.attacks.inference import Inference
+from reticent.attacks.linkage import Linkage
+from reticent.attacks.minimality import Minimality
+from reticent.attacks.probabilistic import ProbabilisticLinkage
+from reticent.attacks.record_lookup import Sighting
+from reticent.attacks.remainder import Remainder
+from reticent.attacks.similarity import Similarity
+from reticent.attacks.singling_out import SinglingOut
+from reticent.attacks.skewness import Skewness
+from reticent.attacks.suite import adversaries_for, attack, compare
+from reticent.attacks.tracking import Learned, bcf_of_releases, explain, hd_composition, m_distinct, series
+
+__all__ = [
+    "Adversary",
+    "Cohorts",
+    "Exclusion",
+    "Findings",
+    "HoldOut",
+    "Homogeneity",
+    "Inference",
+    "Isolation",
+    "Learned",
+    "Linkability",
+    "Linkage",
+    "Membership",
+    "Minimality",
+    "NearestGuess",
+    "ProbabilisticLinkage",
+    "Remainder",
+    "Sighting",
+    "Similarity",
+    "SinglingOut",
+    "Skewness",
+    "adversaries_for",
+    "attack",
+    "bcf_of_releases",
+    "compare",
+    "explain",
+    "hd_composition",
+    "hold_out",
+    "m_distinct",
+    "series",
+    "synthetic",
+    "wilson",
+]

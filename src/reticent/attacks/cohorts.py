@@ -1,0 +1,169 @@
+"""Who is attacked through artificial records, and what it is compared with: people who were not in the data, or other people's true rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks.numeric_records import NumericScale, RecordIndex, Records
+from reticent.base.context import Context
+from reticent.base.exact import whole
+from reticent.base.frames import as_polars
+from reticent.core import AdversaryView
+from reticent.errors import DataError, did_you_mean
+
+LEAST_PEOPLE = 20
+"""With fewer people there is nobody to compare with."""
+_CROWD = 20_000
+
+
+@dataclass(frozen=True)
+class Cohorts:
+    """People in the data, and people to compare with. An attack is run on both, and only what it reaches beyond the second is a leak.
+
+    ``targets`` are in the data; ``outsiders`` are not, but were drawn like them: a control group. Without one the comparison is turned around: the
+    targets stay, and true rows of *other* people (``instead``) take the place of the artificial ones, as many on both sides. A
+    generator that draws new people from the same population comes as near to the targets as those rows do; one that repeats its input comes nearer.
+
+    ``others`` are further people in the data, who show how near people are to each other anyway. ``inside`` and ``outside`` are whole tables of
+    equal size, in which a description may fit one person only. ``known`` are the columns that an adversary may know, ``secret`` those
+    that it is after; where no roles were said every column is both.
+    """
+
+    known: tuple[str, ...]
+    secret: tuple[str, ...]
+    targets: pl.DataFrame = field(repr=False)
+    outsiders: pl.DataFrame = field(repr=False)
+    others: pl.DataFrame = field(repr=False)
+    inside: pl.DataFrame = field(repr=False)
+    outside: pl.DataFrame = field(repr=False)
+    instead: pl.DataFrame | None = field(default=None, repr=False)
+    codes: frozenset[str] = frozenset()
+    seed: int = 0
+    context: Context = field(default_factory=Context, compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        original: Any,
+        control: Any = None,
+        known: Sequence[str] | None = None,
+        secret: Sequence[str] = (),
+        sample: int = 2000,
+        seed: int = 0,
+        context: Context | None = None,
+        codes: Collection[str] = (),
+    ) -> Cohorts:
+        """From the table that artificial records were made from, and people who were not in it (without them the table is split).
+
+        At most ``sample`` people of each side are attacked one by one. Columns of numbers that are ``codes`` are alike or not, never near.
+        """
+        whole(sample, "sample", low=1)
+        rows = as_polars(original)
+        known = [name for name in rows.columns if name not in secret] if known is None else list(known)
+        columns = list(dict.fromkeys([*known, *secret]))
+        rows = _checked(rows, columns, "original table")
+        random = np.random.default_rng(seed)
+        rows = rows[random.permutation(rows.height)]
+        if control is None:
+            half = rows.height // 2
+            instead, rows = rows[:half], rows[half:]
+            outside = outsiders = None
+        else:
+            instead, outside = None, _checked(as_polars(control), columns, "control group")
+            outside = outside[random.permutation(outside.height)]
+            outsiders = outside[:sample]
+        some = min(sample, rows.height // 2)
+        alike = rows.height if outside is None else min(rows.height, outside.height)
+        return cls(
+            known=tuple(known),
+            secret=tuple(secret or columns),
+            targets=rows[:some],
+            outsiders=rows[:some] if outsiders is None else outsiders,
+            others=rows[some:],
+            inside=rows[:alike],
+            outside=rows if outside is None else outside[:alike],
+            instead=instead,
+            codes=frozenset(codes),
+            seed=seed,
+            context=context or Context(),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are compared."""
+        return tuple(dict.fromkeys([*self.known, *self.secret]))
+
+    def trial(self, seen: AdversaryView) -> TwoSidedTrial:
+        """Both sides, with the records that are looked at ready for questions; made once for all adversaries of a run."""
+        key, memo = ("trial", id(self), id(seen)), self.context.memo
+        if key not in memo:
+            self.context.step("preparing")
+            memo[key] = (seen, self._trial(Records.shown(seen, self.columns)))
+        made: TwoSidedTrial = memo[key][1]
+        return made
+
+    def _trial(self, shown: Records) -> TwoSidedTrial:
+        frames = [self.inside, self.others, self.outside, shown.frame]
+        ruler = NumericScale.of(
+            self.columns, *frames, *([] if self.instead is None else [self.instead]), codes=self.codes
+        )
+        crowd = RecordIndex.of(Records.of(self.others[:_CROWD]), ruler)
+        if self.instead is None:
+            index = RecordIndex.of(shown, ruler)
+            return TwoSidedTrial(
+                Side(self.targets, self.inside, index), Side(self.outsiders, self.outside, index), crowd
+            )
+        size = min(shown.rows, self.instead.height)
+        drawn, true = shown.drawn(size, np.random.default_rng(self.seed)), Records.of(self.instead[:size])
+        first, second = (RecordIndex.of(each, ruler) for each in (drawn, true))
+        return TwoSidedTrial(Side(self.targets, self.inside, first), Side(self.outsiders, self.outside, second), crowd)
+
+    @property
+    def compared(self) -> str:
+        """What the attack is compared with, in words."""
+        if self.instead is None:
+            return f"{self.outsiders.height:,} people who are not in the data"
+        return "the same attack with true rows of other people in place of the synthetic ones"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: ``people`` to attack, the whole ``table`` they are in, and the ``shown`` records."""
+
+    people: pl.DataFrame = field(repr=False)
+    table: pl.DataFrame = field(repr=False)
+    shown: RecordIndex = field(repr=False)
+
+    def nearest(self, columns: Sequence[str], context: Context, what: str) -> NDArray[np.int64]:
+        """Everybody's distance to the nearest shown record by some columns; asked once in a run."""
+        key = ("nearest", id(self), tuple(columns))
+        if key not in context.memo:
+            context.memo[key] = (self, self.shown.nearest(self.people, columns, context, what))
+        found: NDArray[np.int64] = context.memo[key][1]
+        return found
+
+
+@dataclass(frozen=True)
+class TwoSidedTrial:
+    """The side that is ``attacked``, the side that it is ``compared`` with, and the ``crowd`` of other people in the data."""
+
+    attacked: Side
+    compared: Side
+    crowd: RecordIndex = field(repr=False)
+
+
+def _checked(rows: pl.DataFrame, columns: Sequence[str], called: str) -> pl.DataFrame:
+    for name in columns:
+        if name not in rows.columns:
+            raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, rows.columns)}", column=name)
+    if rows.height < LEAST_PEOPLE:
+        raise DataError(
+            f"The {called} has {rows.height} rows: with fewer than {LEAST_PEOPLE} there is nobody to compare with."
+        )
+    return rows.select(columns)

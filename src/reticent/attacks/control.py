@@ -1,0 +1,117 @@
+"""The release made once more: of half of the people, so that the other half is a control group for a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.attacks.inference import Inference
+from reticent.base.context import Context
+from reticent.base.randomness import Randomness
+from reticent.core import AdversaryView, Provenance
+from reticent.definitions import Definition, all_of
+from reticent.errors import PolicyError, ReticentError
+from reticent.registry import load
+from reticent.release import adversary_view_of, publish, read_claims
+from reticent.table import Table
+
+_OUTSIDERS = "people who were held out of a release made in the same way"
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """A release of some of the people only, by the method and the definition of another, beside the people who were held out.
+
+    A model that is trained on it is tried on both: what it guesses better about ``members`` than about ``held_out`` people, who were
+    drawn like them, is the doing of such a release, and nothing else is. ``members`` are all whose rows were handed to the
+    method, those that it left out included.
+    """
+
+    members: Table = field(repr=False)
+    held_out: pl.DataFrame = field(repr=False)
+    release: AdversaryView = field(repr=False)
+
+    def adversary(self, **options: Any) -> Inference:
+        """Somebody who trains on the trial's release, to be tried on it (or on the members' own rows)."""
+        names = [*self.members.quasi, *self.members.sensitive]
+        return Inference(self.members.frame.select(names), self.held_out.select(names), outsiders=_OUTSIDERS, **options)
+
+    def adversaries(self, **options: Any) -> list[Inference]:
+        """One for each sensitive column."""
+        return [self.adversary(column=name, **options) for name in self.members.sensitive]
+
+
+def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
+    """Make ``release`` (or what its folder claims) once more of a random half of the ``table``, and keep the other half apart.
+
+    Nothing of it is recorded or leaves: the second release exists to be attacked. People with several rows are held out
+    with all of them. What cannot be made again (an unknown method or definition, or too few people for it) is an error that says so.
+    """
+    seen = adversary_view_of(release)
+    if seen.made is None:
+        raise PolicyError("A raw table was not made by a method, so it cannot be made again.")
+    if seen.channel is not None and seen.channel.is_set:
+        raise PolicyError("The records of a view form a set, so people held out of it cannot serve as a control group.")
+    definition, method = definition_of(seen.made), method_of(seen.made)
+    chosen = _half(table, seed)
+    members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
+    # The trial's own randomness need not be secret: nothing of it leaves.
+    made = adversary_view_of(publish(members, definition, method, context=Context(Randomness(seed))))
+    return HoldOut(members, held_out, made if made.groups is not None else naively(made, members))
+
+
+def naively(seen: AdversaryView, table: Table) -> AdversaryView:
+    """What somebody holds who takes all rows for true, with the roles that the columns of ``table`` have."""
+    quasi, sensitive = ([name for name in names if name in seen.names] for names in (table.quasi, table.sensitive))
+    return seen.naive(quasi, sensitive)
+
+
+def definition_of(made: Provenance) -> Definition:
+    """The definition that a release claims; refused where it cannot be judged without a population, or is not known."""
+    claims = read_claims({"claims": list(made.claims)})
+    unknown = [claim.text for claim in claims if claim.definition is None or claim.definition.needs_population]
+    if unknown:
+        raise PolicyError(f"The release would have to be made again, but {unknown[0]} cannot be repeated.")
+    parts = tuple(claim.definition for claim in claims if claim.definition is not None)
+    return parts[0] if len(parts) == 1 else all_of(parts)
+
+
+def method_of(made: Provenance) -> Any:
+    """The method that made a release, with its parameters; refused where it cannot be told."""
+    described = dict(made.method)
+    name = str(described.pop("name", "unknown"))
+    try:
+        return load("method", name)(**described)
+    except (TypeError, ReticentError):
+        raise PolicyError(f"The release would have to be made again, but {name} cannot be repeated.") from None
+
+
+def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows are those of members: half of the people, drawn at random."""
+    if table.unit == "person":
+        person = table.frame[str(table.key)].rank("dense").to_numpy().astype(np.int64) - 1
+    else:
+        person = np.arange(table.rows)
+    people = int(person.max(initial=-1)) + 1
+    if people < 2:
+        raise PolicyError("A control group needs at least two people: one in the release and one held out.")
+    member = np.zeros(people, dtype=bool)
+    member[np.random.default_rng(seed).permutation(people)[: people // 2]] = True
+    rows: np.ndarray[Any, np.dtype[np.bool_]] = member[person]
+    return rows
+
+
+def _restricted(table: Table, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Table:
+    """The table with some of its rows, without a name (so that no ledger hears of it) and without columns that play no part."""
+    return Table(
+        table.frame.filter(pl.Series(rows)),
+        quasi=table.quasi,
+        sensitive=table.sensitive,
+        key=table.key,
+        unit=table.unit,
+        nulls=table.nulls,
+        quasi_sets=table.quasi_sets,
+    )

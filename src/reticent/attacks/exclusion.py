@@ -1,0 +1,112 @@
+"""Exclusion of values: somebody who can rule out a few sensitive values of a person is left with the rest of the group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.adversary import Findings, independent_draws, needs_secret, secrets
+from reticent.base.exact import Number, exact, whole
+from reticent.base.packing import sum_by
+from reticent.core import AdversaryView, Groups
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Somebody who knows a person's group and ``exclusions`` values that the person does not have (R-LD-40, R-PM-13 a).
+
+    The values ruled out are the worst ones: the most frequent others of the group. A person is hit when what is left says their
+    real value with a chance of at least ``threshold``, decided in integers. Recursive (c, l)-diversity stops everybody with ``l - 2``
+    exclusions at the threshold ``c / (c + 1)``; distinct l-diversity stops them at certainty. *Baseline.* The people of whom the same follows from
+    all that was published: of two values, whoever can rule out one knows the other.
+    """
+
+    exclusions: int = 1
+    threshold: Number = 1
+    column: str | None = None
+
+    name = "exclusion"
+
+    def __post_init__(self) -> None:
+        whole(self.exclusions, "Exclusion: exclusions", low=0)
+        object.__setattr__(self, "threshold", exact(self.threshold, "Exclusion: threshold", above=0, high=1))
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Exclusion")
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Rule values out in every group."""
+        sensitive, groups = secrets(seen, self.column, "Exclusion")
+        histograms, limit = groups.histograms, exact(self.threshold, "threshold")
+        left = _left(groups, self.exclusions)
+        hit = histograms.counts * limit.denominator >= left * limit.numerator
+        whole = groups.whole()
+        anyway = whole.histograms.counts * limit.denominator >= _left(whole, self.exclusions) * limit.numerator
+        known = int(whole.histograms.counts[anyway].sum())
+        already = histograms.counts * limit.denominator >= groups.sizes[histograms.owners] * limit.numerator
+        values = "1 value" if self.exclusions == 1 else f"{self.exclusions} values"
+        return Findings(
+            self.name,
+            f"the published labels of each person, that they are in the data, and {values} that they do not have",
+            f"have their {sensitive} given away once {values} can be ruled out",
+            int(histograms.counts[hit].sum()),
+            int(groups.sizes.sum()),
+            self._example(groups, sensitive, hit, already, left),
+            details={
+                "exclusions": self.exclusions,
+                "threshold": str(self.threshold),
+                "without_exclusions": int(histograms.counts[already].sum()),
+                "affected_groups": len(np.unique(histograms.owners[hit])),
+            },
+            baseline=known / int(groups.sizes.sum()) if known else None,
+            draws=independent_draws(
+                groups.sizes, sum_by(histograms.owners[hit], histograms.counts[hit], len(groups.sizes))
+            ),
+        )
+
+    def _example(
+        self,
+        groups: Groups,
+        sensitive: str,
+        hit: NDArray[np.bool_],
+        already: NDArray[np.bool_],
+        left: NDArray[np.int64],
+    ) -> str:
+        histograms = groups.histograms
+        if not len(histograms.counts):
+            return "Nothing was published."
+        chance = histograms.counts / left
+        if not hit.any():
+            most = int(np.argmax(chance))
+            return (
+                f"Even after ruling out the most frequent {'other value' if self.exclusions == 1 else f'{self.exclusions} other values'}, nobody's {sensitive} is more likely than "
+                f"{chance[most]:.0%}."
+            )
+        taught = np.flatnonzero(hit & ~already)
+        cell = int((taught if len(taught) else np.flatnonzero(hit))[0])
+        group = int(histograms.owners[cell])
+        value = groups.domain.columns[0].texts[int(histograms.values[cell])]
+        others = [text for text in groups.histogram(group) if text != value][: self.exclusions]
+        told = f" once {' and '.join(map(repr, others))} can be ruled out" if others else ""
+        return f"In a group of {int(groups.sizes[group]):,}, {sensitive} is {value!r} with a chance of {chance[cell]:.0%}{told}."
+
+
+def _left(groups: Groups, exclusions: int) -> NDArray[np.int64]:
+    """For every cell (group, value) the rows that remain when the most frequent ``exclusions`` other values are ruled out."""
+    histograms = groups.histograms
+    sums = histograms.ranked_sums
+    starts, ends = histograms.offsets[:-1], histograms.offsets[1:]
+    top = sums[np.minimum(starts + exclusions, ends)] - sums[starts]
+    top_and_next = sums[np.minimum(starts + exclusions + 1, ends)] - sums[starts]
+    last = np.full(len(starts), np.iinfo(np.int64).max)
+    if exclusions:
+        enough = histograms.distinct >= exclusions
+        last = np.where(enough, histograms.ranked[np.where(enough, starts + exclusions - 1, 0)], 0)
+    owners, counts = histograms.owners, histograms.counts
+    # A value that is itself among the most frequent ones lets the next one be ruled out instead of it.
+    excluded = np.where(counts >= last[owners], top_and_next[owners] - counts, top[owners])
+    remaining: NDArray[np.int64] = groups.sizes[owners] - excluded
+    return remaining

@@ -1,0 +1,166 @@
+"""Models that guess a sensitive value from quasi values, trained on what was published and on nothing else of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks.candidate_rows import LabelPlaces
+from reticent.core import QueriedPeople
+from reticent.errors import PolicyError, did_you_mean
+
+ModelName = Literal["naive bayes", "forest"]
+_MOST_ROWS = 30_000
+_TREES, _LEAF = 100, 3
+
+
+class Trained(Protocol):
+    """A model after training."""
+
+    def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
+        """The chance of each value (a column) for each distinct person (a row)."""
+
+
+@dataclass(frozen=True)
+class NaiveBayes:
+    """Every column by itself: P(s) times the product of P(label | s) / P(label) over labels that fit the person."""
+
+    places: LabelPlaces
+
+    @classmethod
+    def train(cls, asked: QueriedPeople, places: LabelPlaces, seed: int) -> NaiveBayes:
+        """Counts are all there is to learn."""
+        return cls(places)
+
+    def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
+        """The chance of each value for each distinct person."""
+        from scipy.sparse import csr_array
+
+        values = np.bincount(self.places.values, weights=self.places.weights, minlength=self.places.domain)
+        rows = max(float(values.sum()), 1.0)
+        logs = np.tile(np.log((values + 1) / (rows + self.places.domain)), (len(asked), 1))
+        for cover, mine, codes in zip(asked.covers, asked.values, self.places.codes, strict=True):
+            joint = np.bincount(
+                codes[self.places.owners] * self.places.domain + self.places.values,
+                weights=self.places.weights,
+                minlength=cover.label_count * self.places.domain,
+            ).reshape(cover.label_count, self.places.domain)
+            share = joint.sum(axis=1) / rows
+            # One row's worth of what labels do in general keeps a value that was never seen beside a label possible.
+            given = (joint + share[:, None]) / (values + 1)[None, :]
+            lift = np.divide(given, share[:, None], out=np.ones_like(given), where=share[:, None] > 0)
+            fits = csr_array(
+                (np.ones(len(cover.values)), (cover.values, cover.labels)), shape=(cover.value_count, cover.label_count)
+            )
+            likelihood = fits @ lift
+            likelihood[np.bincount(cover.values, minlength=cover.value_count) == 0] = 1.0
+            logs += np.log(likelihood)[mine]
+        logs -= logs.max(axis=1, keepdims=True)
+        chances = np.exp(logs)
+        normal: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
+        return normal
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A random forest over the columns together (scikit-learn).
+
+    It is trained on rows drawn from what was published: a row's place and value as often as the release has them, and in each column
+    one of the listed people's values that the row's label covers, as often as the list has it.
+    """
+
+    classifier: Any
+    encoders: tuple[Encoder, ...]
+    domain: int
+
+    @classmethod
+    def train(cls, asked: QueriedPeople, places: LabelPlaces, seed: int) -> Forest:
+        """Draw rows, and grow trees."""
+        try:
+            ensemble = import_module("sklearn.ensemble")
+        except ImportError:
+            raise PolicyError(
+                "Inference: the model 'forest' needs scikit-learn. Install it with: pip install 'reticent[models]'."
+            ) from None
+        random = np.random.default_rng(seed)
+        size = min(int(places.rows.sum()), _MOST_ROWS)
+        drawn = random.choice(len(places.weights), size, p=places.weights / places.weights.sum())
+        encoders = tuple(Encoder.of(values) for values in asked.known)
+        features = []
+        for column, encoder in enumerate(encoders):
+            codes = encoder.codes(asked.known[column])
+            chosen = _drawn_values(asked, column, places.codes[column][places.owners[drawn]], random)
+            features.append(np.where(chosen >= 0, codes[chosen], np.nan))
+        classifier = ensemble.RandomForestClassifier(_TREES, min_samples_leaf=_LEAF, random_state=seed)
+        return cls(classifier.fit(np.stack(features, axis=1), places.values[drawn]), encoders, places.domain)
+
+    def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
+        """The chance of each value for each distinct person."""
+        features = [
+            encoder.codes(known)[values]
+            for encoder, known, values in zip(self.encoders, asked.known, asked.values, strict=True)
+        ]
+        found = np.zeros((len(asked), self.domain))
+        found[:, self.classifier.classes_] = self.classifier.predict_proba(np.stack(features, axis=1))
+        return found
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Values of a column as numbers that trees can split: numbers and dates as they are, others by their place in the alphabet."""
+
+    names: pl.Series | None
+
+    @classmethod
+    def of(cls, values: pl.Series) -> Encoder:
+        """For a column of such values."""
+        if values.dtype.is_numeric() or values.dtype.is_temporal():
+            return cls(None)
+        return cls(values.cast(pl.String).drop_nulls().unique().sort())
+
+    def codes(self, values: pl.Series) -> NDArray[np.float64]:
+        """The numbers; missing where a value is not known, or was not there when the model was trained."""
+        if self.names is None:
+            physical = values.to_physical() if values.dtype.is_temporal() else values
+            return physical.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        places = pl.DataFrame({"value": self.names, "place": np.arange(len(self.names), dtype=np.float64)})
+        asked = values.cast(pl.String).to_frame("value")
+        found = asked.join(places, on="value", how="left", maintain_order="left")["place"]
+        return found.fill_null(float("nan")).to_numpy()
+
+
+def _drawn_values(
+    asked: QueriedPeople, column: int, labels: NDArray[np.int64], random: np.random.Generator
+) -> NDArray[np.int64]:
+    """For each label one of the listed values that it covers, drawn as often as the list has them; -1 where it covers none."""
+    cover = asked.covers[column]
+    times = np.bincount(asked.values[column], weights=asked.times, minlength=cover.value_count)
+    order = np.argsort(cover.labels, kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum(times[cover.values[order]])])
+    ends = np.searchsorted(cover.labels[order], np.arange(cover.label_count + 1))
+    low, high = sums[ends[labels]], sums[ends[labels + 1]]
+    at = np.searchsorted(sums, low + random.random(len(labels)) * (high - low), "right") - 1
+    picked: NDArray[np.int64] = cover.values[order][np.minimum(at, len(order) - 1)]
+    return np.where(high > low, picked, -1)
+
+
+MODELS: Mapping[str, Callable[[QueriedPeople, LabelPlaces, int], Trained]] = {
+    "naive bayes": NaiveBayes.train,
+    "forest": Forest.train,
+}
+"""The models by name."""
+
+
+def checked_model(name: str) -> str:
+    """The name of a model; refused if there is none of that name."""
+    if name not in MODELS:
+        raise PolicyError(
+            f"Inference: there is no model {name!r}.{did_you_mean(name, MODELS)} The models are: {', '.join(MODELS)}."
+        )
+    return name

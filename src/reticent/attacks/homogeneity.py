@@ -1,0 +1,66 @@
+"""Homogeneity: whole groups that share a sensitive value give it away, however large they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reticent.attacks.adversary import Findings, draws_of_groups, needs_secret, secrets
+from reticent.base.exact import Number, exact
+from reticent.core import AdversaryView, Groups
+from reticent.definitions import HomogeneityAudit, homogeneity_audit
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """Somebody who knows which group a person is in reads off a value that (almost) all of the group share (R-LD-5).
+
+    A group is affected when its most frequent value reaches the share ``threshold`` of it, decided in integers. All people of
+    an affected group are hit, a deviating minority included: to be wrongly believed ill is harm too. *Baseline.* Everybody, where all that was
+    published shares the value.
+    """
+
+    threshold: Number = 1
+    column: str | None = None
+
+    name = "homogeneity"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", exact(self.threshold, "Homogeneity: threshold", above=0, high=1))
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Homogeneity")
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Find the groups that give a value away."""
+        sensitive, groups = secrets(seen, self.column, "Homogeneity")
+        audit = homogeneity_audit(groups, self.threshold)
+        return Findings(
+            self.name,
+            "the published labels of each person, and that they are in the data",
+            f"have their {sensitive} given away by their group",
+            int(groups.people[audit.affected].sum()),
+            int(groups.people.sum()),
+            _example(groups, audit, sensitive),
+            details={
+                "groups": len(groups),
+                "affected_groups": audit.groups,
+                "largest_affected": int(groups.sizes[audit.affected].max(initial=0)),
+                "threshold": str(self.threshold),
+            },
+            baseline=1.0 if len(homogeneity_audit(groups.whole(), self.threshold).affected) else None,
+            draws=draws_of_groups(groups.people, audit.affected),
+        )
+
+
+def _example(groups: Groups, audit: HomogeneityAudit, sensitive: str) -> str:
+    if not audit.groups:
+        return f"Every group has at least {int(groups.histograms.distinct.min())} different values of {sensitive}."
+    largest = int(audit.affected[np.argmax(groups.sizes[audit.affected])])
+    value, count = next(iter(groups.histogram(largest).items()))
+    size = int(groups.sizes[largest])
+    if size == 1:
+        return f"Each affected person stands alone: whoever recognises one of them reads off {sensitive}, {value!r} for instance."
+    return f"{count} of {size} people who look alike in the published columns have {sensitive} {value!r}."

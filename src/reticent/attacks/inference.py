@@ -1,0 +1,132 @@
+"""Attribute inference: a model trained on the release guesses the sensitive value, of people who are in it and of people who are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks.adversary import Findings, needs_secret, secrets, wilson
+from reticent.attacks.candidate_rows import LabelPlaces, expect, places_of
+from reticent.attacks.guess_models import MODELS, ModelName, Trained, checked_model
+from reticent.attacks.target_list import drawn, listed_people, listing, really_have, shared_columns
+from reticent.base.exact import Number, exact, whole
+from reticent.core import AdversaryView, QueriedPeople
+
+_CONTROL = "control group"
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Somebody trains a model on what was published and guesses the sensitive value of people in the data.
+
+    The ``model`` tells what the columns say about people in general: naive Bayes over the labels, or a random ``forest`` (which
+    needs scikit-learn). It is taken together with the rows that fit the person, which is what the release says about this
+    person: rows with the value + ``smoothing`` x the model's chance. ``people`` are in the data; ``truth`` names the column with their
+    real value (default: the sensitive column), used for scoring only.
+
+    *Baseline.* What a model learns about people in general, it also knows about people who are not in the data. ``control`` is a list of
+    such people, drawn like those who are (``outsiders`` says how they came to be outside): only accuracy beyond theirs is the release's
+    doing, and ``excess`` of the findings is that leak with its interval (Newcombe's). :func:`reticent.attacks.hold_out` makes such
+    a list from a table. Without one the baseline is the most frequent value, and a success may only mean that the columns say
+    something about everybody. At most ``sample`` people of each list are attacked.
+    """
+
+    people: Any = field(repr=False)
+    control: Any = field(default=None, repr=False)
+    truth: str | None = None
+    columns: Sequence[str] | None = None
+    column: str | None = None
+    smoothing: Number = 1
+    sample: int | None = 5000
+    seed: int = 0
+    outsiders: str = "people who are not in the data"
+    model: ModelName = "naive bayes"
+
+    name = "inference"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "people", listed_people(self.people, [*(self.columns or ()), self.truth]))
+        if self.control is not None:
+            needed = [*(self.columns or ()), self.truth]
+            object.__setattr__(self, "control", listed_people(self.control, needed, _CONTROL))
+        exact(self.smoothing, "Inference: smoothing", low=0)
+        checked_model(self.model)
+        if self.sample is not None:
+            whole(self.sample, "Inference: sample", low=1)
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Inference")
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Train, guess, score."""
+        sensitive, groups = secrets(seen, self.column, "Inference")
+        truth = sensitive if self.truth is None else self.truth
+        quasi = shared_columns(seen, listed_people(self.people, [truth]), self.columns)
+        texts = groups.domain.columns[0].texts
+        places = places_of(seen, quasi, sensitive)
+        members = self._drawn(self.people)
+        known = seen.ask(members, quasi)
+        trained = MODELS[self.model](known, places, self.seed)
+        guess, chance = self._guess(trained, places, known)
+        right = really_have(members[truth], guess, texts)
+        most = int(np.argmax(groups.reference))
+        if self.control is None:
+            baseline = float(really_have(members[truth], np.full(members.height, most), texts).mean())
+            interval, compared = None, f"always guessing {texts[most]!r}"
+        else:
+            others = self._drawn(listed_people(self.control, [truth, *quasi], _CONTROL))
+            guessed = really_have(others[truth], self._guess(trained, places, seen.ask(others, quasi))[0], texts)
+            baseline = float(guessed.mean())
+            interval = wilson(int(guessed.sum()), len(guessed))
+            compared = f"{others.height:,} {self.outsiders}"
+        return Findings(
+            self.name,
+            f"{listing(quasi)} of people in the data, and how to train a model ({self.model}) on what was published; compared with {compared}",
+            f"have their {sensitive} guessed rightly by the model",
+            int(right.sum()),
+            members.height,
+            _example(members, quasi, sensitive, texts, guess, chance, right),
+            {"columns": list(quasi), "compared_with": compared, "most_frequent": texts[most], "model": self.model},
+            baseline,
+            interval,
+        )
+
+    def _drawn(self, people: pl.DataFrame) -> pl.DataFrame:
+        return people[drawn(people.height, self.sample, self.seed)]
+
+    def _guess(
+        self, trained: Trained, places: LabelPlaces, asked: QueriedPeople
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Everybody's likeliest value, and how likely the model thinks it."""
+        score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * trained.chances(asked)
+        best = score.argmax(axis=1)
+        sums = score.sum(axis=1)
+        chance = np.divide(score.max(axis=1), sums, out=np.zeros(len(sums)), where=sums > 0)
+        return np.where(sums > 0, best, -1)[asked.owners], chance[asked.owners]
+
+
+def _example(
+    people: pl.DataFrame,
+    quasi: Sequence[str],
+    sensitive: str,
+    texts: Sequence[str],
+    guess: NDArray[np.int64],
+    chance: NDArray[np.float64],
+    right: NDArray[np.bool_],
+) -> str:
+    person = int(np.argmax(np.where(right, chance + 1, chance)))
+    row = people.row(person, named=True)
+    values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
+    if guess[person] < 0:
+        return "The model has nothing to go by."
+    outcome = "and is right" if right[person] else "and is wrong"
+    return (
+        f"Of somebody with {values} the model says {sensitive} {texts[guess[person]]!r}, "
+        f"with a chance of {chance[person]:.0%}, {outcome}."
+    )

@@ -1,0 +1,147 @@
+"""Linkage: look up people of another list, with names, in what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks.adversary import Findings, needs_groups, secret_of
+from reticent.attacks.candidate_rows import Matches, match
+from reticent.attacks.target_list import drawn, listed_people, listing, really_have, shared_columns
+from reticent.base.exact import whole
+from reticent.core import AdversaryView
+from reticent.errors import PolicyError
+from reticent.table import NULL_LABEL
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Somebody who holds a list of people looks each of them up among the published rows (R-LD-4 counts such groups).
+
+    A person is *hit* when exactly one published row fits (one person's rows, where somebody may have several): then it is
+    theirs, if they are in the data at all. The details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows
+    that fit agree (``learned``), and, where ``truth`` names a column with the person's real value (null for people
+    who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
+
+    ``columns`` are those that the adversary compares (default: all quasi columns that the list has). A null in the list is
+    something the adversary does not know or, with ``null_is_unknown=False``, a value that is known to be missing in the data. A row whose value is missing is nobody's candidate who has a value:
+    that it could be anybody's protects nobody. ``who`` names a column to call people by, ``about`` picks the person of the
+    example, ``sample`` attacks that many people drawn at random.
+    """
+
+    people: Any = field(repr=False)
+    columns: Sequence[str] | None = None
+    column: str | None = None
+    who: str | None = None
+    truth: str | None = None
+    about: int | None = None
+    sample: int | None = None
+    seed: int = 0
+    null_is_unknown: bool = True
+
+    name = "linkage"
+
+    def __post_init__(self) -> None:
+        frame = listed_people(self.people, [*(self.columns or ()), self.who, self.truth])
+        object.__setattr__(self, "people", frame)
+        if self.about is not None and not 0 <= self.about < frame.height:
+            raise PolicyError(f"about must be a row of the list (0 to {frame.height - 1}), but it is {self.about}.")
+        if self.sample is not None:
+            whole(self.sample, "sample", low=1)
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Rows that are true."""
+        return needs_groups(seen)
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Look everybody up."""
+        quasi = shared_columns(seen, self.people, self.columns)
+        sensitive = secret_of(seen, self.column)
+        chosen = drawn(self.people.height, self.sample, self.seed)
+        listed = self.people[chosen]
+        found = match(seen, listed, quasi, sensitive, null_is_unknown=self.null_is_unknown)
+        single = found.candidates == 1
+        hits = int(single.sum())
+        details: dict[str, Any] = {
+            "columns": list(quasi),
+            "matched": int((found.candidates > 0).sum()),
+            "smallest_match": int(found.candidates[found.candidates > 0].min(initial=seen.rows)),
+        }
+        if sensitive is not None:
+            details["learned"] = int((found.values == 1).sum())
+        if sensitive is not None and self.truth is not None:
+            details["right"] = int(self._right(seen, listed, found, sensitive).sum())
+        person = self._person(seen, listed, found, sensitive)
+        details["person"] = int(chosen[person])
+        return Findings(
+            self.name,
+            f"a list of {self.people.height:,} people with {listing(quasi)}",
+            f"fit exactly one {_noun(seen, 1)}",
+            hits,
+            listed.height,
+            self._example(seen, listed, found, person, quasi, sensitive),
+            details,
+        )
+
+    def _person(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
+        """Whom the example is about: the person asked for, else the worst case.
+
+        That is somebody about whom the adversary is right (if that is known), with fewest rows and values, and the rarest value.
+        """
+        if self.about is not None and self.sample is None:
+            return self.about
+        rows = np.where(found.candidates > 0, found.candidates, np.iinfo(np.int64).max)
+        if sensitive is None:
+            return int(np.argmin(rows))
+        groups = seen.true_groups.marginal(sensitive)
+        frequency = np.append(groups.histograms.total(groups.domain.size), 0)
+        wrong = ~self._right(seen, listed, found, sensitive) if self.truth is not None else np.zeros(len(rows))
+        return int(np.lexsort((frequency[found.guess], found.values, rows, wrong))[0])
+
+    def _right(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
+        """Of whom the value was learned that they really have."""
+        guess = np.where(found.values == 1, found.guess, -1)
+        return really_have(listed[str(self.truth)], guess, self._texts(seen, sensitive))
+
+    def _texts(self, seen: AdversaryView, sensitive: str) -> tuple[str, ...]:
+        domain = seen.true_groups.domain
+        return domain.columns[domain.index(sensitive)].texts
+
+    def _example(
+        self,
+        seen: AdversaryView,
+        listed: pl.DataFrame,
+        found: Matches,
+        person: int,
+        quasi: Sequence[str],
+        sensitive: str | None,
+    ) -> str:
+        row = listed.row(person, named=True)
+        told = {name: NULL_LABEL if row[name] is None else str(row[name]) for name in quasi}
+        values = ", ".join(told[name] for name in quasi if row[name] is not None or not self.null_is_unknown)
+        anonymous = f"Somebody with {values}" if values else "Somebody of whom nothing is known"
+        called = f"{row[self.who]} ({values})" if self.who is not None else anonymous
+        rows, values_left = int(found.candidates[person]), int(found.values[person])
+        if rows == 0:
+            return f"{called} fits no {_noun(seen, 1)}."
+        fits = f"fits {'exactly one' if rows == 1 else format(rows, ',')} {_noun(seen, rows)}"
+        if sensitive is None:
+            return f"{called} {fits}."
+        guess = self._texts(seen, sensitive)[int(found.guess[person])]
+        if values_left == 1:
+            return f"{called} {fits}, so {sensitive} is {guess!r}, if this person is in the data."
+        return (
+            f"{called} {fits} with {values_left} different values of {sensitive}; "
+            f"the best guess, {guess!r}, is right with a chance of {found.chance[person]:.0%}."
+        )
+
+
+def _noun(seen: AdversaryView, count: int) -> str:
+    """What one has to choose among: rows, or people where it is known whose rows are whose."""
+    one, several = ("published row", "published rows") if seen.people is None else ("person", "people")
+    return one if count == 1 else several

@@ -1,0 +1,330 @@
+"""In which worlds a method chooses what was published, for somebody who knows how it chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from math import gcd
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks.release_worlds import Part, Placed, Worlds, rows_of, shown_values
+from reticent.base.context import Context
+from reticent.base.packing import first_rows, number, pack
+from reticent.base.randomness import Randomness
+from reticent.core import AdversaryView, Groups, Histograms, SensitiveDomain
+from reticent.definitions import GroupDefinition, KAnonymity
+from reticent.engine import count_table
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.lattice import search
+from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.objectives import prepare
+from reticent.release import adversary_view_of
+from reticent.table import Table
+
+_MOST_NODES = 300
+_MOST_WORK = 1 << 24
+_MOST_STATES = 4096
+_SMALLEST, _MOST_ROWS = 20, 1000
+_ROUNDING = 1e-9
+_Levels = tuple[int, ...]
+_Numbered = tuple[NDArray[Any], int]
+_Tally = dict[int, int]
+
+
+@dataclass(frozen=True)
+class RemainingWorlds:
+    """Worlds after some were ruled out: ``weights[part][w]`` assignments are left for world ``w`` of a part, those of the other parts included.
+
+    The worlds may put points together that are alike; ``point_of`` says at which of theirs everybody's point is.
+    """
+
+    point_of: NDArray[np.int64]
+    worlds: Worlds
+    weights: tuple[NDArray[np.object_], ...]
+
+    @property
+    def possible(self) -> int:
+        """How many assignments of values to single people are left."""
+        return int(self.weights[0].sum())
+
+    def chances(self) -> NDArray[np.object_]:
+        """For every point of the worlds (a row) the chance of each combination of values (a column), exactly."""
+        sizes = self.worlds.placed.sizes
+        found = np.zeros((len(sizes), self.worlds.values.height), dtype=object)
+        for part, weights in zip(self.worlds.parts, self.weights, strict=True):
+            # What all worlds of a part have in common (the ways of all other parts) has thousands of digits, and cancels.
+            small = weights // max(gcd(*weights.tolist()), 1)
+            sums, total = np.tensordot(small, part.counts.astype(object), axes=1), int(small.sum())
+            for point, row in zip(part.points.tolist(), sums, strict=True):
+                found[point] = [Fraction(int(amount), total * int(sizes[point])) for amount in row]
+        return found
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method's choice for people whose values are not known. At most ``most`` worlds are listed, and ``runs`` tried out."""
+
+    table: Table
+    definition: GroupDefinition
+    seen: AdversaryView
+    placed: Placed
+    most: int
+    runs: int
+
+    def by_rank(self, objective: str) -> RemainingWorlds:
+        """Where nodes are taken in a fixed order: the worlds in which every node before the published one fails.
+
+        People whom none of these nodes tells apart are alike. A node fails when one of its groups does, and most groups lie inside a published one:
+        the worlds of groups that no such node puts together are judged apart, and counted together by which nodes they make fail.
+        """
+        before = self._before(objective)
+        placed, point_of = self.placed.alike([ids for ids, _ in before])
+        firsts = first_rows(point_of, len(placed.sizes))
+        nodes = [(ids[firsts], count) for ids, count in before]
+        worlds = Worlds.of(self.seen, self.table, placed, self.most)
+        if all(part.local for part in self.definition.parts()):
+            worlds = worlds.joined(_hanging_together(worlds, nodes), self.most)
+        else:
+            worlds = worlds.whole(self.most)
+        sets = [np.zeros(len(part), dtype=object) for part in worlds.parts]
+        for bit, (ids, _) in enumerate(nodes):
+            for part, failed in zip(worlds.parts, sets, strict=True):
+                failed[~self._passes(part, ids)] |= 1 << bit
+        return RemainingWorlds(point_of, worlds, _completed(worlds.parts, sets, (1 << len(nodes)) - 1))
+
+    def by_running(self, method: Any) -> RemainingWorlds:
+        """The worlds in which the method, run on them, shows the very same as was published."""
+        # Every part has one world at least, and all together not more than are run.
+        limit = self.runs + len(self.placed.sizes)
+        worlds = Worlds.of(self.seen, self.table, self.placed, limit).whole(self.runs)
+        shown = self.seen.looks()
+        counted = {name: _counted(each.column.labels, each.counts) for name, each in self.seen.reference.items()}
+        kept = []
+        for world in self.frames(worlds):
+            totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in counted}
+            kept.append(totals == counted and self._makes(method, world, shown))
+        weights = worlds.parts[0].ways * np.array(kept, dtype=object)
+        return RemainingWorlds(np.arange(len(self.placed.sizes)), worlds, (weights,))
+
+    def frames(self, worlds: Worlds) -> Iterator[Table]:
+        """Every world as a table."""
+        for frame in worlds.frames(self.table.frame):
+            yield Table(frame, quasi=self.table.quasi, sensitive=self.table.sensitive, nulls=self.table.nulls)
+
+    def _makes(self, method: Any, world: Table, shown: list[Any]) -> bool:
+        try:
+            draft = method.draft(world, self.definition, Context(Randomness(0)))
+        except Infeasible:
+            return False
+        if self.definition.needs_reference:
+            # The certificate says which rows groups are compared with, which may depend on the values too.
+            compared = "whole table" if self.seen.reference else "published rows"
+            if draft.evidence.compared_with != compared:
+                return False
+        return adversary_view_of(draft).looks() == shown
+
+    def _before(self, objective: str) -> list[_Numbered]:
+        """How the nodes put people together that come before the published one and could have passed."""
+        space = Space((0,) * len(self.table.hierarchies), tuple(each.height for each in self.table.hierarchies))
+        if space.size * len(self.placed.sizes) > _MOST_WORK:
+            raise PolicyError(
+                f"The lattice has {space.size:,} nodes and the table {len(self.placed.sizes):,} different people: too many for Minimality."
+            )
+        places = {levels: self._numbered(levels) for levels in space.nodes()}
+        # Nodes with the same groups pass together, so the first of them is the one that was chosen.
+        alike = [levels for levels, node in places.items() if self._is_published(node)]
+        if not alike:
+            raise PolicyError(
+                "The release is not a generalization of the table by its hierarchies: its choice cannot be followed."
+            )
+        earlier = [levels for levels in self._cheaper(space, alike, objective) if self._is_large(places[levels])]
+        if self.definition.monotone:
+            # Where a node fails, all finer ones do.
+            earlier = [each for each in earlier if not any(_is_finer(each, other) for other in earlier)]
+        return [places[levels] for levels in earlier if not self._never_passes(places[levels])]
+
+    def _numbered(self, levels: _Levels) -> _Numbered:
+        """People's points, numbered by the groups of a node."""
+        bound = self.table.hierarchies
+        parts = [
+            hierarchy.levels[level].parts[codes]
+            for hierarchy, level, codes in zip(bound, levels, self._leaves, strict=True)
+        ]
+        sizes = [hierarchy.levels[level].size for hierarchy, level in zip(bound, levels, strict=True)]
+        return number(*pack(parts, sizes, self.placed.points.height))
+
+    @cached_property
+    def _leaves(self) -> list[NDArray[Any]]:
+        return [hierarchy.codes(self.placed.points[hierarchy.column]) for hierarchy in self.table.hierarchies]
+
+    def _cheaper(self, space: Space, alike: Sequence[_Levels], objective: str) -> list[_Levels]:
+        """The nodes that come before the first of some that are alike: those that cost less, or the same with lower levels.
+
+        What a node costs is the same in every world, since the measure does not look at sensitive values. Column by column it is known of
+        all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured one by one.
+        """
+        known = prepare(objective, count_table(self.table, sensitive=False))
+        if not known.knows_floors and space.size > _MOST_NODES:
+            raise PolicyError(
+                f"The lattice has {space.size:,} nodes; with objective {objective} Minimality handles at most {_MOST_NODES}."
+            )
+        roughly = known.floors(space)
+        chosen = min((self._cost(levels, objective), levels) for levels in alike)
+        found = []
+        for levels in space.nodes():
+            least, nearly = float(roughly[levels]), _ROUNDING * abs(chosen[0])
+            if known.knows_floors and abs(least - chosen[0]) > nearly:
+                comes_before = least < chosen[0]
+            else:
+                comes_before = (self._cost(levels, objective), levels) < chosen
+            if comes_before:
+                found.append(levels)
+        return found
+
+    def _cost(self, levels: _Levels, objective: str) -> float:
+        node = dict(zip(self.table.quasi, levels, strict=True))
+        best = search(self.table, KAnonymity(1), objective=objective, node=node).best
+        assert best is not None
+        return float(best.objective)
+
+    def _is_published(self, node: _Numbered) -> bool:
+        """Whether a node puts the same people together as the release does."""
+        (ids, count), groups = node, len(self.seen.true_groups)
+        if count != groups:
+            return False
+        return number(*pack([ids, self.placed.group_of], [count, groups], len(ids)))[1] == count
+
+    def _is_large(self, node: _Numbered) -> bool:
+        """Whether a node's groups are as large as was promised, so that it depends on values whether it fails."""
+        people = np.bincount(node[0], self.placed.sizes, node[1])
+        return all(people.min() >= part.k for part in self.definition.parts() if isinstance(part, KAnonymity))
+
+    def _never_passes(self, node: _Numbered) -> bool:
+        """Whether one of a node's smallest groups fails whatever its people have of what was published about them.
+
+        Then nothing follows from the node's failing. Where that is not seen, it is taken to depend on values, and looked at in every world.
+        """
+        groups, local = self.seen.true_groups, all(part.local for part in self.definition.parts())
+        if not local or not self.placed.is_complete:
+            return False
+        ids, count = node
+        people = np.bincount(ids, self.placed.sizes, count).astype(np.int64)
+        for group in np.argsort(people, kind="stable")[:_SMALLEST].tolist():
+            available = np.zeros(groups.domain.size, dtype=np.int64)
+            for shown in np.unique(self.placed.group_of[ids == group]):
+                cells = slice(groups.histograms.offsets[shown], groups.histograms.offsets[shown + 1])
+                available[groups.histograms.values[cells]] += groups.histograms.counts[cells]
+            rows = list(islice(rows_of(int(people[group]), available.tolist()), _MOST_ROWS + 1))
+            if len(rows) <= _MOST_ROWS and self.definition.failing(self._judged(np.array(rows, dtype=np.int64))).all():
+                return True
+        return False
+
+    def _passes(self, part: Part, ids: NDArray[Any]) -> NDArray[np.bool_]:
+        """In which worlds of a part its points, put together by ``ids``, satisfy the definition."""
+        groups, mine = np.unique(ids[part.points], return_inverse=True)
+        together = np.zeros((len(groups), len(mine)), dtype=np.int64)
+        together[mine, np.arange(len(mine))] = 1
+        counts = np.einsum("gp,wpv->wgv", together, part.counts)
+        if not all(each.local for each in self.definition.parts()):
+            return np.array([self.definition.holds(self._judged(world)) for world in counts], dtype=bool)
+        failing = self.definition.failing(self._judged(counts.reshape(-1, counts.shape[2])))
+        passing: NDArray[np.bool_] = np.all(~failing.reshape(len(counts), len(groups)), axis=1)
+        return passing
+
+    def _judged(self, counts: NDArray[np.int64]) -> Groups:
+        """Groups of people who have these values (a row each), where everybody was published."""
+        domain, codes = self._domain
+        reference = np.zeros(domain.size, dtype=np.int64)
+        reference[codes] = self.seen.true_groups.reference
+        owners, values = np.nonzero(counts)
+        cells = Histograms.from_cells(owners, codes[values], counts[owners, values], len(counts), domain.size)
+        return Groups(counts.sum(axis=1), cells, reference, domain)
+
+    @cached_property
+    def _domain(self) -> tuple[SensitiveDomain, NDArray[np.int64]]:
+        """The sensitive columns as the table declares them, and the number that each published combination of values has there."""
+        columns, values = self.table.sensitive_columns, shown_values(self.seen, self.table)
+        codes = [column.codes(values[column.name]).astype(np.int64) for column in columns]
+        if len(columns) == 1:
+            return SensitiveDomain.single(columns[0]), codes[0]
+        return SensitiveDomain(columns, np.stack(codes, axis=1).astype(np.int32)), np.arange(values.height)
+
+
+def is_ranked(method: Mapping[str, Any]) -> bool:
+    """Whether nodes have a rank that does not depend on sensitive values, so that the first that passes is chosen."""
+    plain = method.get("objective") not in (None, "kl") and not str(method.get("objective")).startswith("callback")
+    return method.get("name") == "Lattice" and Fraction(str(method.get("suppression", "0"))) == 0 and plain
+
+
+def _hanging_together(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.int64]:
+    """Parts numbered so that those are alike which some node puts together."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    part_of = np.empty(len(worlds.placed.sizes), dtype=np.int64)
+    for place, part in enumerate(worlds.parts):
+        part_of[part.points] = place
+    parts, total = len(worlds.parts), len(worlds.parts)
+    groups = [np.zeros(0, dtype=np.int64)]
+    for ids, count in nodes:
+        groups.append(ids + total)
+        total += count
+    edges = (np.tile(part_of, len(nodes)), np.concatenate(groups))
+    linked = coo_array((np.ones(len(edges[0])), edges), shape=(total, total))
+    return connected_components(linked, directed=False)[1][:parts].astype(np.int64)
+
+
+def _completed(
+    parts: Sequence[Part], sets: Sequence[NDArray[np.object_]], everything: int
+) -> tuple[NDArray[np.object_], ...]:
+    """For every world of a part the assignments, all parts taken together, in which every node fails by some part."""
+    own = [_tallied(part.ways, failed) for part, failed in zip(parts, sets, strict=True)]
+    ahead: list[_Tally] = [{0: 1}]
+    for tally in reversed(own):
+        ahead.append(_either(ahead[-1], tally))
+    found, behind = [], {0: 1}
+    for place, (part, failed) in enumerate(zip(parts, sets, strict=True)):
+        others = _either(behind, ahead[len(parts) - 1 - place])
+        left = {
+            mine: sum(ways for theirs, ways in others.items() if mine | theirs == everything) for mine in own[place]
+        }
+        found.append(part.ways * np.array([left[mine] for mine in failed.tolist()], dtype=object))
+        behind = _either(behind, own[place])
+    return tuple(found)
+
+
+def _tallied(ways: NDArray[np.object_], sets: NDArray[np.object_]) -> _Tally:
+    """How many assignments make each set of nodes fail."""
+    found: _Tally = {}
+    for each, count in zip(sets.tolist(), ways.tolist(), strict=True):
+        found[each] = found.get(each, 0) + count
+    return found
+
+
+def _either(first: _Tally, second: _Tally) -> _Tally:
+    """The same for two parts together: a node fails by one of them or by the other."""
+    found: _Tally = {}
+    for mine, ways in first.items():
+        for theirs, others in second.items():
+            found[mine | theirs] = found.get(mine | theirs, 0) + ways * others
+    if len(found) > _MOST_STATES:
+        raise PolicyError(
+            f"Nodes can fail in more than {_MOST_STATES:,} ways; Minimality follows choices among fewer nodes only."
+        )
+    return found
+
+
+def _is_finer(levels: _Levels, other: _Levels) -> bool:
+    return levels != other and all(mine <= theirs for mine, theirs in zip(levels, other, strict=True))
+
+
+def _counted(labels: pl.Series, counts: Any) -> dict[Any, int]:
+    """A histogram without values that do not occur."""
+    return {label: int(count) for label, count in zip(labels.to_list(), counts, strict=True) if count}

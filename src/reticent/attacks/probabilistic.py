@@ -1,0 +1,302 @@
+"""Probabilistic linkage: people whose details may be wrong or unknown, and who may not be in the data at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.adversary import Findings, needs_groups, secret_of
+from reticent.attacks.candidate_rows import LabelPlaces, places_of
+from reticent.attacks.target_list import drawn, listed_people, listing, really_have, shared_columns
+from reticent.base.exact import Number, exact
+from reticent.base.packing import first_rows, number, pack, sum_by
+from reticent.core import AdversaryView, QueriedPeople, find_place
+from reticent.errors import PolicyError
+
+_CHUNK_CELLS = 1 << 18
+_MOST_WEIGHTS = 1 << 25
+_MOST_SUBSETS = 128
+_MARGIN = 1e-4
+
+
+@dataclass(frozen=True)
+class ProbabilisticLinkage:
+    """Somebody whose list has mistakes weighs the evidence of every column, as Fellegi and Sunter do.
+
+    In each column a person's detail is wrong with chance ``errors`` (one for all columns, or by column) and is then drawn like anybody's. A row
+    whose label covers it weighs (1 - errors)/f + errors, any other row weighs errors, where f is the share of the list that the label
+    covers (so agreeing on something rare says more); an unknown detail weighs 1. The product over the columns, with the chance ``present``
+    that the person is in the data (default: as many rows as people listed, at most 1), gives the posterior of each row.
+
+    A person is *hit* when one row is theirs with a posterior above ``threshold``. Rows of a group weigh alike, so k-anonymity
+    bounds the posterior by 1/k: from k = 2 on nobody is hit at 1/2. ``truth`` names the person's real sensitive value, for scoring only.
+    Posteriors are floats; a margin keeps rounding from making hits.
+    """
+
+    people: Any = field(repr=False)
+    columns: Sequence[str] | None = None
+    column: str | None = None
+    errors: Number | Mapping[str, Number] = "0.02"
+    present: Number | None = None
+    threshold: Number = "1/2"
+    who: str | None = None
+    truth: str | None = None
+    sample: int | None = None
+    seed: int = 0
+    null_is_unknown: bool = True
+
+    name = "probabilistic linkage"
+
+    def __post_init__(self) -> None:
+        frame = listed_people(self.people, [*(self.columns or ()), self.who, self.truth])
+        object.__setattr__(self, "people", frame)
+        rates = self.errors.values() if isinstance(self.errors, Mapping) else [self.errors]
+        for rate in rates:
+            if exact(rate, "ProbabilisticLinkage: errors", low=0, high=1) == 1:
+                raise PolicyError("ProbabilisticLinkage: errors must be below 1, or the list would say nothing.")
+        if self.present is not None:
+            exact(self.present, "ProbabilisticLinkage: present", low=0, high=1)
+        exact(self.threshold, "ProbabilisticLinkage: threshold", low=0, high=1)
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Rows that are true."""
+        return needs_groups(seen)
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Weigh everybody against every row."""
+        quasi = shared_columns(seen, self.people, self.columns)
+        sensitive = secret_of(seen, self.column)
+        listed = self.people[drawn(self.people.height, self.sample, self.seed)]
+        asked = seen.ask(listed, quasi, null_is_unknown=self.null_is_unknown)
+        places = places_of(seen, quasi, sensitive)
+        known = [(listed[name].is_not_null() | (not self.null_is_unknown)).to_numpy()[_firsts(asked)] for name in quasi]
+        found = _posteriors(asked, places, known, self._rates(quasi), self._present(places))
+        hit = (found.row > float(exact(self.threshold, "threshold")) + _MARGIN)[asked.owners]
+        posterior, place = found.row[asked.owners], found.place[asked.owners]
+        details: dict[str, Any] = {
+            "columns": list(quasi),
+            "present": self._present(places),
+            "expected": float(posterior.sum()),
+        }
+        texts, guess = self._guesses(seen, places, place, sensitive)
+        if sensitive is not None:
+            details["learned"] = int((hit & (guess >= 0)).sum())
+        if sensitive is not None and self.truth is not None:
+            details["right"] = int(really_have(listed[self.truth], np.where(hit, guess, -1), texts).sum())
+        person = int(np.argmax(posterior))
+        row = listed.row(person, named=True)
+        values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
+        called = f"{row[self.who]} ({values})" if self.who is not None else f"Somebody with {values}"
+        told = f", which has {sensitive} {texts[guess[person]]!r}" if hit[person] and guess[person] >= 0 else ""
+        return Findings(
+            self.name,
+            f"a list of {self.people.height:,} people with {listing(quasi)}, some of it wrong or unknown, and not all of them in the data",
+            "have one row that is more likely theirs than not"
+            if exact(self.threshold, "threshold") * 2 == 1
+            else f"have one row that is theirs with a chance above {float(exact(self.threshold, 'threshold')):.0%}",
+            int(hit.sum()),
+            listed.height,
+            f"{called} has one row with a chance of {posterior[person]:.1%}{told}.",
+            details,
+        )
+
+    def _rates(self, quasi: Sequence[str]) -> list[float]:
+        if isinstance(self.errors, Mapping):
+            return [float(exact(self.errors.get(name, 0), "errors")) for name in quasi]
+        return [float(exact(self.errors, "errors"))] * len(quasi)
+
+    def _present(self, places: LabelPlaces) -> float:
+        if self.present is not None:
+            return float(exact(self.present, "present"))
+        return min(1.0, int(places.candidates.sum()) / int(self.people.height))
+
+    def _guesses(
+        self, seen: AdversaryView, places: LabelPlaces, place: NDArray[np.int64], sensitive: str | None
+    ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The value that everybody's likeliest place shows, -1 where it shows several."""
+        if sensitive is None:
+            return (), np.full(len(place), -1)
+        values, guess, _ = places.best()
+        domain = seen.true_groups.domain
+        texts = domain.columns[domain.index(sensitive)].texts
+        return texts, np.where((place >= 0) & (values[place] == 1), guess[place], -1)
+
+
+@dataclass(frozen=True)
+class _Posteriors:
+    """For each distinct person the posterior of their likeliest row, and the place in which that row lies."""
+
+    row: NDArray[np.float64]
+    place: NDArray[np.int64]
+
+
+def _posteriors(
+    asked: QueriedPeople,
+    places: LabelPlaces,
+    known: Sequence[NDArray[np.bool_]],
+    rates: Sequence[float],
+    present: float,
+) -> _Posteriors:
+    shares = [_shares(asked, column, known[column]) for column in range(len(rates))]
+    single = all(
+        bool(each.is_single[values[mine]].all())
+        for each, values, mine in zip(asked.covers, asked.values, known, strict=True)
+    )
+    rows = max(int(places.candidates.sum()), 1)
+    weigh = _weigh_by_agreement if single else _weigh_all
+    best, total, place = weigh(asked, places, known, rates, shares)
+    evidence = 1 - present + present / rows * total
+    # No evidence at all: the list contradicts every row although the person must be there. Then nothing is concluded.
+    row = np.divide(present / rows * best, evidence, out=np.zeros(len(best)), where=evidence > 0)
+    return _Posteriors(row, place)
+
+
+_Weighed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+
+
+def _weigh_by_agreement(
+    asked: QueriedPeople,
+    places: LabelPlaces,
+    known: Sequence[NDArray[np.bool_]],
+    rates: Sequence[float],
+    shares: Sequence[NDArray[np.float64]],
+) -> _Weighed:
+    """Best weight, sum of weights and best place, where nobody's detail fits two labels.
+
+    The product over columns multiplies out into a sum over sets of columns that agree, and the rows that agree on a set are found by a join: no
+    pair of person and row is looked at. Sets that leave out so many columns that they are rare enter by their expectation.
+    """
+    people, rows = len(asked), int(places.candidates.sum())
+    labels = [cover.lookup()[values] for cover, values in zip(asked.covers, asked.values, strict=True)]
+    sizes = [cover.label_count for cover in asked.covers]
+    share = [np.where(mine >= 0, shares[j][mine], 1.0) for j, mine in enumerate(labels)]
+    best, total, place = np.zeros(people), np.zeros(people), np.full(people, -1, dtype=np.int64)
+    covered = 0.0
+    for agreeing in _subsets(len(rates)):
+        chance, weight, possible = np.ones(people), np.ones(people), np.ones(people, dtype=bool)
+        covered += float(np.prod([1 - rate if j in agreeing else rate for j, rate in enumerate(rates)]))
+        for j, rate in enumerate(rates):
+            if j in agreeing:
+                possible &= known[j] & (labels[j] >= 0)
+                chance *= (1 - rate) / share[j]
+                weight *= (1 - rate) / share[j] + rate
+            else:
+                missed = np.where(known[j], rate, 1.0)
+                chance *= missed
+                weight *= missed
+        found, count = _agreeing_rows(places, agreeing, labels, sizes)
+        count = np.where(possible, count, 0)
+        total += chance * count
+        better = (count > 0) & (weight > best)
+        best[better], place[better] = weight[better], found[better]
+    return best, total + rows * max(0.0, 1 - covered), place
+
+
+def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
+    """Sets of columns that agree, the largest first, as long as they are not too many."""
+    total = 0
+    for wrong in range(columns + 1):
+        total += comb(columns, wrong)
+        if total > _MOST_SUBSETS and wrong > 1:
+            return
+        yield from combinations(range(columns), columns - wrong)
+
+
+def _agreeing_rows(
+    places: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each person a place that agrees on some columns, and how many rows do."""
+    people = len(labels[0])
+    if not agreeing:
+        return np.zeros(people, dtype=np.int64), np.full(people, places.candidates.sum())
+    chosen = [places.codes[j] for j in agreeing]
+    ids, count = number(*pack(chosen, [sizes[j] for j in agreeing], len(places.rows)))
+    rows = sum_by(ids, places.candidates, count)
+    found = find_place(chosen, [labels[j] for j in agreeing], [sizes[j] for j in agreeing])
+    return found, np.where(found >= 0, rows[ids[found]], 0)
+
+
+def _weigh_all(
+    asked: QueriedPeople,
+    places: LabelPlaces,
+    known: Sequence[NDArray[np.bool_]],
+    rates: Sequence[float],
+    shares: Sequence[NDArray[np.float64]],
+) -> _Weighed:
+    """The same where labels overlap (local recoding): every distinct person against every place, some people at a time.
+
+    People who are alike in some columns weigh every place alike there, so columns are multiplied together once for all of them.
+    """
+    tables = []
+    for cover, rate, share, values, mine in zip(asked.covers, rates, shares, asked.values, known, strict=True):
+        table = np.where(cover.matrix(), ((1 - rate) / share + rate)[None, :], rate)
+        table[values[~mine]] = 1.0
+        tables.append(table.astype(np.float32))
+    parts = [_part(columns, tables, asked, places) for columns in _parts(asked, len(places.rows))]
+    people = len(asked)
+    candidates = places.candidates.astype(np.float32)
+    best, total, place = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
+    step = max(1, _CHUNK_CELLS // max(len(candidates), 1))
+    for start in range(0, people, step):
+        chunk = slice(start, start + step)
+        weights = parts[0][0][parts[0][1][chunk]]
+        for table, alike in parts[1:]:
+            weights *= table[alike[chunk]]
+        place[chunk] = weights.argmax(axis=1)
+        best[chunk] = np.take_along_axis(weights, place[chunk, None], axis=1)[:, 0]
+        total[chunk] = weights @ candidates
+    return best, total, place
+
+
+def _parts(asked: QueriedPeople, places: int) -> list[list[int]]:
+    """The columns, put together so that few people differ in a part: as few parts as tables of (people who differ, places) allow."""
+    counts = [cover.value_count for cover in asked.covers]
+    for wanted in range(1, len(counts) + 1):
+        bins: list[list[int]] = [[] for _ in range(wanted)]
+        for column in sorted(range(len(counts)), key=lambda each: -counts[each]):
+            min(bins, key=lambda each: prod(counts[member] for member in each)).append(column)
+        filled = [each for each in bins if each]
+        if all(_alike(asked, each)[1] * places <= _MOST_WEIGHTS for each in filled):
+            return filled
+    return [[column] for column in range(len(counts))]
+
+
+def _alike(asked: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+    """Distinct people numbered by their values in some columns."""
+    chosen = [asked.values[column] for column in columns]
+    ids, count = number(*pack(chosen, [asked.covers[column].value_count for column in columns], len(asked)))
+    return ids.astype(np.int64), count
+
+
+def _part(
+    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: QueriedPeople, places: LabelPlaces
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """What every place weighs in some columns, for people who differ there, and who is alike."""
+    ids, count = _alike(asked, columns)
+    firsts = first_rows(ids, count)
+    together = np.ones((count, len(places.rows)), dtype=np.float32)
+    for column in columns:
+        together *= tables[column][asked.values[column][firsts]][:, places.codes[column]]
+    return together, ids
+
+
+def _shares(asked: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The share of the list that each label covers, among people whose detail is known; never 0."""
+    cover, values = asked.covers[column], asked.values[column]
+    times = np.bincount(values[known], weights=asked.times[known], minlength=cover.value_count)
+    covered = np.bincount(cover.labels, weights=times[cover.values], minlength=cover.label_count)
+    everybody = max(float(times.sum()), 1.0)
+    return np.clip(covered / everybody, 0.5 / everybody, 1.0)
+
+
+def _firsts(asked: QueriedPeople) -> NDArray[np.int64]:
+    """Somebody of the list for each distinct person."""
+    firsts = np.zeros(len(asked), dtype=np.int64)
+    firsts[asked.owners] = np.arange(len(asked.owners))
+    return firsts

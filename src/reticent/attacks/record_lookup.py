@@ -1,0 +1,105 @@
+"""Sighting: somebody looks whole records up in a randomized release, where most of what is shown is not true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.adversary import Findings
+from reticent.attacks.target_list import listed_people
+from reticent.base.exact import Number, exact
+from reticent.core import AdversaryView
+from reticent.definitions import posterior
+from reticent.errors import PolicyError
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Somebody who holds each record possible with chance ``prior`` before looks whether the release shows it (R-AB-1, R-AB-21).
+
+    A view shows a true record with chance s and any other with chance beta, so that seeing it multiplies the odds by s/beta, and
+    not seeing it by (1 - s)/(1 - beta). Perturbed records are kept with chance g and come out as a given other one with chance q: seeing one
+    multiplies the odds by g/q at most, as if the adversary could tell which row is whose. A person is hit when the belief in their record
+    ends above ``threshold``; decided in fractions. ``BoundedBelief(d, gamma)`` stops everybody whose ``prior`` (default: d) is at most d at
+    any threshold from gamma on.
+
+    ``people`` are records with all columns of the release, in the data; without them all records that are shown are believed or not.
+    *Baseline.* What is shown of records that are not in the data is noise: beta, or for n perturbed records 1 - (1 - q)^n.
+    """
+
+    people: Any = field(default=None, repr=False)
+    prior: Number | None = None
+    threshold: Number = "1/2"
+    who: str | None = None
+
+    name = "sighting"
+
+    def __post_init__(self) -> None:
+        if self.people is not None:
+            object.__setattr__(self, "people", listed_people(self.people, [self.who]))
+        if self.prior is not None:
+            exact(self.prior, "Sighting: prior", low=0, high=1)
+        exact(self.threshold, "Sighting: threshold", low=0, high=1)
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Rows that were drawn with known chances."""
+        if seen.groups is not None:
+            return "Sighting looks records up among noise, and this is not a randomized release. Use Linkage."
+        if seen.channel is None:
+            return "Sighting looks records up among noise, and this release does not say how likely a record is shown."
+        return seen.channel.refusal
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Look everybody's record up."""
+        channel = seen.channel
+        if channel is None or channel.refusal is not None:
+            raise PolicyError(str(self.needs(seen)))
+        prior = exact(channel.d if self.prior is None else self.prior, "prior")
+        limit = exact(self.threshold, "threshold")
+        ratios = channel.true / channel.other, (1 - channel.true) / (1 - channel.other)
+        believed, doubted = (posterior(prior, ratio) for ratio in ratios)
+        if self.people is None:
+            shown, hit, told = np.ones(seen.rows, dtype=bool), "have a record that is shown and believed", None
+        else:
+            shown, hit, noise = channel.shows(self.people), "have their record believed", channel.noise
+            told = float((noise if believed > limit else 0) + (1 - noise if doubted > limit else 0))
+        hits = int(shown.sum()) * (believed > limit) + int((~shown).sum()) * (doubted > limit)
+        return Findings(
+            self.name,
+            f"whole records, each of which is in the data with a chance of {_percent(prior)}, and how the release was drawn",
+            f"{hit} with a chance above {_percent(limit)}",
+            hits,
+            len(shown),
+            self._example(seen, shown, prior, believed, doubted),
+            {
+                "shown": int(shown.sum()),
+                "prior": str(prior),
+                "belief_shown": str(believed),
+                "belief_hidden": str(doubted),
+                "promised": str(channel.gamma),
+            },
+            baseline=told,
+        )
+
+    def _example(
+        self, seen: AdversaryView, shown: NDArray[np.bool_], prior: Fraction, believed: Fraction, doubted: Fraction
+    ) -> str:
+        if not len(shown):
+            return "The release shows no record."
+        place = int(np.argmax(shown))
+        if self.people is None:
+            row = {each.name: each.labels[int(each.codes[0])] for each in seen.columns}
+        else:
+            row = self.people.row(place, named=True)
+        values = ", ".join(str(row[name]) for name in seen.names)
+        called = f"{row[self.who]} ({values})" if self.who is not None else f"The record {values}"
+        found, after = ("is shown", believed) if shown[place] else ("is not shown", doubted)
+        return f"{called} {found}: a belief of {_percent(prior)} in it becomes {_percent(after)}."
+
+
+def _percent(chance: Fraction) -> str:
+    return f"{float(chance):.3g}" if 0 < chance < Fraction(1, 1000) else f"{float(chance):.1%}"

@@ -1,0 +1,126 @@
+"""Skewness: a group whose sensitive values are spread unlike the table's tells something about everybody in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.adversary import Findings, draws_of_groups, needs_secret, secrets
+from reticent.base.exact import Number, exact
+from reticent.core import AdversaryView, Groups
+from reticent.errors import PolicyError
+
+_LARGEST = 2**62
+_RARE = 0.0005
+
+
+@dataclass(frozen=True)
+class Skewness:
+    """Somebody who compares a person's group with all that the public knows (R-PM-8, R-LD-7 "uninformative").
+
+    That is the whole table where the certificate tells how it is spread (as it does with t-closeness and the like), else all published rows.
+    All people of a group are hit when one of its values is more frequent there than in the whole: by more than ``gain``
+    (a difference of shares, which t-closeness with equal distances bounds by t), or by more than ``times`` (a ratio, which
+    beta-likeness bounds by 1 + beta). Decided in integers.
+    """
+
+    gain: Number | None = None
+    times: Number | None = None
+    column: str | None = None
+
+    name = "skewness"
+
+    def __post_init__(self) -> None:
+        if self.gain is not None and self.times is not None:
+            raise PolicyError("Skewness: give gain or times, not both.")
+        if self.times is not None:
+            object.__setattr__(self, "times", exact(self.times, "Skewness: times", low=1))
+        else:
+            gain = "1/4" if self.gain is None else self.gain
+            object.__setattr__(self, "gain", exact(gain, "Skewness: gain", low=0, high=1))
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Skewness")
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Compare every group with the whole."""
+        sensitive, groups = secrets(seen, self.column, "Skewness")
+        whole = _Whole(*seen.spread(sensitive))
+        hit = self._beyond(groups, whole)
+        affected = np.unique(groups.histograms.owners[hit])
+        return Findings(
+            self.name,
+            f"the published labels of each person, that they are in the data, and how {sensitive} is spread over all of it",
+            f"are in a group where one {sensitive} is {self._words()} than elsewhere",
+            int(groups.people[affected].sum()),
+            int(groups.people.sum()),
+            _example(groups, whole, sensitive, affected),
+            details={
+                "gain": None if self.gain is None else str(self.gain),
+                "times": None if self.times is None else str(self.times),
+                "groups": len(groups),
+                "affected_groups": len(affected),
+                "largest_gain": float(_gains(groups, whole).max(initial=0.0)),
+            },
+            draws=draws_of_groups(groups.people, affected),
+        )
+
+    def _beyond(self, groups: Groups, everything: _Whole) -> NDArray[np.bool_]:
+        """The cells (group, value) whose share is too far above the whole: n/size - m/rows > gain, or n/size > times m/rows."""
+        limit = exact(self.gain if self.times is None else self.times, "limit")  # type: ignore[arg-type]  # one of them is given
+        histograms, rows = groups.histograms, everything.rows
+        scale = limit.numerator + limit.denominator
+        dtype: Any = np.int64 if rows * rows * scale < _LARGEST else object
+        count, size, whole = (
+            each.astype(dtype)
+            for each in (
+                histograms.counts,
+                groups.sizes[histograms.owners],
+                everything.counts[histograms.values],
+            )
+        )
+        if self.times is None:
+            beyond = (count * rows - whole * size) * limit.denominator > limit.numerator * size * rows
+        else:
+            beyond = count * rows * limit.denominator > limit.numerator * whole * size
+        return np.asarray(beyond, dtype=bool)
+
+    def _words(self) -> str:
+        if self.times is not None:
+            return f"over {float(Fraction(self.times)):g} times as frequent"
+        return f"over {float(Fraction(self.gain or 0)) * 100:g} points more frequent"
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """How often each value occurs in all that the public knows, and how many rows that is."""
+
+    counts: NDArray[np.int64]
+    rows: int
+
+
+def _gains(groups: Groups, whole: _Whole) -> NDArray[np.float64]:
+    histograms = groups.histograms
+    shares = histograms.counts / groups.sizes[histograms.owners]
+    gains: NDArray[np.float64] = shares - whole.counts[histograms.values] / max(whole.rows, 1)
+    return gains
+
+
+def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np.int64]) -> str:
+    histograms, gains = groups.histograms, _gains(groups, whole)
+    if not len(gains):
+        return "Nothing was published."
+    cell = int(np.argmax(np.where(np.isin(histograms.owners, affected), gains, gains - 2)))
+    group, value = int(histograms.owners[cell]), int(histograms.values[cell])
+    inside = histograms.counts[cell] / groups.sizes[group]
+    outside = whole.counts[value] / whole.rows
+    text = groups.domain.columns[0].texts[value]
+    size = int(groups.sizes[group])
+    lead = f"{'A' if len(affected) else 'The most telling'} group of {size:,} has {sensitive} {text!r}"
+    told = f"{outside:.1%}" if outside >= _RARE else "hardly any"
+    return f"{lead} in {inside:.0%} of its rows, against {told} of the whole."

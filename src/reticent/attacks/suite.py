@@ -1,0 +1,299 @@
+"""All adversaries that apply: to a release with what the steward can hand them, before publishing and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.attacks.adversary import Adversary, Findings
+from reticent.attacks.cohorts import Cohorts
+from reticent.attacks.control import HoldOut, hold_out, naively
+from reticent.attacks.exclusion import Exclusion
+from reticent.attacks.foreign import artificial_adversaries, coded_columns
+from reticent.attacks.guess_models import ModelName
+from reticent.attacks.homogeneity import Homogeneity
+from reticent.attacks.inference import Inference
+from reticent.attacks.linkage import Linkage
+from reticent.attacks.minimality import Minimality
+from reticent.attacks.probabilistic import ProbabilisticLinkage
+from reticent.attacks.record_lookup import Sighting
+from reticent.attacks.remainder import Remainder
+from reticent.attacks.similarity import Similarity
+from reticent.attacks.singling_out import SinglingOut
+from reticent.attacks.skewness import Skewness
+from reticent.attacks.target_list import listed_people, listing, own_people
+from reticent.base.context import Context
+from reticent.core import AdversaryView
+from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.release import adversary_view_of
+from reticent.table import Table
+
+_SAMPLE, _MOST_ROWS = 10_000, 200_000
+
+
+Kinds = Mapping[str, Mapping[str, Sequence[str]]]
+"""For a sensitive column which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
+
+
+def kinds_of(seen: AdversaryView) -> Kinds:
+    """Which sensitive values are of one kind: those that the first level of a declared hierarchy puts together."""
+    found = {}
+    for column in () if seen.groups is None else seen.groups.domain.columns:
+        if column.hierarchy is not None and column.hierarchy.height > 1:
+            level = column.hierarchy.levels[1]
+            texts = pl.Series(column.texts)
+            found[column.name] = {
+                label: texts.filter(pl.Series(level.parts == part)).to_list() for part, label in enumerate(level.labels)
+            }
+    return found
+
+
+def adversaries_for(
+    target: Any,
+    people: Any = None,
+    control: Any = None,
+    who: str | None = None,
+    model: ModelName = "naive bayes",
+    kinds: Kinds | None = None,
+) -> tuple[Adversary, ...]:
+    """The adversaries that can run on ``target``: those that need no list, and with ``people`` those that look people up.
+
+    Everybody who is after a secret is after each of the sensitive columns in turn. ``people`` may have their real sensitive values under
+    the names of the columns: then the model's guesses are scored, against ``control`` if it is given. Values that mean nearly the
+    same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns). In a randomized
+    release there are no groups: records are looked up. Of artificial records ``people`` are those who they were made from.
+    """
+    seen = adversary_view_of(target)
+    every = _every(seen, people, control, who, model, kinds_of(seen) if kinds is None else kinds)
+    return tuple(each for each in every if each.needs(seen) is None)
+
+
+def _every(
+    seen: AdversaryView,
+    people: Any,
+    control: Any,
+    who: str | None,
+    model: ModelName,
+    alike: Kinds,
+    *,
+    own: bool = False,
+) -> Iterator[Adversary]:
+    """All adversaries for what is seen, whether they can run on it or not. ``own``: people are the table's own rows, so that what is missing is known to be."""
+    frame = None if people is None else listed_people(people, [who])
+    if seen.is_artificial and frame is not None:
+        shared = [name for name in seen.names if name in frame.columns]
+        yield from artificial_adversaries(Cohorts.of(frame, control, shared), seen)
+        return
+    told = [] if frame is None else [name for name in seen.sensitive if name in frame.columns]
+    if frame is not None:
+        truth = seen.sensitive[0] if told[:1] == list(seen.sensitive[:1]) and told else None
+        yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own)
+        yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE, null_is_unknown=not own)
+    for name in seen.sensitive:
+        yield from _after(seen, name, alike.get(name))
+    yield SinglingOut()
+    yield Sighting(frame, who=who)
+    for name in told:
+        known = pl.DataFrame() if frame is None else frame.filter(pl.col(name).is_not_null())
+        if known.height:
+            yield Inference(known, control, column=name, model=model)
+
+
+def _after(seen: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
+    """Those who are after one sensitive column and need no list of people."""
+    found: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
+    found.append(Remainder(column=secret))
+    domain = seen.true_groups.domain
+    if kinds is not None:
+        found.append(Similarity(categories=kinds, column=secret))
+    elif domain.columns[domain.index(secret)].numbers() is not None:
+        found.append(Similarity(column=secret))
+    return found
+
+
+def compare(
+    before: Any,
+    after: Any,
+    people: Any = None,
+    control: Any = None,
+    who: str | None = None,
+    seed: int = 0,
+    model: ModelName = "naive bayes",
+    context: Context | None = None,
+) -> list[tuple[Findings | None, Findings]]:
+    """The same adversaries on what stood before (a table) and on what was published.
+
+    Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): somebody who knows their quasi
+    columns, without a mistake, and which values are missing. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
+    (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
+    value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release
+    was made for several sets of quasi columns, everybody is tried with each set (R-LD-4). Artificial records are attacked with the table's own
+    people against ``control`` (:mod:`reticent.attacks.artificial`).
+    """
+    context = context or Context()
+    context.step("reading what was published")
+    table = before if isinstance(before, Table) else None
+    own = people is None and table is not None
+    if people is None and table is not None:
+        people = own_people(table, _SAMPLE, seed)
+    second = adversary_view_of(after)
+    if second.is_artificial:
+        return _compared_with_artificial(table, second, control, seed, context)
+    first = adversary_view_of(before)
+    trial = None if table is None or control is not None else _trial(table, second, seed)
+    if second.groups is None:
+        return _compared_with_noise(table, first, second, people, control, who, trial, model)
+    for name in second.names:
+        if name not in first.names:
+            raise DataError(
+                f"The release has the quasi column {name!r} and the table does not: the release was made from another table."
+            )
+    every = _every(second, people, control, who, model, kinds_of(first), own=own)
+    chosen = [each for each in every if each.needs(second) is None]
+    tried = (adversary_view_of(trial.members), trial.release) if trial is not None else ()
+    pairs: list[tuple[Findings | None, Findings]] = []
+    for columns in second.sets:
+        stood, shown = first.known(columns), second.known(columns)
+        for each in chosen:
+            if _applies(each, columns, trial):
+                context.step("attacking", len(pairs), len(second.sets) * len(chosen), each.name)
+                one, other = _pair(each, stood, shown)
+                pairs.append((_named(one, each, second, columns), _named(other, each, second, columns)))
+        for guesser in trial.adversaries(model=model) if trial is not None else ():
+            one, other = (_named(guesser.attack(each.known(columns)), guesser, second, columns) for each in tried)
+            pairs.append((one, other))
+    chooser = _choice_followed(table, second) if table is not None else []
+    return [*pairs, *((None, each) for each in chooser)]
+
+
+def _compared_with_artificial(
+    table: Table | None, after: AdversaryView, control: Any, seed: int, context: Context
+) -> list[tuple[Findings | None, Findings]]:
+    """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table."""
+    if table is None:
+        return []
+    rows = _rows_of_people(table, seed)
+    known, secret = ([name for name in names if name in after.names] for names in (table.quasi, table.sensitive))
+    cohorts = Cohorts.of(rows, control, known, secret, seed=seed, context=context, codes=coded_columns(table))
+    before = AdversaryView.in_noise(rows.select(cohorts.columns))
+    chosen = artificial_adversaries(cohorts, after)
+    pairs: list[tuple[Findings | None, Findings]] = []
+    for each in chosen:
+        context.step("attacking", len(pairs), len(chosen), each.name)
+        pairs.append((each.attack(before), each.attack(after)))
+    return pairs
+
+
+def _rows_of_people(table: Table, seed: int) -> pl.DataFrame:
+    """The rows of a table, each as often as its weight says where that is a whole number."""
+    if table.weight is None or table.streamed:
+        return own_people(table, _MOST_ROWS, seed)
+    frame = table.frame.select([*table.quasi, *table.sensitive, table.weight])
+    times = frame[table.weight].cast(pl.Int64, strict=False).fill_null(1)
+    return frame[np.repeat(np.arange(frame.height), times.clip(0).to_numpy())].drop(table.weight)
+
+
+def _compared_with_noise(
+    table: Table | None,
+    before: AdversaryView,
+    after: AdversaryView,
+    people: Any,
+    control: Any,
+    who: str | None,
+    trial: HoldOut | None,
+    model: ModelName,
+) -> list[tuple[Findings | None, Findings]]:
+    """Before and after, for a release whose rows are not true: records that are looked up, and a model that takes what is shown for true."""
+    pairs: list[tuple[Findings | None, Findings]] = []
+    sighting = Sighting(people, who=who)
+    if sighting.needs(after) is None:
+        found = sighting.attack(after)
+        stood = replace(found, hits=found.people, baseline=None, example="As it stood, every record is shown and true.")
+        pairs.append((stood if people is not None else None, found))
+    # A model needs something to conclude from: a release of secrets alone gives it nothing.
+    if table is None or people is None or not set(after.names) & set(table.quasi):
+        return pairs
+    for name in [each for each in table.sensitive if each in after.names]:
+        if trial is not None:
+            guesser, targets = (
+                trial.adversary(column=name, model=model),
+                (adversary_view_of(trial.members), trial.release),
+            )
+        else:
+            guesser = Inference(people, control, column=name, model=model)
+            targets = before, naively(after, table)
+        one, other = (_named(guesser.attack(each), guesser, each, each.names) for each in targets)
+        pairs.append((one, other))
+    return pairs
+
+
+def attack(target: Any, *adversaries: Adversary, context: Context | None = None) -> list[Findings]:
+    """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people.
+
+    Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set (R-LD-4).
+    One who cannot run on what is seen is a :class:`PolicyError` that says why. The ``context`` reports progress and can stop the run.
+    """
+    context = context or Context()
+    context.step("reading what was published")
+    seen = adversary_view_of(target)
+    for each in adversaries:
+        reason = each.needs(seen)
+        if reason is not None:
+            raise PolicyError(reason)
+    chosen = adversaries or adversaries_for(seen)
+    found: list[Findings] = []
+    for columns in seen.sets:
+        for each in chosen:
+            context.step("attacking", len(found), len(seen.sets) * len(chosen), each.name)
+            found.append(_named(each.attack(seen.known(columns)), each, seen, columns))
+    return found
+
+
+def _named(found: Findings, adversary: Adversary, seen: AdversaryView, columns: tuple[str, ...]) -> Findings:
+    """Findings that say which column the adversary is after and which ones were known, where that is a question."""
+    secret = getattr(adversary, "column", None)
+    name = found.adversary
+    if secret is not None and len(seen.sensitive) > 1:
+        name = f"{name} of {secret}"
+    if len(seen.sets) > 1:
+        name = f"{name} by {listing(columns)}"
+    return found if name == found.adversary else replace(found, adversary=name)
+
+
+def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | None) -> bool:
+    """Whether an adversary runs on some columns: not with a list that has none of them, nor as a model that a trial tries better."""
+    if isinstance(adversary, Inference) and trial is not None:
+        return False
+    people = getattr(adversary, "people", None)
+    return people is None or bool(set(people.columns) & set(columns))
+
+
+def _choice_followed(table: Table, seen: AdversaryView) -> list[Findings]:
+    """What follows from how the release was chosen; nothing where there are too many worlds, or the choice cannot be followed."""
+    try:
+        followers = [Minimality(table, column=name) for name in table.sensitive]
+        return [_named(each.attack(seen), each, seen, seen.names) for each in followers]
+    except ReticentError:
+        return []
+
+
+def _pair(adversary: Adversary, first: AdversaryView, second: AdversaryView) -> tuple[Findings, Findings]:
+    """Before and after. Whoever is the example before, is looked up again after: that is whom the release should hide."""
+    before = adversary.attack(first)
+    if isinstance(adversary, Linkage):
+        adversary = replace(adversary, about=before.details["person"])
+    return before, adversary.attack(second)
+
+
+def _trial(table: Table, seen: AdversaryView, seed: int) -> HoldOut | None:
+    """A trial of the release on half of the table; None where there is no secret, or the release cannot be made again."""
+    if not table.sensitive:
+        return None
+    try:
+        return hold_out(table, seen, seed)
+    except ReticentError:
+        return None

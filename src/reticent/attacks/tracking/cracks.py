@@ -1,0 +1,178 @@
+"""BCF-anonymity: how many rows of a class remain possible when people are only ever added (R-PM-18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.errors import DataError
+from reticent.methods.series import SeriesRelease
+
+Counts = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class BcfAnonymity:
+    """The anonymity that is left to those in both releases (``forward``, ``cross``; the same number) and to newcomers (``backward``; None if nobody came).
+
+    ``worst`` is the pair of groups, or the group of the second release, in which it is least.
+    """
+
+    forward: int
+    backward: int | None
+    worst: tuple[int, ...]
+
+    @property
+    def cross(self) -> int:
+        """How many rows of a group of the second release may be somebody of both."""
+        return self.forward
+
+    @property
+    def achieved(self) -> int:
+        """The largest k for which both releases together are BCF-anonymous."""
+        return self.forward if self.backward is None else min(self.forward, self.backward)
+
+
+def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Context | None = None) -> BcfAnonymity:
+    """How well people hide who are in two releases of a table that only grows.
+
+    *Adversary.* Knows the quasi values of a victim and whether she is in the first release, so her groups; and that every row of the first release is some row
+    of the second with the same sensitive value and a box that overlaps. Rows of her group that cannot be hers are cracked.
+
+    *Guarantee.* Anonymity is the largest number of rows of the group that can be hers at the same time, over all such matchings of the two releases (spec 004,
+    13.2): for somebody in both, rows of her first group matched with rows of her second group; for a newcomer, rows of her group that are matched with none. Where
+    no other group competes these are ``sum of min(g1, g2)`` and ``|G| - sum of max(0, G1 - (G2 - g2))`` over sensitive values.
+
+    *Cost.* A maximum flow for each pair of groups with somebody in both, and each sensitive value.
+    """
+    context = context or Context()
+    common = _common(first, second)
+    graphs = {value: _Flow(first, second, value) for value in np.unique(second.values).tolist()}
+    forward: int | None = None
+    worst: tuple[int, ...] = ()
+    pairs = np.unique(common, axis=0).tolist()
+    for place, (one, other) in enumerate(pairs):
+        context.step("matching groups", place, len(pairs))
+        left = sum(each.most_through(one, other) for each in graphs.values())
+        if forward is None or left < forward:
+            forward, worst = left, (one, other)
+    if forward is None:
+        raise DataError("Nobody is in both releases, so there is nothing to match.")
+    old = np.isin(second.people.to_numpy(), first.people.to_numpy())
+    backward = None
+    for group in np.unique(second.group_of[~old]).tolist():
+        context.step("matching newcomers")
+        left = int(second.sizes[group]) - sum(each.least_into(group) for each in graphs.values())
+        if backward is None or left < backward:
+            backward = left
+            worst = (group,) if left < forward else worst
+    return BcfAnonymity(forward, backward, worst)
+
+
+def _common(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
+    """The groups of those in both releases, after a look whether the table only grew."""
+    if first.buckets is not None or second.buckets is not None:
+        raise DataError(
+            "BCF-anonymity matches rows of groups by their boxes, but people of these releases show boxes of buckets. Use rt.attacks.series."
+        )
+    if first.counterfeits.any() or second.counterfeits.any():
+        raise DataError("BCF-anonymity matches true rows, but groups hold counterfeits. Use rt.attacks.series.")
+    old = first.people.to_frame("person").with_columns(one=first.group_of, was=first.value_of)
+    new = second.people.to_frame("person").with_columns(other=second.group_of, now=second.value_of)
+    both = old.join(new, on="person")
+    changed = both.filter(both["was"] != both["now"])
+    if both.height < old.height or changed.height:
+        gone = old.join(new, on="person", how="anti")
+        who = (gone if gone.height else changed)["person"][0]
+        what = "is not in the second release" if gone.height else "has another sensitive value in the second release"
+        raise DataError(
+            f"{who!r} {what}. BCF-anonymity is for tables to which rows are only added; use rt.attacks.series for others.",
+            value=who,
+        )
+    found: NDArray[np.int64] = both.select("one", "other").to_numpy()
+    return found
+
+
+class _Flow:
+    """Rows with one sensitive value, as a flow from groups of the first release to overlapping groups of the second. It keeps one flow that places
+    all rows of the first release, from which others are reached.
+    """
+
+    def __init__(self, first: SeriesRelease, second: SeriesRelease, value: int) -> None:
+        self._supply = _with_value(first, value)
+        self._room = _with_value(second, value)
+        self._ones = np.flatnonzero(self._supply)
+        self._others = np.flatnonzero(self._room)
+        self._edges = list(_overlaps(first, second, self._ones, self._others))
+        self._flow = self._placed(self._room)
+
+    def most_through(self, one: int, other: int) -> int:
+        """The largest number of rows of a group of the first release that can be rows of a group of the second, all rows being placed."""
+        if not self._supply[one] or not self._room[other]:
+            return 0
+        used = int(self._flow[one, other])
+        # What else can go through this pair is what can come back from its end to its start along pairs that have room to give or to take.
+        size = len(self._supply) + len(self._room) + 1
+        capacity = np.zeros((size, size), dtype=np.int32)
+        many = int(self._supply.sum())
+        into = self._flow.sum(axis=0)
+        for start, end in self._edges:
+            if (start, end) != (one, other):
+                capacity[start, len(self._supply) + end] = many
+                capacity[len(self._supply) + end, start] = self._flow[start, end]
+        for end in self._others.tolist():
+            capacity[len(self._supply) + end, -1] = self._room[end] - into[end]
+            capacity[-1, len(self._supply) + end] = into[end]
+        return used + _maximum(capacity, len(self._supply) + other, one)
+
+    def least_into(self, other: int) -> int:
+        """The least number of rows of the first release that must be rows of a group of the second."""
+        room = self._room.copy()
+        room[other] = 0
+        return int(self._supply.sum() - self._placed(room, whole=False).sum())
+
+    def _placed(self, room: Counts, whole: bool = True) -> NDArray[np.int32]:
+        """A largest flow, as rows by pair of groups."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
+
+        ones, others = len(self._supply), len(room)
+        capacity = np.zeros((ones + others + 2, ones + others + 2), dtype=np.int32)
+        capacity[-2, :ones] = self._supply
+        capacity[ones : ones + others, -1] = room
+        for start, end in self._edges:
+            capacity[start, ones + end] = self._supply[start]
+        found = maximum_flow(csr_array(capacity), ones + others, ones + others + 1)
+        if whole and found.flow_value < self._supply.sum():
+            raise DataError("Some row of the first release fits no row of the second one: boxes or values are wrong.")
+        flow: NDArray[np.int32] = np.maximum(found.flow.toarray()[:ones, ones : ones + others], 0)
+        return flow
+
+
+def _maximum(capacity: NDArray[np.int32], source: int, sink: int) -> int:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    return int(maximum_flow(csr_array(capacity), source, sink).flow_value)
+
+
+def _with_value(release: SeriesRelease, value: int) -> Counts:
+    group = np.repeat(np.arange(len(release)), release.sizes)
+    found: Counts = np.bincount(group[release.values == value], minlength=len(release)).astype(np.int32)
+    return found
+
+
+def _overlaps(
+    first: SeriesRelease, second: SeriesRelease, ones: NDArray[Any], others: NDArray[Any]
+) -> Iterator[tuple[int, int]]:
+    for one in ones.tolist():
+        meets = (second.low[others] <= first.high[one]).all(axis=1) & (second.high[others] >= first.low[one]).all(
+            axis=1
+        )
+        for other in others[meets].tolist():
+            yield one, other

@@ -1,0 +1,118 @@
+"""Candidate sets to a fixpoint: values that a person cannot have are ruled out until nothing more follows (R-TS-8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.tracking import _kernels
+from reticent.attacks.tracking.learned import SightingFigures
+from reticent.attacks.tracking.tracked_view import Tracks
+from reticent.base.context import Context
+from reticent.errors import DataError
+
+Masks = NDArray[np.uint64]
+_LOT = 200_000
+_WORD = 64
+
+
+@dataclass(frozen=True)
+class ValuesLeft:
+    """The values left for each track, as bits; chances are shares among the rows of the group that are left."""
+
+    tracks: Tracks
+    masks: Masks
+
+    def of(self, sighting: int) -> dict[int, Fraction]:
+        """The values left for a sighting with their shares."""
+        shown = self.tracks.shown(int(self.tracks.group[sighting]))
+        left = shown[self.holds(int(self.tracks.track[sighting]), shown)]
+        codes, counts = np.unique(left, return_counts=True)
+        return {int(code): Fraction(int(count), len(left)) for code, count in zip(codes, counts, strict=True)}
+
+    def figures(self) -> SightingFigures:
+        """Greatest share and number of values left, for each sighting."""
+        tracks = self.tracks
+        found = _kernels.chances(tracks.group, tracks.track, tracks.offsets, tracks.values, self.masks)
+        return SightingFigures.of_shares(found[:, 0], found[:, 1], self.sizes[tracks.track])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int32]:
+        """How many values are left for each track."""
+        sizes: NDArray[np.int32] = _kernels.left_over(self.masks)
+        return sizes
+
+    def codes(self, track: int) -> tuple[int, ...]:
+        """The values left for a track, rising."""
+        codes = np.arange(len(self.tracks.domain), dtype=np.int32)
+        return tuple(codes[self.holds(track, codes)].tolist())
+
+    def holds(self, track: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of some values are left for a track."""
+        bits = self.masks[track][codes // _WORD] >> (codes % _WORD).astype(np.uint64)
+        found: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
+        return found
+
+
+def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> ValuesLeft:
+    """Rule out values until stable.
+
+    *Rules.* A track has one value, so only values that all of its groups show are left. In a group, a member may have a value only if all members can have
+    values at the same time (a perfect matching, in which made-up rows take what is left over). Tracks before and after a known change differ.
+
+    *Adversary.* Knows all releases, who is in which group, and event lists. Rules out only what is impossible: everything that remains may still be unlikely.
+
+    *Cost.* Linear in sightings where nothing is ruled out; a matching for each group touched by something that was. Raises :class:`DataError` if no assignment
+    of values fits the series (R-TS-8, 13.1: zero worlds is an error, never safe). ``masks`` are candidate sets to start from.
+    """
+    starts, members = tracks.members
+    home_starts, homes = tracks.homes
+    if masks is None:
+        masks = np.full((len(tracks.before), -(-len(tracks.domain) // _WORD)), ~np.uint64(0))
+    _kernels.intersect(starts, members, tracks.offsets, tracks.values, masks)
+    dirty = np.ones(tracks.groups, dtype=bool)
+    rounds = 0
+    while dirty.any():
+        rounds += 1
+        for first in range(0, tracks.groups, _LOT):
+            context.step("ruling out values", first, tracks.groups, f"round {rounds}")
+            last = min(first + _LOT, tracks.groups)
+            _, stuck = _kernels.sweep(
+                starts,
+                members,
+                tracks.offsets,
+                tracks.values,
+                home_starts,
+                homes,
+                tracks.before,
+                tracks.after,
+                masks,
+                dirty,
+                first,
+                last,
+            )
+            if stuck >= 0:
+                raise contradiction(tracks, stuck)
+    return ValuesLeft(tracks, masks)
+
+
+def contradiction(tracks: Tracks, group: int) -> DataError:
+    """The error for a series that fits no assignment of values."""
+    starts, members = tracks.members
+    people = tracks.people.gather(tracks.owner[members[starts[group] : starts[group + 1]]]).to_list()
+    number = tracks.numbers[tracks.group_release[group]]
+    return DataError(
+        f"Release {number} contradicts the others: no assignment of values fits the group of {listed(people)}, which shows "
+        f"{listed(tracks.names(tracks.shown(group)))}. Groups, event lists or published values are wrong; nothing can be said about this series."
+    )
+
+
+def listed(values: list[Any], most: int = 5) -> str:
+    """Some of the values in words."""
+    shown = ", ".join(str(value) for value in values[:most])
+    return shown + (f" and {len(values) - most:,} more" if len(values) > most else "")

@@ -1,0 +1,134 @@
+"""What an adversary learned from a series: for every person and release the values that are left, each with its chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.tracking.tracked_view import Places, Tracks, distinct_values
+from reticent.base.cards import Card, ShownAsCard
+from reticent.errors import PolicyError
+
+_SMALL = 2_000
+"""Up to this size of groups, distinct chances are looked up in a table instead of sorted."""
+
+
+@dataclass(frozen=True)
+class SightingFigures:
+    """For each sighting the greatest chance of a value (``tops[which]``) and how many values are ``left``."""
+
+    tops: tuple[Fraction, ...]
+    which: Places
+    left: Places
+
+    @classmethod
+    def of_shares(cls, above: NDArray[np.int64], below: NDArray[np.int64], left: Places) -> SightingFigures:
+        """The figures for greatest chances ``above / below``."""
+        base = int(below.max(initial=0)) + 1
+        coded = above * base + below
+        if base <= _SMALL:
+            found = np.flatnonzero(np.bincount(coded))
+            places = np.zeros(base * base, dtype=np.int32)
+            places[found] = np.arange(len(found))
+            which = places[coded]
+        else:
+            found, which = np.unique(coded, return_inverse=True)
+        return cls(tuple(Fraction(int(each) // base, int(each) % base) for each in found), which, left)
+
+
+class Chances(Protocol):
+    """What an engine found, sighting by sighting."""
+
+    def of(self, sighting: int) -> dict[int, Fraction]:
+        """The values that are left for a sighting, as codes, with their chances."""
+
+    def figures(self) -> SightingFigures:
+        """Greatest chances and numbers of values left."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
+    """``{person: {release: {value: chance}}}``, values without a chance left out; worked out person by person when asked for.
+
+    ``mode`` is the engine. In mode ``exact`` a chance is a share of all consistent worlds (``worlds`` of them), in the other modes the share among the rows of the
+    person's group whose values were not ruled out. All of it is for the steward.
+    """
+
+    tracks: Tracks
+    mode: str
+    chances: Chances
+    worlds: int | None = None
+
+    def __len__(self) -> int:
+        return int((np.diff(self.tracks.sightings[0]) > 0).sum())
+
+    def __iter__(self) -> Iterator[Any]:
+        seen = np.diff(self.tracks.sightings[0]) > 0
+        return iter(self.tracks.people.filter(seen))
+
+    def __getitem__(self, person: Any) -> Mapping[int, Mapping[Any, Fraction]]:
+        try:
+            place = self.tracks.place_of(person)
+        except PolicyError as error:
+            raise KeyError(str(error)) from None
+        starts, places = self.tracks.sightings
+        mine = places[starts[place] : starts[place + 1]]
+        if not len(mine):
+            raise KeyError(f"{person!r} is in none of the releases that the adversary has.")
+        return {
+            self.tracks.numbers[self.tracks.release[sighting]]: {
+                self.tracks.domain[code]: chance for code, chance in self.chances.of(int(sighting)).items()
+            }
+            for sighting in mine
+        }
+
+    @cached_property
+    def figures(self) -> SightingFigures:
+        """What is known of each sighting, in numbers."""
+        return self.chances.figures()
+
+    @cached_property
+    def highest(self) -> Fraction:
+        """The greatest chance of any value of any person at any time."""
+        return max(self.figures.tops)
+
+    def above(self, limit: Fraction) -> list[Any]:
+        """People for whom some value has a chance above the limit."""
+        beyond = np.array([top > limit for top in self.figures.tops])
+        return self._people(beyond[self.figures.which])
+
+    @cached_property
+    def disclosed(self) -> list[Any]:
+        """People whose value is certain at some release (R-TS-6)."""
+        return self._people(self.figures.left == 1)
+
+    @cached_property
+    def narrowed(self) -> list[Any]:
+        """People for whom fewer values are left at some release than their group shows (R-TS-8)."""
+        return self._people(self.figures.left < self.shown)
+
+    @cached_property
+    def shown(self) -> NDArray[np.int64]:
+        """How many distinct values the group of each sighting shows."""
+        return distinct_values(self.tracks.values, self.tracks.offsets)[self.tracks.group]
+
+    def _people(self, chosen: NDArray[np.bool_]) -> list[Any]:
+        places = np.unique(self.tracks.person[chosen])
+        return self.tracks.people.gather(places).to_list()
+
+    def card(self) -> Card:
+        """How many people are disclosed or narrowed, and the greatest chance."""
+        counts = {
+            "people": f"{len(self):,} in {len(self.tracks.numbers)} releases",
+            "disclosed": f"{len(self.disclosed):,} whose value is certain",
+            "narrowed": f"{len(self.narrowed):,} for whom some value of their group was ruled out",
+            "greatest chance": str(self.highest),
+        }
+        title = f"What tracking people tells ({self.mode})"
+        return Card(title, counts, not self.narrowed)

@@ -1,0 +1,218 @@
+"""The chain of reasoning about one person, in plain words: which releases and which neighbours rule out which values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.tracking import _kernels
+from reticent.attacks.tracking.fixpoint import ValuesLeft, fixpoint, listed
+from reticent.attacks.tracking.learned import Learned
+from reticent.attacks.tracking.tracked_view import Tracks
+from reticent.base.context import Context
+
+_MOST_GROUPS = 3_000
+
+
+@dataclass(frozen=True)
+class Clue:
+    """One step: after it ``person`` can have had only the values ``left`` in ``releases``; ``text`` says why."""
+
+    person: Any
+    releases: tuple[int, ...]
+    left: tuple[Any, ...]
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step as plain data."""
+        return {"person": self.person, "releases": list(self.releases), "left": list(self.left), "text": self.text}
+
+
+def explain(learned: Learned, person: Any) -> list[Clue]:
+    """The chain of reasoning about a person: the steps that rule out values, each once and in an order in which they follow.
+
+    It is that of somebody who knows the groups, whatever the mode in which the series was attacked. An empty list says that nothing is ruled out (R-TS-8).
+    """
+    left = learned.chances
+    return _reasons(left if isinstance(left, ValuesLeft) else fixpoint(learned.tracks, Context()), person)
+
+
+def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
+    """The steps that rule out values of a person.
+
+    Only a circle of people around the person is looked at, as small as possible: her own groups, then those of the people in them, and so on, until everything
+    that the fixpoint rules out about her follows.
+    """
+    tracks = left.tracks
+    starts, places = tracks.sightings
+    place = tracks.place_of(person)
+    mine = np.unique(tracks.track[places[starts[place] : starts[place + 1]]]).tolist()
+    circle: set[int] = set()
+    around = set(mine)
+    while True:
+        before = len(circle)
+        homes, groups = tracks.homes
+        circle.update(group for track in around for group in groups[homes[track] : homes[track + 1]].tolist())
+        reasoning = _Reasoning(tracks, sorted(circle))
+        reasoning.run()
+        done = all(reasoning.left[track] == set(left.codes(track)) for track in mine)
+        if done or len(circle) == before or len(circle) > _MOST_GROUPS:
+            return [_told(tracks, step) for step in reasoning.needed(mine)]
+        member_starts, members = tracks.members
+        around = {t for group in circle for t in members[member_starts[group] : member_starts[group + 1]].tolist()}
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is left of ``track`` after a step: seen in several groups (``group`` None), beside others in a group, or because of a change (``changed``)."""
+
+    track: int
+    left: frozenset[int]
+    removed: frozenset[int]
+    group: int | None = None
+    others: tuple[tuple[int, frozenset[int]], ...] = ()
+    changed: int | None = None
+    needs: tuple[int, ...] = field(default=(), compare=False)
+
+
+class _Reasoning:
+    """The fixpoint over a few groups, with its steps kept. It has state because each step builds on those before."""
+
+    def __init__(self, tracks: Tracks, groups: list[int]) -> None:
+        self._tracks = tracks
+        self._groups = groups
+        self._members: dict[int, list[int]] = {}
+        self.left: dict[int, set[int]] = {}
+        self._steps: list[_Step] = []
+        self._last: dict[int, int] = {}
+        starts, members = tracks.members
+        shown: dict[int, list[frozenset[int]]] = {}
+        for group in groups:
+            self._members[group] = members[starts[group] : starts[group + 1]].tolist()
+            for track in self._members[group]:
+                shown.setdefault(track, []).append(frozenset(tracks.shown(group).tolist()))
+        for track, sets in shown.items():
+            common = frozenset.intersection(*sets)
+            self.left[track] = set(common)
+            if any(common != each for each in sets):
+                self._keep(_Step(track, common, frozenset.union(*sets) - common))
+
+    def run(self) -> None:
+        """Rule out until nothing more follows."""
+        count = -1
+        while count < len(self._steps):
+            count = len(self._steps)
+            for group in self._groups:
+                for step in [*self._excluded(group), *self._differing(group)]:
+                    self.left[step.track] = set(step.left)
+                    self._keep(step)
+
+    def needed(self, wanted: list[int]) -> list[_Step]:
+        """The steps that lead to what is left of some tracks, in order."""
+        chosen: set[int] = set()
+        open_steps = [step for track in wanted for step in self._about(track, len(self._steps))]
+        while open_steps:
+            step = open_steps.pop()
+            if step not in chosen:
+                chosen.add(step)
+                open_steps += self._steps[step].needs
+        return [self._steps[number] for number in sorted(chosen)]
+
+    def _keep(self, step: _Step) -> None:
+        self._last[step.track] = len(self._steps)
+        self._steps.append(step)
+
+    def _about(self, track: int, before: int) -> list[int]:
+        return [number for number, step in enumerate(self._steps[:before]) if step.track == track]
+
+    def _excluded(self, group: int) -> Iterator[_Step]:
+        """Values that no matching of the group gives to a member."""
+        members = self._members[group]
+        values, room = np.unique(self._tracks.shown(group), return_counts=True)
+        allowed: NDArray[np.bool_] = np.array([[code in self.left[t] for code in values.tolist()] for t in members])
+        if allowed.all():
+            return
+        chosen = np.empty(len(members), dtype=np.int64)
+        _kernels.matched(allowed, room, chosen)
+        kept = allowed.copy()
+        _kernels.usable(kept, room, chosen)
+        for row, track in enumerate(members):
+            gone = np.flatnonzero(allowed[row] & ~kept[row])
+            if len(gone):
+                holders = sorted({other for value in gone for other in _holders(allowed, chosen, int(value))})
+                others = [members[other] for other in holders]
+                removed = frozenset(values[gone].tolist())
+                now = len(self._steps)
+                needs = [number for each in (track, *others) for number in self._about(each, now)]
+                told = tuple((each, frozenset(self.left[each])) for each in others)
+                rest = frozenset(self.left[track]) - removed
+                yield _Step(track, rest, removed, group=group, others=told, needs=tuple(needs))
+
+    def _differing(self, group: int) -> Iterator[_Step]:
+        """The value before or after a known change, where that is certain."""
+        for track in self._members[group]:
+            for other in (int(self._tracks.before[track]), int(self._tracks.after[track])):
+                if other in self.left and len(self.left[other]) == 1 and self.left[other] < self.left[track]:
+                    removed = frozenset(self.left[other])
+                    now = len(self._steps)
+                    needs = (*self._about(track, now), *self._about(other, now))
+                    yield _Step(track, frozenset(self.left[track]) - removed, removed, changed=other, needs=needs)
+
+
+def _holders(allowed: NDArray[np.bool_], chosen: NDArray[np.int64], value: int) -> set[int]:
+    """The members who need a value among themselves: those who hold it, and those who hold what these could have instead (a Hall set)."""
+    found: set[int] = set()
+    waiting = [value]
+    while waiting:
+        now = waiting.pop()
+        for member in np.flatnonzero(chosen == now).tolist():
+            if member not in found:
+                found.add(member)
+                waiting += np.flatnonzero(allowed[member]).tolist()
+    return found
+
+
+def _told(tracks: Tracks, step: _Step) -> Clue:
+    person = tracks.people[int(tracks.owner[step.track])]
+    sightings = np.flatnonzero(tracks.track == step.track)
+    releases = tuple(tracks.numbers[tracks.release[each]] for each in sightings)
+    names = tuple(tracks.names(sorted(step.left)))
+    when = _in_releases(list(releases))
+    so = f"So {person} {'has' if len(names) == 1 else 'has one of'} {listed(list(names), 8)} {when}."
+    if step.changed is not None:
+        known = tracks.names(sorted(step.removed))[0]
+        text = f"The value of {person} changed, and was {known} {'before' if step.changed < step.track else 'afterwards'}. {so}"
+    elif step.group is None:
+        shown = [
+            (tracks.numbers[tracks.release[each]], tracks.names(np.unique(tracks.shown(int(tracks.group[each])))))
+            for each in sightings
+        ]
+        seen = "; ".join(
+            f"{_in_releases([number for number, _ in alike])} among {listed(values, 8)}"
+            for values, alike in ((values, list(group)) for values, group in groupby(shown, key=lambda pair: pair[1]))
+        )
+        text = f"{person} appears {seen}. Nothing changed about {person} in between. {so}"
+    else:
+        number = tracks.numbers[tracks.group_release[step.group]]
+        beside = " and ".join(
+            f"{tracks.people[int(tracks.owner[other])]} ({' or '.join(map(str, tracks.names(sorted(codes))))})"
+            for other, codes in step.others
+        )
+        taken = listed(tracks.names(sorted(step.removed)), 8)
+        text = f"In release {number} {person} shares a group with {beside}: {taken} {'is' if len(step.removed) == 1 else 'are'} taken. {so}"
+    return Clue(person, releases, names, text)
+
+
+def _in_releases(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"in release {numbers[0]}"
+    return (
+        f"in releases {numbers[0]} to {numbers[-1]}"
+        if len(numbers) > 2
+        else f"in releases {numbers[0]} and {numbers[1]}"
+    )

@@ -1,0 +1,195 @@
+"""What somebody who tracks people sees of a series: who was in which group when, what each group showed, and which values must agree.
+
+A **track** is a stretch of a person's presence over which her value cannot have changed: as long as she stays and her sensitive value is not updated. Sightings
+of one track have one value; tracks are what the engines reason about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks.tracking import _kernels
+from reticent.base.ragged import starts_of
+from reticent.errors import DataError, PolicyError
+from reticent.methods.series import EventKind, PublishedSeries
+
+Places = NDArray[np.int32]
+Returns = Literal["unknown", "unchanged"]
+
+
+@dataclass(frozen=True, repr=False)
+class Tracks:
+    """A series as its adversary sees it (R-TS-4). Over sightings (a person in a release): ``person``, ``release`` (both places), ``group``, ``track``.
+
+    Over groups of all releases: ``group_release`` and the published values ``values[offsets[g]:offsets[g + 1]]``, rising. Over tracks: ``before`` is the track of
+    the same person whose value is known to be another one, ``previous`` the track that ended when this one began with a change or a return (-1: none), ``owner`` the
+    person. Nothing else of the series is here: no true value, no quasi value.
+    """
+
+    people: pl.Series
+    numbers: tuple[int, ...]
+    domain: tuple[Any, ...]
+    person: Places
+    release: Places
+    group: Places
+    track: Places
+    group_release: Places
+    offsets: NDArray[np.int64]
+    values: Places
+    before: Places
+    previous: Places
+    owner: Places
+
+    @classmethod
+    def of(
+        cls,
+        series: PublishedSeries,
+        *,
+        knows_change: bool = True,
+        returns: Returns = "unknown",
+        releases: Collection[int] | None = None,
+    ) -> Tracks:
+        """The view of a series.
+
+        ``knows_change``: a sensitive update shows that old and new value differ (R-TS-8, 13.1). ``returns="unchanged"``: the publisher declared that values do not
+        change while somebody is absent. ``releases`` are the numbers of those that the adversary has; event lists are known for all.
+        """
+        if returns not in ("unknown", "unchanged"):
+            raise PolicyError(
+                f"returns must be 'unknown' or 'unchanged', but it is {returns!r}.", setting=("returns",), value=returns
+            )
+        numbers = [each.number for each in series]
+        wanted = _wanted(numbers, releases)
+        people, codes = series.coded_people()
+        series.check_events(people, codes)
+        equal = np.zeros(max(EventKind) + 1, dtype=bool)
+        equal[[EventKind.UNCHANGED, EventKind.QUASI_UPDATED]] = True
+        equal[EventKind.RETURNED] = returns == "unchanged"
+        last = np.full(len(people), -1, dtype=np.int32)
+        made = 0
+        tracks, before, previous, owner = [], [], [], []
+        for release, code in zip(series, codes, strict=True):
+            follows = equal[release.events] & (last[code] >= 0)
+            track = np.where(follows, last[code], 0).astype(np.int32)
+            fresh = np.flatnonzero(~follows)
+            track[fresh] = np.arange(made, made + len(fresh), dtype=np.int32)
+            began = release.events[fresh]
+            differs = knows_change & (began == EventKind.SENSITIVE_UPDATED)
+            before.append(np.where(differs, last[code[fresh]], -1).astype(np.int32))
+            goes_on = (began == EventKind.SENSITIVE_UPDATED) | (began == EventKind.RETURNED)
+            previous.append(np.where(goes_on, last[code[fresh]], -1).astype(np.int32))
+            owner.append(code[fresh])
+            last[code] = track
+            made += len(fresh)
+            tracks.append(track)
+        kept = [place for place, number in enumerate(numbers) if number in wanted]
+        firsts = starts_of([len(series[place]) for place in kept])
+        sizes = [series[place].sizes for place in kept]
+        return cls(
+            people,
+            tuple(numbers[place] for place in kept),
+            series.domain,
+            _joined([codes[place] for place in kept]),
+            np.repeat(np.arange(len(kept), dtype=np.int32), [len(codes[place]) for place in kept]),
+            _joined([series[place].group_of + first for place, first in zip(kept, firsts, strict=False)]),
+            _joined([tracks[place] for place in kept]),
+            np.repeat(np.arange(len(kept), dtype=np.int32), [len(series[place]) for place in kept]),
+            starts_of(np.concatenate(sizes)),
+            _joined([series[place].values for place in kept]),
+            _joined(before),
+            _joined(previous),
+            _joined(owner),
+        )
+
+    @property
+    def groups(self) -> int:
+        """How many groups all releases have together."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def after(self) -> Places:
+        """The inverse of ``before``."""
+        found = np.full(len(self.before), -1, dtype=np.int32)
+        known = np.flatnonzero(self.before >= 0)
+        found[self.before[known]] = known
+        return found
+
+    @cached_property
+    def members(self) -> tuple[NDArray[np.int64], Places]:
+        """The tracks in each group: ``places[starts[g]:starts[g + 1]]``."""
+        starts, places = _kernels.gathered(self.group, self.groups)
+        return starts, self.track[places]
+
+    @cached_property
+    def homes(self) -> tuple[NDArray[np.int64], Places]:
+        """The groups of each track."""
+        starts, places = _kernels.gathered(self.track, len(self.before))
+        return starts, self.group[places]
+
+    @cached_property
+    def sightings(self) -> tuple[NDArray[np.int64], Places]:
+        """The sightings of each person, in the order of releases."""
+        starts, places = _kernels.gathered(self.person, len(self.people))
+        return starts, places
+
+    def shown(self, group: int) -> Places:
+        """The published values of a group, rising."""
+        return self.values[self.offsets[group] : self.offsets[group + 1]]
+
+    def names(self, values: Sequence[int] | Places) -> list[Any]:
+        """Values of the domain for codes."""
+        return [self.domain[int(code)] for code in values]
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {key: place for place, key in enumerate(self.people)}
+
+    def place_of(self, person: Any) -> int:
+        """The place of a person; a :class:`PolicyError` if no release has ever held her."""
+        found = self._places.get(person)
+        if found is None:
+            raise PolicyError(
+                f"No release holds the person {person!r}. Give a key as it is in the key column.", value=person
+            )
+        return found
+
+
+def distinct_values(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many distinct values each group shows; values rise within a group."""
+    first = np.ones(len(values), dtype=np.int64)
+    first[1:] = values[1:] != values[:-1]
+    first[offsets[:-1]] = 1
+    found: NDArray[np.int64] = np.add.reduceat(first, offsets[:-1])
+    return found
+
+
+def _wanted(numbers: Sequence[int], releases: Collection[int] | None) -> Collection[int]:
+    if not numbers:
+        raise DataError("The series has no release yet, so there is nothing to attack.")
+    if any(later - earlier != 1 for earlier, later in pairwise(numbers)):
+        raise DataError(
+            "Releases are missing in between, and events are told from one release to the next. Pass the whole series, and the numbers that the adversary has as releases=."
+        )
+    if releases is None:
+        return numbers
+    unknown = [number for number in releases if number not in numbers]
+    if unknown or not releases:
+        raise PolicyError(
+            f"releases must name some of {', '.join(map(str, numbers))}, but it has {unknown or 'nothing'}.",
+            setting=("releases",),
+            value=list(releases),
+        )
+    return releases
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> Places:
+    found: Places = np.concatenate(parts).astype(np.int32, copy=False)
+    return found

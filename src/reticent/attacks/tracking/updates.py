@@ -1,0 +1,111 @@
+"""m-Distinct: values change only along declared updates, and every candidate set keeps at least m values (R-PM-20)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attacks.tracking.fixpoint import Masks, fixpoint
+from reticent.attacks.tracking.tracked_view import Tracks, distinct_values
+from reticent.base.context import Context
+from reticent.errors import PolicyError, did_you_mean
+from reticent.methods.series import PublishedSeries
+
+_WORD, _LOT = 64, 50_000
+
+
+@dataclass(frozen=True)
+class MDistinctness:
+    """``achieved`` is the least number of values left for anybody; ``worst`` is such a person and release. ``unique`` says whether every release is m-unique on its
+    own with that m: all values of a group different.
+    """
+
+    achieved: int
+    worst: tuple[Any, int]
+    unique: bool
+
+    def holds(self, m: int) -> bool:
+        """Whether the series is m-Distinct."""
+        return self.unique and self.achieved >= m
+
+
+def m_distinct(
+    series: PublishedSeries, updates: Mapping[Any, Collection[Any]], context: Context | None = None
+) -> MDistinctness:
+    """How many values are left for everybody, if a value ``s`` can only become one of ``updates[s]``.
+
+    *Adversary.* Knows all releases, who is in which group, who is present when, and the candidate update sets; not whether somebody's value changed. Values that are not
+    listed stay as they are; a listed value may stay only if its set contains it.
+
+    *Guarantee.* Candidate sets are propagated to a fixpoint: perfect matchings in each group, and between two consecutive releases ``s -> s'`` only if ``s'`` is in
+    ``updates[s]``. m-Distinct holds if every release is m-unique and every surviving set has at least m values.
+    """
+    context = context or Context()
+    allowed = _relation(series.domain, updates)
+    seen = Tracks.of(series, knows_change=False)
+    size = len(seen.track)
+    tracks = replace(
+        seen, track=np.arange(size, dtype=np.int32), before=np.full(size, -1, dtype=np.int32), owner=seen.person
+    )
+    earlier, later = _consecutive(tracks)
+    masks = np.full((size, -(-len(series.domain) // _WORD)), ~np.uint64(0))
+    while True:
+        left = fixpoint(tracks, context, masks)
+        before = masks.copy()
+        _follow(masks, earlier, later, allowed)
+        _follow(masks, later, earlier, allowed.T)
+        if np.array_equal(before, masks):
+            break
+    place = int(np.argmin(left.sizes))
+    worst = tracks.people[int(tracks.person[place])], tracks.numbers[tracks.release[place]]
+    unique = all((distinct_values(each.values, each.offsets) == each.sizes).all() for each in series)
+    return MDistinctness(int(left.sizes[place]), worst, unique)
+
+
+def _relation(domain: tuple[Any, ...], updates: Mapping[Any, Collection[Any]]) -> NDArray[np.bool_]:
+    places = {value: code for code, value in enumerate(domain)}
+    found = np.zeros((len(domain), len(domain)), dtype=bool)
+    for value in domain:
+        for target in updates.get(value, (value,)):
+            if target not in places:
+                raise PolicyError(
+                    f"updates: {target!r} is not a value of the domain.{did_you_mean(target, domain)}",
+                    setting=("updates",),
+                    value=target,
+                )
+            found[places[value], places[target]] = True
+    unknown = [value for value in updates if value not in places]
+    if unknown:
+        raise PolicyError(
+            f"updates: {unknown[0]!r} is not a value of the domain.{did_you_mean(unknown[0], domain)}",
+            setting=("updates",),
+            value=unknown[0],
+        )
+    return found
+
+
+def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Sightings of one person in two consecutive releases."""
+    places = tracks.sightings[1]
+    near = (tracks.person[places[1:]] == tracks.person[places[:-1]]) & (
+        tracks.release[places[1:]] == tracks.release[places[:-1]] + 1
+    )
+    return places[:-1][near], places[1:][near]
+
+
+def _follow(masks: Masks, source: NDArray[np.int32], target: NDArray[np.int32], allowed: NDArray[np.bool_]) -> None:
+    """Leave to each target only values that some value of its source leads to."""
+    size = len(allowed)
+    codes = np.arange(size)
+    for first in range(0, len(source), _LOT):
+        part = slice(first, first + _LOT)
+        bits = (masks[source[part]][:, codes // _WORD] >> (codes % _WORD).astype(np.uint64)) & np.uint64(1)
+        reached = (bits.astype(np.float32) @ allowed.astype(np.float32)) > 0
+        words = np.zeros((len(reached), masks.shape[1]), dtype=np.uint64)
+        for code in codes.tolist():
+            words[:, code // _WORD] |= reached[:, code].astype(np.uint64) << np.uint64(code % _WORD)
+        masks[target[part]] &= words

@@ -1,0 +1,283 @@
+"""Consistent worlds, counted exactly: every assignment of values to people that fits all releases is one world (R-TS-8)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from reticent.attacks.tracking.fixpoint import ValuesLeft, fixpoint, listed
+from reticent.attacks.tracking.learned import SightingFigures
+from reticent.attacks.tracking.tracked_view import Tracks
+from reticent.base.context import Context
+from reticent.errors import DataError, PolicyError
+
+MOST_TRANSITIONS = 2_000_000
+"""How many transitions one component may take before the exact engine gives up."""
+Shares = dict[int, Fraction]
+Room = tuple[tuple[int, int], ...]
+Codes = tuple[int, ...]
+State = tuple[Codes, Codes]
+_Step = Callable[[Codes, Codes], list[tuple[Codes, Codes, int]]]
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """The chances of values for each track: shares of all consistent worlds."""
+
+    tracks: Tracks
+    shares: Mapping[int, Shares]
+
+    def of(self, sighting: int) -> dict[int, Fraction]:
+        """The values with worlds, with their shares."""
+        return self.shares[int(self.tracks.track[sighting])]
+
+    def figures(self) -> SightingFigures:
+        """Greatest chance and number of values with worlds, for each sighting."""
+        tops: dict[Fraction, int] = {}
+        which = np.zeros((2, len(self.tracks.before)), dtype=np.int32)
+        for track, shares in self.shares.items():
+            top = max(shares.values())
+            which[:, track] = tops.setdefault(top, len(tops)), len(shares)
+        return SightingFigures(tuple(tops), which[0][self.tracks.track], which[1][self.tracks.track])
+
+
+def count_worlds(tracks: Tracks, context: Context) -> tuple[Marginals, int]:
+    """Marginals of every track that was seen, and the number of worlds.
+
+    *Worlds.* A world gives every track a value such that the members of each group have, together, some of the values that it shows (made-up rows have the
+    others), and tracks around a known change differ. All worlds count alike.
+
+    *Method.* Values that are impossible are ruled out first (:func:`fixpoint`), and tracks with one value left are settled. The others form components,
+    connected by groups and changes, which are independent of each other. In a component values are chosen one after the other, group by group; of what was
+    chosen, only values of tracks that are met again are remembered, and a backward pass turns counts into marginals. Nothing is rounded.
+
+    *Cost.* Exponential in the number of tracks that are open at the same time. A component with more than ``MOST_TRANSITIONS`` is refused.
+    """
+    left = fixpoint(tracks, context)
+    shares: dict[int, Shares] = {}
+    counts = []
+    components = _components(tracks, left, shares)
+    for number, component in enumerate(components):
+        if number % 1000 == 0:
+            context.step("counting worlds", number, len(components))
+        found = component.alike()
+        if found is None:
+            found = _Transfer(component).run(context, tracks)
+        counts.append(found[0])
+        shares.update(found[1])
+    return Marginals(tracks, shares), math.prod(counts)
+
+
+@dataclass
+class _Component:
+    """Tracks that depend on each other: the values left for each, distinct constraints (members and room for values), and pairs that differ."""
+
+    allowed: dict[int, Codes] = field(default_factory=dict)
+    constraints: dict[tuple[Codes, Room], None] = field(default_factory=dict)
+    differ: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def alike(self) -> tuple[int, dict[int, Shares]] | None:
+        """The result where all members of one group may have all of its values, all different or all taken: then they are alike. Else None."""
+        if self.differ or len(self.constraints) != 1:
+            return None
+        ((members, room),) = self.constraints
+        values = tuple(value for value, _ in room)
+        rows = sum(times for _, times in room)
+        if any(self.allowed[track] != values for track in members) or (len(room) < rows and len(members) < rows):
+            return None
+        share = {value: Fraction(times, rows) for value, times in room}
+        worlds = math.factorial(rows) // math.factorial(rows - len(members))
+        return worlds // math.prod(math.factorial(times) for _, times in room), dict.fromkeys(members, share)
+
+
+def _components(tracks: Tracks, left: ValuesLeft, shares: dict[int, Shares]) -> list[_Component]:
+    """The components; tracks with one value left get their share at once."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    starts, members = tracks.members
+    seen = np.diff(tracks.homes[0]) > 0
+    several = seen & (left.sizes > 1)
+    for track in np.flatnonzero(seen & ~several).tolist():
+        shares[track] = {left.codes(track)[0]: Fraction(1)}
+    group = np.repeat(np.arange(tracks.groups), np.diff(starts))
+    chosen = several[members]
+    inside, home = members[chosen], group[chosen]
+    changed = np.flatnonzero(several & (tracks.before >= 0))
+    changed = changed[several[tracks.before[changed]]]
+    # Tracks and groups are the nodes: a track hangs on its groups, and on the track that it differs from.
+    size = len(several)
+    rows = np.concatenate([inside, changed])
+    columns = np.concatenate([home + size, tracks.before[changed]])
+    nodes = size + tracks.groups
+    graph = coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(nodes, nodes))
+    labels = connected_components(graph, directed=False)[1]
+    found: dict[int, _Component] = defaultdict(_Component)
+    for track in np.flatnonzero(several).tolist():
+        found[labels[track]].allowed[track] = left.codes(track)
+    for place in np.unique(home).tolist():
+        all_members = members[starts[place] : starts[place + 1]]
+        open_members = tuple(sorted(all_members[several[all_members]].tolist()))
+        room = Counter(tracks.shown(place).tolist())
+        room.subtract(left.codes(track)[0] for track in all_members[~several[all_members]].tolist())
+        found[labels[open_members[0]]].constraints[open_members, tuple((+room).items())] = None
+    for track in changed.tolist():
+        differ = found[labels[track]].differ
+        differ[track].append(int(tracks.before[track]))
+        differ[int(tracks.before[track])].append(track)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """One choice: transitions from states of one layer to states of the next, with the value chosen for ``track`` (None: nothing is chosen)."""
+
+    track: int | None
+    source: list[int]
+    target: list[int]
+    chosen: list[int]
+    weights: list[int]
+
+
+class _Transfer:
+    """Counts the worlds of one component, forward and backward. It has state because layers are laid one after the other."""
+
+    def __init__(self, component: _Component) -> None:
+        self._component = component
+        self._states: dict[State, int] = {((), ()): 1}
+        self._layers: list[_Layer] = []
+        self._live: list[int] = []
+        self._transitions = 0
+        self._pending: dict[int, set[int]] = defaultdict(set)
+        self._constraints = list(component.constraints)
+        for number, (members, _) in enumerate(self._constraints):
+            for track in members:
+                self._pending[track].add(number)
+        self._unset = {track: set(others) for track, others in component.differ.items()}
+
+    def run(self, context: Context, tracks: Tracks) -> tuple[int, dict[int, Shares]]:
+        """The number of worlds and the marginals."""
+        for number in self._order():
+            members, room = self._constraints[number]
+            values = {value: place for place, (value, _) in enumerate(room)}
+            self._open(tuple(times for _, times in room))
+            for track in members:
+                self._pending[track].discard(number)
+            for track in [each for each in members if each in self._live]:
+                self._take(self._live.index(track), values)
+            for track in [each for each in members if each not in self._live]:
+                self._choose(track, values)
+            self._close()
+            context.check("counting worlds")
+            if self._transitions > MOST_TRANSITIONS:
+                person = tracks.people[int(tracks.owner[members[0]])]
+                raise PolicyError(
+                    f"The worlds around {person!r} are too many to count: {len(self._component.allowed):,} tracks of people hang together in "
+                    f"{len(self._constraints):,} groups. Use mode='fixpoint', or ask about fewer releases.",
+                    setting=("mode",),
+                    value="exact",
+                )
+        if not self._states:
+            people = (
+                tracks.people.gather(tracks.owner[sorted(self._component.allowed)])
+                .unique(maintain_order=True)
+                .to_list()
+            )
+            raise DataError(
+                f"The releases contradict each other: no assignment of values fits all groups of {listed(people)}. "
+                "Groups, event lists or published values are wrong; nothing can be said about this series."
+            )
+        return self._backward()
+
+    def _order(self) -> Iterator[int]:
+        """The constraints, each time the one that leaves the fewest tracks open."""
+        waiting = set(range(len(self._constraints)))
+        while waiting:
+            near = {number for track in self._live for number in self._pending[track]} or waiting
+            chosen = min(near, key=lambda number: (self._opened(number), number))
+            waiting.discard(chosen)
+            yield chosen
+
+    def _opened(self, number: int) -> int:
+        """How many more tracks are open after a constraint than before it."""
+        change = 0
+        for track in self._constraints[number][0]:
+            change += track not in self._live
+            change -= self._pending[track] == {number}
+        return change
+
+    def _open(self, room: Codes) -> None:
+        self._advance(None, lambda live, _: [(live, room, 0)])
+
+    def _close(self) -> None:
+        kept = [place for place, track in enumerate(self._live) if self._needed(track)]
+        self._live = [self._live[place] for place in kept]
+        self._advance(None, lambda live, _: [(tuple(live[place] for place in kept), (), 0)])
+
+    def _needed(self, track: int) -> bool:
+        return bool(self._pending[track] or self._unset.get(track))
+
+    def _take(self, place: int, values: Mapping[int, int]) -> None:
+        def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
+            at = values.get(live[place], -1)
+            return [(live, _less(room, at), 0)] if at >= 0 and room[at] else []
+
+        self._advance(None, step)
+
+    def _choose(self, track: int, values: Mapping[int, int]) -> None:
+        others = [place for place, each in enumerate(self._live) if each in self._component.differ.get(track, ())]
+        for other in self._component.differ.get(track, ()):
+            self._unset[other].discard(track)
+        options = [(value, values[value]) for value in self._component.allowed[track] if value in values]
+        kept = self._needed(track)
+
+        def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
+            return [
+                ((*live, value) if kept else live, _less(room, at), value)
+                for value, at in options
+                if room[at] and all(live[place] != value for place in others)
+            ]
+
+        self._advance(track, step)
+        if kept:
+            self._live.append(track)
+
+    def _advance(self, track: int | None, step: _Step) -> None:
+        targets: dict[State, int] = {}
+        places: dict[State, int] = {}
+        layer = _Layer(track, [], [], [], list(self._states.values()))
+        for source, ((live, room), weight) in enumerate(self._states.items()):
+            for next_live, next_room, value in step(live, room):
+                state = next_live, next_room
+                targets[state] = targets.get(state, 0) + weight
+                layer.source.append(source)
+                layer.target.append(places.setdefault(state, len(places)))
+                layer.chosen.append(value)
+        self._transitions += len(layer.source)
+        self._layers.append(layer)
+        self._states = targets
+
+    def _backward(self) -> tuple[int, dict[int, Shares]]:
+        total = sum(self._states.values())
+        ways = [1] * len(self._states)
+        found: dict[int, Shares] = {}
+        for layer in reversed(self._layers):
+            before = [0] * len(layer.weights)
+            counts: dict[int, int] = defaultdict(int)
+            for source, target, value in zip(layer.source, layer.target, layer.chosen, strict=True):
+                before[source] += ways[target]
+                if layer.track is not None:
+                    counts[value] += layer.weights[source] * ways[target]
+            if layer.track is not None:
+                found[layer.track] = {value: Fraction(count, total) for value, count in sorted(counts.items()) if count}
+            ways = before
+        return total, found
+
+
+def _less(room: Codes, at: int) -> Codes:
+    return (*room[:at], room[at] - 1, *room[at + 1 :])

@@ -1,0 +1,260 @@
+"""What a report tells, gathered from a release: its public side, and what only the steward may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks import Findings
+from reticent.base.context import Context
+from reticent.core import AdversaryView, Groups
+from reticent.definitions import Definition, KAnonymity
+from reticent.engine import count_table
+from reticent.errors import DataError
+from reticent.methods.lattice import search
+from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
+from reticent.propose import ExposedGroup, Risk
+from reticent.release import PublicSide, Release
+from reticent.release.canonical_json import parsed
+from reticent.release.claims import Check, check_claims, read_claims
+from reticent.release.format import Words
+from reticent.reports.analysis import Analysis, analyse
+from reticent.reports.flow_figures import FlowFacts, flow_facts
+from reticent.table import Table
+from reticent.utility import UtilityMeasures
+
+Counts = Mapping[str, int]
+
+_EXAMPLES = 3
+_ROWS_SHOWN = 5
+
+
+Comparison = tuple[Findings | None, Findings]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One definition: its name with parameters, what it means, what it leaves open, and how it came out."""
+
+    name: str
+    meaning: str
+    not_covered: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class ReportVerdict:
+    """How the claims came out on the published files, and why."""
+
+    status: Literal["holds", "fails", "unknown"]
+    detail: str
+
+
+@dataclass(frozen=True)
+class PrivateFacts:
+    """What the steward knows of a release beyond its public side.
+
+    ``whole`` counts the values of each sensitive column in the whole table, and ``losses`` is the loss of each quasi column, where known.
+    """
+
+    suppressed: int
+    utility: Mapping[str, float]
+    search: Mapping[str, Any]
+    whole: Mapping[str, Counts] = field(default_factory=dict)
+    losses: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, release: Release) -> PrivateFacts:
+        """From a release that was just made."""
+        private = release.private
+        groups = private.evidence.published if private.evidence.groups else None
+        columns = () if groups is None else groups.domain.columns
+        whole = {
+            column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
+            for column in columns
+        }
+        losses = private.utility.loss_by_column if isinstance(private.utility, UtilityMeasures) else {}
+        return cls(private.suppressed, private.utility, private.search, whole, losses)
+
+    @classmethod
+    def read(cls, path: Path) -> PrivateFacts:
+        """From the private side of a saved release."""
+        folder = path / "private"
+        try:
+            utility, search = (
+                parsed((folder / name).read_bytes(), f"private/{name}") for name in ("utility.json", "search.json")
+            )
+        except OSError as error:
+            raise DataError(
+                f"The private side of {str(path)!r} cannot be read ({error.strerror}: {error.filename}). The steward's report needs it; "
+                "a public report (--public, public=True) does not."
+            ) from None
+        return cls(int(search.get("suppressed_rows", 0)), utility, search)
+
+
+@dataclass(frozen=True)
+class ReportFacts:
+    """Everything that a report tells. What is None or empty is not known, or not for the public; ``groups`` is None where rows are not true rows.
+
+    ``seen`` is what everybody sees of the groups.
+    """
+
+    title: str
+    words: Words
+    verdict: ReportVerdict
+    promises: tuple[Promise, ...]
+    rows: int
+    groups: Groups | None
+    least: int | None
+    seen: AdversaryView | None = None
+    private: PrivateFacts | None = None
+    before: NDArray[np.int64] | None = None
+    lattice: LatticeFacts | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    attacks: tuple[Comparison, ...] = ()
+    risks: tuple[Risk, ...] = ()
+    exposed: tuple[Sequence[ExposedGroup], ...] = ()
+    residual: tuple[str, ...] = ()
+    certificate: tuple[tuple[str, str], ...] = ()
+    sample: pl.DataFrame = field(default_factory=pl.DataFrame)
+    analysis: Analysis | None = None
+    flows: FlowFacts | None = None
+
+
+def gather(
+    side: PublicSide,
+    private: PrivateFacts | None,
+    table: Table | None = None,
+    attacks: Sequence[Comparison] = (),
+    risks: Sequence[Risk] = (),
+    exposed: Sequence[Sequence[ExposedGroup]] = (),
+    regression: str | None = None,
+    coordinates: pl.DataFrame | None = None,
+    context: Context | None = None,
+) -> ReportFacts:
+    """Everything about a release; without ``private`` only what follows from its public side.
+
+    ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
+    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
+    before, for each set of quasi columns that an adversary may know. ``regression`` is an analyst's formula, run before and after. Drawn rows are compared
+    with the true ones, with distances and a map where ``coordinates`` tell where places lie.
+    """
+    context = context or Context()
+    claims = read_claims(side.certificate)
+    checks = list(check_claims(side, None, None, context))
+    outcomes = [check for check in checks if check.claim]
+    known = [claim.definition for claim in claims if claim.definition is not None]
+    least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
+    facts = ReportFacts(
+        title=_title(side),
+        words=side.form.words(side),
+        verdict=_verdict(side, checks),
+        promises=tuple(
+            Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)
+            for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
+        ),
+        rows=side.height,
+        groups=side.seen.groups,
+        least=max(least, default=None),
+        seen=side.seen,
+        labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
+        residual=tuple(side.certificate["residual_risks"]),
+        certificate=_certificate(side),
+        sample=side.sample(_ROWS_SHOWN),
+    )
+    if private is None:
+        return facts
+    told = replace(facts, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
+    if table is not None and not table.streamed and facts.groups is not None:
+        context.step("analysing before and after")
+        told = replace(told, analysis=analyse(table, side, regression))
+    if table is not None and facts.groups is None:
+        told = replace(told, flows=flow_facts(table, side, coordinates, context))
+    return _with_private(told, private, side, table, known, context)
+
+
+def _with_private(
+    facts: ReportFacts,
+    private: PrivateFacts,
+    side: PublicSide,
+    table: Table | None,
+    definitions: Sequence[Definition],
+    context: Context,
+) -> ReportFacts:
+    # The rows are counted once, with their values if these are wanted.
+    counted = None if table is None else count_table(table, context, sensitive=not private.whole)
+    if table is not None and counted is not None and not private.whole:
+        groups = counted.groups()
+        shown = [name for name in side.manifest.named("sensitive") if name in table.sensitive]
+        whole = {name: value_counts(groups.marginal(name), whole=True) for name in shown}
+        private = replace(private, whole=whole)
+    before = None if counted is None else counted.sizes
+    lattice = LatticeFacts.of(private.search)
+    of_groups = [part for definition in definitions for part in definition.parts() if part.kind == "groups"]
+    if lattice is not None and table is not None and of_groups and lattice.size <= MOST_DOTS:
+        lattice = _judged(lattice, table, reduce(and_, of_groups), str(side.manifest.method.get("suppression", "0")))
+    return replace(facts, private=private, before=before, lattice=lattice)
+
+
+def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppression: str) -> LatticeFacts:
+    """The lattice with a verdict on every node, where that can be had."""
+    passing = search(table, definition, suppression=suppression).passing_nodes
+    if passing is None or passing.shape != tuple(height + 1 for height in lattice.heights):
+        return lattice
+    status = {levels: "passing" if passes else "failing" for levels, passes in np.ndenumerate(passing)}
+    return replace(lattice, status=status)
+
+
+def _title(side: PublicSide) -> str:
+    said = side.certificate["ledger"]
+    return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
+
+
+def _verdict(side: PublicSide, checks: Sequence[Check]) -> ReportVerdict:
+    randomness = side.certificate["randomness"]
+    if randomness["releasable"] is not True:
+        return ReportVerdict("fails", str(randomness["statement"]))
+    failed = [check for check in checks if check.status == "fails"]
+    if failed:
+        return ReportVerdict("fails", f"{failed[0].name}: {failed[0].detail}")
+    claims = [check for check in checks if check.claim]
+    unsure = [check for check in claims if check.status != "holds"]
+    if unsure:
+        return ReportVerdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
+    what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
+    groups = side.seen.groups if "groups" in side.form.keeps else None
+    judged = "the way the rows were drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
+    return ReportVerdict("holds", f"Recomputed from the published files in exact arithmetic: {judged} {what}.")
+
+
+def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:
+    """How often each value of the only sensitive column occurs, in the whole table or in the groups."""
+    column = groups.domain.columns[0]
+    counts = groups.reference if whole else groups.histograms.total(column.size)
+    return {text: int(count) for text, count in zip(column.texts, counts, strict=True) if count}
+
+
+def _certificate(side: PublicSide) -> tuple[tuple[str, str], ...]:
+    said = side.certificate
+    signature = said.get("signature")
+    signed = (
+        f"Ed25519, {signature['public_key']}" if isinstance(signature, Mapping) else "none: origin cannot be proven"
+    )
+    method = ", ".join(f"{name} {value}" for name, value in side.manifest.method.items() if name != "name")
+    return (
+        ("made", str(said["created"])),
+        ("by", f"Reticent {said['reticent']}"),
+        ("method", f"{side.manifest.method.get('name', 'unknown')} ({method})"),
+        ("earlier releases", str(said["ledger"]["statement"])),
+        ("randomness", str(said["randomness"]["statement"])),
+        ("signature", signed),
+        *((name, f"sha256 {entry['sha256']}") for name, entry in sorted(said["files"].items())),
+    )

@@ -1,0 +1,242 @@
+"""What a release would be: previews and comparisons, for the steward's eyes. Nothing is recorded, saved or given out.
+
+A preview goes the way of a publication (the method's draft, the check of its tables, the judgement of its evidence and of the public tables) and
+stops before the ledger (:func:`reticent.release.judged_draft`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.attacks import Findings, attack
+from reticent.attacks import compare as attacks_compared
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.randomness import Randomness
+from reticent.core import Groups, Recoding
+from reticent.definitions import Definition, KAnonymity, Method
+from reticent.errors import Infeasible, PolicyError
+from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft
+from reticent.reports.facts import Comparison
+from reticent.reports.utility_figure import save_utility_chart
+from reticent.table import Table
+from reticent.utility import UtilityMeasures
+
+_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, repr=False)
+class Preview(ShownAsCard):
+    """What a release would be. ``table`` is the confidential table that it was drafted from; all of this stays with the steward."""
+
+    definition: Definition
+    table: Table = field(repr=False)
+    _made: JudgedDraft = field(repr=False)
+
+    def card(self) -> Card:
+        """What would be published, and what it would cost; with some of its rows."""
+        facts: dict[str, object] = {"definition": self.definition, "rows": self.rows, "left out": self.suppressed}
+        if self.groups is not None:
+            facts |= {"groups": len(self.groups), "smallest": int(self.groups.people.min())}
+        if "loss" in self.utility:
+            facts["loss"] = self.utility["loss"]
+        shown = self.frame.head(5)
+        return Card(f"Preview by {self.method.get('name')}, nothing recorded", facts, None, shown.columns, shown.rows())
+
+    @property
+    def method(self) -> Mapping[str, Any]:
+        """The method with its parameters."""
+        return self._made.side.manifest.method
+
+    @property
+    def format(self) -> str:
+        """The format that it would be published in."""
+        return self._made.side.format
+
+    @property
+    def rows(self) -> int:
+        """How many rows would be published."""
+        return self._made.side.height
+
+    @property
+    def suppressed(self) -> int:
+        """How many rows would be left out."""
+        return self._made.draft.suppressed
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups that were judged; None where rows are drawn at random and there are none."""
+        evidence = self._made.draft.evidence
+        return evidence.published if evidence.groups else None
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Some rows of the main table as they would be published."""
+        return self._made.side.sample(_ROWS_SHOWN)
+
+    @property
+    def utility(self) -> Mapping[str, float]:
+        """What the release would cost, by measure; lower is better."""
+        return self._made.draft.utility
+
+    @property
+    def loss_by_column(self) -> Mapping[str, float]:
+        """The loss of every quasi column: 0 is exact values, 1 nothing at all. Empty where rows are drawn at random."""
+        utility = self.utility
+        return utility.loss_by_column if isinstance(utility, UtilityMeasures) else {}
+
+    @property
+    def recoding(self) -> Recoding | None:
+        """How rows would be recoded; None where they are drawn at random."""
+        return self._made.draft.recoding
+
+    @property
+    def search(self) -> Mapping[str, Any]:
+        """The figures of the search, such as the chosen levels and whether no better release exists."""
+        return self._made.draft.search
+
+    @property
+    def cost(self) -> MethodCost:
+        """What the method costs, to compare it with others."""
+        draft = self._made.draft
+        return cost_of(draft, draft.method, draft.meanings)
+
+    @cached_property
+    def attacks(self) -> tuple[Comparison, ...]:
+        """What adversaries achieve on the table and on the release, run when first asked for."""
+        return tuple(attacks_compared(self.table, self._made.side))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The preview as plain data, without its rows and attacks."""
+        groups = self.groups
+        return {
+            "definition": str(self.definition),
+            "method": dict(self.method),
+            "format": self.format,
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "groups": None if groups is None else {"count": len(groups), "smallest": int(groups.people.min())},
+            "utility": dict(self.utility),
+            "loss_by_column": dict(self.loss_by_column),
+            "proven": self.search.get("proven"),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class PreviewComparison(ShownAsCard):
+    """Previews side by side: ``table`` has a row for each combination, ``previews`` those that are possible, in the same order."""
+
+    table: pl.DataFrame
+    previews: tuple[Preview | None, ...] = field(repr=False)
+
+    def card(self) -> Card:
+        """Risk and cost of every combination."""
+        heads = ("definition", "method", "smallest", "suppressed", "succeeding", "loss", "problem")
+        rows = self.table.select(heads).rows()
+        return Card("PreviewComparison", {"combinations": len(rows)}, None, heads, rows)
+
+    def chart(self, path: str | Path, measure: str = "loss") -> Path:
+        """Draw what k costs, a line for each method, and write it as SVG or PNG (which needs the extra ``charts``). The definitions must ask for different k.
+
+        ``measure``: ``loss``, ``ncp``, ``kl``, ``discernibility``, ``average_group_size`` or ``groups``.
+        """
+        return save_utility_chart(path, self.table, [_k_of(each) for each in self.previews], measure)
+
+
+def _k_of(made: Preview | None) -> int | None:
+    """The k that a preview was asked for; None where there is none."""
+    if made is None:
+        return None
+    return max((part.k for part in made.definition.parts() if isinstance(part, KAnonymity)), default=None)
+
+
+def preview(
+    table: Table,
+    definition: Definition,
+    method: Method | None = None,
+    *,
+    insecure_seed: int | None = None,
+    context: Context | None = None,
+) -> Preview:
+    """What :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks.
+
+    Nothing is recorded, certified or saved, and the ledger is not opened. A method that draws at random draws anew when it publishes; one whose draws must
+    not be seen before they are recorded says so in ``unseen``, and is refused.
+    """
+    if not isinstance(table, Table):
+        raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
+    refused = getattr(method, "unseen", None)
+    if refused is not None:
+        raise PolicyError(refused, setting=("method", "name"))
+    context = context or Context(Randomness(insecure_seed))
+    return Preview(definition, table, judged_draft(table, definition, method, "csv", context))
+
+
+def compare(
+    table: Table,
+    definitions: Definition | Iterable[Definition],
+    methods: Iterable[Method] | None = None,
+    *,
+    attacks: bool = True,
+    insecure_seed: int | None = None,
+    context: Context | None = None,
+) -> PreviewComparison:
+    """Preview every combination of definitions and methods, and put risk and cost side by side.
+
+    A combination that is not possible keeps its row, with the reason in ``problem``. ``succeeding`` counts the adversaries without a list of
+    people who succeed; ``attacks=False`` leaves them out. The rows are counted once for all combinations.
+    """
+    wanted = [definitions] if isinstance(definitions, Definition) else list(definitions)
+    ways: Sequence[Method | None] = [None] if methods is None else list(methods)
+    if not wanted or not ways:
+        raise PolicyError("compare needs at least one definition and one method.")
+    context = context or Context(Randomness(insecure_seed))
+    made: list[Preview | None] = []
+    rows: list[dict[str, Any]] = []
+    for definition in wanted:
+        for number, method in enumerate(ways, start=1):
+            context.step("comparing", len(rows), len(wanted) * len(ways))
+            problem = None
+            try:
+                made.append(preview(table, definition, method, context=context))
+            except (Infeasible, PolicyError) as error:
+                made.append(None)
+                problem = str(error)
+            rows.append(_row(definition, method, number, made[-1], problem, attacks))
+    return PreviewComparison(pl.DataFrame(rows, infer_schema_length=None), tuple(made))
+
+
+def _row(
+    definition: Definition,
+    method: Method | None,
+    number: int,
+    found: Preview | None,
+    problem: str | None,
+    attacks: bool,
+) -> dict[str, Any]:
+    """One combination as a row of the comparison; what does not apply is null."""
+    how = dict(found.method) if found is not None else {} if method is None else method.describe()
+    groups = None if found is None else found.groups
+    hits: list[Findings] = attack(found._made.side) if found is not None and attacks else []
+    smallest = None if groups is None else int(groups.people.min())
+    measures = ("loss", "ncp", "discernibility", "average_group_size", "kl")
+    return {
+        "definition": str(definition),
+        "method": how.get("name", f"method {number}"),
+        "parameters": ", ".join(f"{name}={value}" for name, value in how.items() if name not in ("name", "seed")),
+        "possible": found is not None,
+        "problem": problem,
+        "rows": None if found is None else found.rows,
+        "suppressed": None if found is None else found.suppressed,
+        "groups": None if groups is None else len(groups),
+        "smallest": smallest,
+        "highest_risk": None if smallest is None else 1 / smallest,
+        "succeeding": sum(each.succeeds for each in hits) if found is not None and attacks else None,
+        **{name: None if found is None else found.utility.get(name) for name in measures},
+    }

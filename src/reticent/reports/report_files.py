@@ -1,0 +1,89 @@
+"""Writing the report: the steward's, with adversaries run and risk measured on request, or the public one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.attacks import compare
+from reticent.base.context import Context
+from reticent.base.files import write_whole
+from reticent.base.frames import as_polars
+from reticent.propose import ExposedGroup, Risk, exposures, risk_views
+from reticent.release import PublicSide, Release, open_public
+from reticent.reports.facts import Comparison, PrivateFacts, gather
+from reticent.reports.page import render
+from reticent.table import Table
+
+_OWNER_ONLY, _EVERYBODY = 0o600, 0o644
+
+
+def write_report(
+    release: Release | str | Path,
+    path: str | Path,
+    *,
+    table: Table | None = None,
+    attacks: Sequence[Comparison] = (),
+    risks: Sequence[Risk] = (),
+    exposed: Sequence[Sequence[ExposedGroup]] = (),
+    public: bool = False,
+    regression: str | None = None,
+    coordinates: pl.DataFrame | None = None,
+    context: Context | None = None,
+) -> Path:
+    """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
+
+    ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
+    are pairs of findings (before or None, after) of :mod:`reticent.attacks`; ``risks`` and ``exposed`` are what :mod:`reticent.propose`
+    says about the table before, for each set of quasi columns that an adversary may know. The steward's file is readable by its owner
+    only. :func:`write_stewards_report` gathers all of that. The ``context`` reports progress and can stop the run before the file is written.
+    """
+    target, context = Path(path), context or Context()
+    side, private = _sides(release, public, context)
+    facts = gather(side, private, table, attacks, risks, exposed, regression, coordinates, context)
+    context.step("drawing")
+    content = render(facts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, content.encode(), _EVERYBODY if public else _OWNER_ONLY)
+    return target
+
+
+def write_stewards_report(
+    release: Any,
+    path: str | Path,
+    table: Table,
+    *,
+    people: Any = None,
+    who: str | None = None,
+    regression: str | None = None,
+    coordinates: Any = None,
+    context: Context | None = None,
+) -> Path:
+    """Write the steward's report on a release (or its folder) of ``table``: its adversaries run, its risk looked at.
+
+    ``people`` is a list that adversaries look up, ``who`` the column to call them by; without one the table's own people are looked up.
+    ``regression`` is a formula such as ``"wage ~ age + sex"``, run before and after (:func:`analyse`). ``coordinates`` is a table with a place in its first column,
+    ``latitude`` and ``longitude``: a synthetic release whose groups and values are places is then compared by distances and drawn on a map.
+    """
+    context = context or Context()
+    return write_report(
+        release,
+        path,
+        table=table,
+        attacks=compare(table, release, people, who=who, context=context),
+        risks=risk_views(table, context=context),
+        exposed=[each.exposed for each in exposures(table, (), context=context)],
+        regression=regression,
+        coordinates=None if coordinates is None else as_polars(coordinates),
+        context=context,
+    )
+
+
+def _sides(release: Release | str | Path, public: bool, context: Context) -> tuple[PublicSide, PrivateFacts | None]:
+    side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
+    if public:
+        return side, None
+    return side, PrivateFacts.read(Path(release)) if isinstance(release, str | Path) else PrivateFacts.of(release)

@@ -1,0 +1,317 @@
+"""What a series of releases costs and exposes, release by release: the steward's figures, never public (R-UM-1 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attacks import Learned
+from reticent.base.context import Context
+from reticent.base.packing import number, pack
+from reticent.base.ragged import places_in
+from reticent.errors import PolicyError
+from reticent.methods.series import EventKind, PublishedSeries, SeriesRelease
+
+_FLOOR = 0.001
+"""Counts below this share of the rows are not divided by: the error of a query is measured against at least so many rows."""
+_MOST_PAIRS = 100_000_000
+"""Pairs of a person and a box that are looked at for the divergence of one release."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReleaseMeasures:
+    """The figures of one release.
+
+    ``counterfeits`` were published, ``least_counterfeits`` is the bound that no publisher who keeps signatures can go below (R-TS-9). ``moved`` people got another
+    signature because their value changed or they returned (R-TS-19); of these, ``vulnerable`` ones have a signature that overlaps the old one.
+    ``narrowed`` and ``disclosed`` people are those for whom a value of the group was ruled out, and all but one, by all releases together. ``absent`` people left and did not return.
+    ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared numbers of rows that share a box
+    (group sizes, or people of buckets, which counterfeits are not in), ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries, and ``selectivity`` is the share of people that a query
+    met on average (R-UM-5). ``kl`` is the divergence of the rows from rows spread evenly over the boxes, by quasi values, and ``kl_sensitive`` by quasi and sensitive values (R-UM-3).
+    ``seconds`` is the time that publishing took, up to the commit; None where it is not known.
+    """
+
+    number: int
+    people: int
+    groups: int
+    counterfeits: int
+    least_counterfeits: int
+    moved: int
+    vulnerable: int
+    narrowed: int
+    disclosed: int
+    absent: int
+    cp: float
+    cp_row: float
+    dcp: int
+    dcp_true: int
+    error: float
+    error_median: float
+    selectivity: float
+    kl: float
+    kl_sensitive: float
+    seconds: float | None
+
+    @property
+    def counterfeit_share(self) -> float:
+        """Counterfeits among published rows."""
+        return self.counterfeits / (self.people + self.counterfeits)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return asdict(self) | {"counterfeit_share": self.counterfeit_share}
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A range for some columns."""
+
+    columns: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+
+def measure_series(
+    series: PublishedSeries,
+    learned: Learned,
+    *,
+    queries: int = 200,
+    selectivity: float = 0.05,
+    seed: int = 1,
+    cells: Mapping[str, float] | None = None,
+    seconds: Sequence[float | None] | None = None,
+    context: Context | None = None,
+) -> list[ReleaseMeasures]:
+    """Measure every release of a series; ``learned`` is what tracking people through all of it tells.
+
+    Ranges of columns are those of the whole series, so that months can be compared (R-UM-2). The workload is the same for every release: each query constrains a
+    random number of columns to random ranges that together hold about the share ``selectivity`` of the space (R-UM-5). A count is estimated by spreading the true rows of each
+    group evenly over its box (R-UM-4, ``uniform``); errors are absolute differences relative to the true count, or to 0.1 % of the rows where that is more.
+
+    Divergences count cells of the columns' domains: ``cells`` says how wide one is (default: 1, or a hundredth of the range for numbers that are not whole). In a large release they
+    are means over some hundred people drawn at random. ``seconds`` has the time of each release, as ``History.facts`` knows it.
+    """
+    if queries < 1 or not 0 < selectivity <= 1:
+        raise PolicyError("queries must be at least 1, and selectivity a share above 0 and at most 1.")
+    context = context or Context()
+    points = [series.positions(release.quasi) for release in series]
+    low = np.min([each.low.min(axis=0) for each in series], axis=0)
+    width = np.max([each.high.max(axis=0) for each in series], axis=0) - low
+    draw = np.random.default_rng(seed)
+    steps = np.array([0.0 if series[0].quasi.schema[name].is_float() else 1.0 for name in series.orders])
+    # Queries are about values that occur; boxes may reach beyond them.
+    first = np.min([each.min(axis=0) for each in points], axis=0)
+    last = np.max([each.max(axis=0) for each in points], axis=0)
+    workload = _workload(queries, selectivity, first, last - first, steps, draw)
+    widths = _cell_widths(series, width, cells or {})
+    sighted = _sighted(learned, len(series))
+    memory = _Memory(series)
+    found = []
+    for place, release in enumerate(series):
+        context.step("measuring releases", place, len(series))
+        boxes = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
+        cp = float((boxes * release.box_people).sum())
+        errors, met = zip(
+            *(_error(query, release, points[place], steps[query.columns]) for query in workload), strict=True
+        )
+        kl, kl_sensitive = _divergences(release, points[place], widths, draw)
+        people = len(release.people)
+        least, moved, vulnerable = memory.follow(place, release)
+        narrowed, disclosed = sighted[place]
+        alike = release.sizes if release.buckets is None else release.box_people
+        found.append(
+            ReleaseMeasures(
+                number=release.number,
+                people=people,
+                groups=len(release),
+                counterfeits=int(release.counterfeits.sum()),
+                least_counterfeits=least,
+                moved=moved,
+                vulnerable=vulnerable,
+                narrowed=narrowed,
+                disclosed=disclosed,
+                absent=memory.absent,
+                cp=cp,
+                cp_row=cp / max(people * len(width), 1),
+                dcp=int((alike**2).sum()),
+                dcp_true=int((release.box_people**2).sum()),
+                error=float(np.mean(errors)),
+                error_median=float(np.median(errors)),
+                selectivity=float(np.mean(met)),
+                kl=kl,
+                kl_sensitive=kl_sensitive,
+                seconds=None if seconds is None else seconds[place],
+            )
+        )
+    return found
+
+
+def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
+    """How many people of each release are narrowed and disclosed by the whole series."""
+    release = learned.tracks.release
+    narrowed = np.bincount(release[learned.figures.left < learned.shown], minlength=releases)
+    disclosed = np.bincount(release[learned.figures.left == 1], minlength=releases)
+    return list(zip(narrowed.tolist(), disclosed.tolist(), strict=True))
+
+
+class _Memory:
+    """The last signature of everybody, release after release. It has state because a release is compared with all before it."""
+
+    def __init__(self, series: PublishedSeries) -> None:
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._domain = len(series.domain)
+        self._last = pl.DataFrame(schema={"person": series[0].people.dtype, "then": pl.Int64, "here": pl.Boolean})
+        self._sets: list[frozenset[int]] = []
+
+    @property
+    def absent(self) -> int:
+        """People who left and did not return."""
+        return self._last.filter(~pl.col("here")).height
+
+    def follow(self, place: int, release: SeriesRelease) -> tuple[int, int, int]:
+        """The least number of counterfeits of this release, how many people moved, and how many of these are vulnerable."""
+        shown = np.array([self._signature(release, group) for group in range(len(release))], dtype=np.int64)
+        now = pl.DataFrame(
+            {
+                "person": release.people,
+                "value": release.value_of,
+                "event": release.events,
+                "now": shown[release.group_of],
+            }
+        )
+        both = now.join(self._last.select("person", "then"), on="person", how="left", maintain_order="left")
+        moved = both.filter(
+            (pl.col("then") != pl.col("now"))
+            & pl.col("event").is_in([EventKind.SENSITIVE_UPDATED.value, EventKind.RETURNED.value])
+        )
+        pairs = moved.group_by("then", "now").len()
+        overlapping = sum(count for then, here, count in pairs.iter_rows() if self._sets[then] & self._sets[here])
+        least = self._least_counterfeits(both) if place else 0
+        gone = self._last.join(now.select("person"), on="person", how="anti").with_columns(here=pl.lit(value=False))
+        self._last = pl.concat([now.select("person", then="now", here=pl.lit(value=True)), gone])
+        return least, moved.height, overlapping
+
+    def _signature(self, release: SeriesRelease, group: int) -> int:
+        key = tuple(release.values[release.offsets[group] : release.offsets[group + 1]].tolist())
+        if key not in self._numbers:
+            self._numbers[key] = len(self._sets)
+            self._sets.append(frozenset(key))
+        return self._numbers[key]
+
+    def _least_counterfeits(self, both: pl.DataFrame) -> int:
+        """The bound of R-TS-9: what signatures need beyond those who must keep them, less the new rows that could serve."""
+        known = both.select("then").unique().drop_nulls()["then"].to_list()
+        wanted = pl.DataFrame(
+            [(number, value) for number in known for value in sorted(self._sets[number])],
+            schema={"then": pl.Int64, "value": pl.Int64},
+            orient="row",
+        )
+        keeps = both.join(wanted, on=["then", "value"], how="semi")
+        held = wanted.join(keeps.group_by("then", "value").len(), on=["then", "value"], how="left").fill_null(0)
+        need = (
+            held.with_columns(need=pl.col("len").max().over("then") - pl.col("len"))
+            .group_by("value")
+            .agg(pl.col("need").sum())
+        )
+        supply = both.join(keeps.select("person"), on="person", how="anti").group_by("value").len("supply")
+        short = need.join(supply, on="value", how="left").fill_null(0)
+        return int((short["need"].cast(pl.Int64) - short["supply"].cast(pl.Int64)).clip(lower_bound=0).sum())
+
+
+def _workload(
+    queries: int, selectivity: float, low: Floats, width: Floats, steps: Floats, draw: np.random.Generator
+) -> list[_Query]:
+    """Random ranges of random columns; a range of whole numbers or of values in an order holds at least one of them."""
+    made = []
+    for _ in range(queries):
+        columns = np.sort(draw.choice(len(low), size=draw.integers(1, len(low) + 1), replace=False))
+        share = selectivity ** (1 / len(columns))
+        wide = np.where(
+            steps[columns] > 0, np.maximum(np.round(share * (width[columns] + 1)) - 1, 0), share * width[columns]
+        )
+        room = draw.random(len(columns)) * (width[columns] - wide + steps[columns])
+        begins = low[columns] + np.where(steps[columns] > 0, np.floor(room), room)
+        made.append(_Query(columns, begins, begins + wide))
+    return made
+
+
+def _cell_widths(series: PublishedSeries, width: Floats, given: Mapping[str, float]) -> Floats:
+    """How wide a cell of each column's domain is."""
+    unknown = [name for name in given if name not in series.orders]
+    if unknown or not all(each > 0 for each in given.values()):
+        raise PolicyError(
+            f"cells must name quasi columns ({', '.join(series.orders)}) with widths above 0, but it is {dict(given)!r}.",
+            setting=("cells",),
+        )
+    schema = series[0].quasi.schema
+    return np.array(
+        [
+            given.get(name, span / 100 if schema[name].is_float() and span > 0 else 1.0)
+            for name, span in zip(series.orders, width.tolist(), strict=True)
+        ]
+    )
+
+
+def _divergences(
+    release: SeriesRelease, points: Floats, widths: Floats, draw: np.random.Generator
+) -> tuple[float, float]:
+    """The divergence of people from published rows spread evenly over the cells of their boxes: of quasi values, and of quasi and sensitive values (R-UM-3).
+
+    It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell, p2 the sum over boxes that hold it of their share of the rows, a cell (and of the rows with the value,
+    which is that of the groups behind the box).
+    """
+    people = len(points)
+    box, group, many = (
+        (np.arange(len(release)), np.arange(len(release)), release.sizes)
+        if release.buckets is None
+        else release.box_groups()
+    )
+    spans = np.floor(release.high / widths) - np.floor(release.low / widths) + 1
+    weight = many / many.sum() / spans.prod(axis=1)[box]
+    places = [np.unique(column, return_inverse=True)[1] for column in np.floor(points / widths).T]
+    cell, _ = number(*pack(places, [int(each.max(initial=0)) + 1 for each in places], people))
+    with_value, _ = number(*pack([cell, release.value_of], [people, int(release.value_of.max(initial=0)) + 1], people))
+    most = max(1, _MOST_PAIRS // max(len(weight), 1))
+    drawn = draw.choice(people, most, replace=False) if most < people else np.arange(people)
+    owners, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes[group]
+    # For each value the pairs of a box and a group that show it, as often as the group does.
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(len(release) + 1))
+    showing = {
+        value: _pairs_of(owners[release.values == value], order, first)
+        for value in np.unique(release.value_of[drawn]).tolist()
+    }
+    logs = np.zeros((2, len(drawn)))
+    for place, who in enumerate(drawn.tolist()):
+        holds = ((release.low <= points[who]) & (points[who] <= release.high)).all(axis=1)[box]
+        same = showing[int(release.value_of[who])]
+        logs[:, place] = np.log(weight[holds].sum()), np.log(weight_of_row[same[holds[same]]].sum())
+    alike = np.log([np.bincount(each)[each[drawn]] / people for each in (cell, with_value)])
+    kl, kl_sensitive = (alike - logs).mean(axis=1).tolist()
+    return kl, kl_sensitive
+
+
+def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The pairs of some groups, where those of group ``g`` are ``order[first[g]:first[g + 1]]``."""
+    many = np.diff(first)[groups]
+    found: NDArray[np.int64] = order[places_in(first[groups], many)]
+    return found
+
+
+def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats) -> tuple[float, float]:
+    """The relative error of a count, and the share of people that the query meets. Values that are ``steps`` apart reach up to the next."""
+    part = points[:, query.columns]
+    actual = int(((part >= query.low) & (part <= query.high)).all(axis=1).sum())
+    low, high = release.low[:, query.columns], release.high[:, query.columns] + steps
+    meets = np.minimum(high, query.high + steps) - np.maximum(low, query.low)
+    spread = high - low
+    # A box without width lies inside the range or outside; it has no share.
+    share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
+    expected = float((share.prod(axis=1) * release.box_people).sum())
+    return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0), actual / max(len(points), 1)

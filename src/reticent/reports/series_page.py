@@ -1,0 +1,186 @@
+"""The steward's page about a series: counterfeits, exposed people, lost detail and query errors over time, as pictures (R-UM-6, R-UM-7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from reticent import __version__
+from reticent.base.charts import ChartAxis, ChartLine, line_chart
+from reticent.base.files import write_whole
+from reticent.reports.series_measures import ReleaseMeasures
+
+_OWNER_ONLY = 0o600
+Measured = Sequence[ReleaseMeasures]
+
+
+@dataclass(frozen=True)
+class _Picture:
+    title: str
+    words: str
+    unit: str
+    figures: Mapping[str, Callable[[ReleaseMeasures], float | None]]
+    whole: bool = False
+
+
+_PICTURES = (
+    _Picture(
+        "Counterfeits",
+        "Made-up rows in each release, and the least number that keeps everybody's signature. More than the least come from new rows that could not be used.",
+        "rows",
+        {"published": lambda each: each.counterfeits, "least": lambda each: each.least_counterfeits},
+        whole=True,
+    ),
+    _Picture(
+        "People who can be tracked",
+        "People of each release for whom all releases together rule out a value (narrowed) or all but one (disclosed), and people whose new signature overlaps the old one after a change or a return (vulnerable).",
+        "people",
+        {
+            "narrowed": lambda each: each.narrowed,
+            "disclosed": lambda each: each.disclosed,
+            "vulnerable": lambda each: each.vulnerable,
+        },
+        whole=True,
+    ),
+    _Picture(
+        "Lost detail",
+        "The share of a column's range that a person's box covers, on average over people and columns (certainty penalty).",
+        "share of the range",
+        {"certainty penalty": lambda each: each.cp_row},
+    ),
+    _Picture(
+        "Rows that look alike",
+        "Squared numbers of rows with one box, a row (discernibility penalty): how many rows share the box of an average one.",
+        "rows",
+        {"discernibility penalty": lambda each: each.dcp / max(each.people + each.counterfeits, 1)},
+    ),
+    _Picture(
+        "Error of counting queries",
+        "Relative error of counts over random ranges, estimated from the boxes.",
+        "relative error",
+        {"mean": lambda each: each.error, "median": lambda each: each.error_median},
+    ),
+    _Picture(
+        "Lost information",
+        "The divergence of people from rows spread evenly over the boxes (Kullback-Leibler), by quasi values alone and together with sensitive values.",
+        "nats",
+        {"quasi values": lambda each: each.kl, "with sensitive values": lambda each: each.kl_sensitive},
+    ),
+    _Picture(
+        "Time",
+        "Seconds of publishing up to the commit, for releases that were published here.",
+        "seconds",
+        {"publishing": lambda each: each.seconds},
+    ),
+)
+
+
+def series_figures(measured: Mapping[str, Measured], *, relative: bool = False) -> dict[str, str]:
+    """The pictures as SVG by title, with a line for each figure of each series.
+
+    ``relative`` shows ``ln(figure / figure of the last series)`` instead, where neither is zero (R-UM-7); it needs two series.
+    """
+    return {picture.title: _drawn(picture, measured, relative and len(measured) > 1) for picture in _known(measured)}
+
+
+def write_series_page(
+    measured: Mapping[str, Measured], path: str | Path, title: str, *, relative: bool = False
+) -> Path:
+    """Write the page to ``path``, readable by its owner only: one self-contained file with pictures and the figures behind them."""
+    target = Path(path)
+    drawn = series_figures(measured, relative=relative)
+    cards = [
+        f"<section><h2>{escape(picture.title)}</h2><p>{escape(picture.words)}</p><figure>{drawn[picture.title]}</figure></section>"
+        for picture in _known(measured)
+    ]
+    tables = "".join(
+        f"<section><h2>{escape('The figures' if len(measured) == 1 else name.capitalize())}</h2>{_table(each)}</section>"
+        for name, each in measured.items()
+    )
+    tag = '<span class="tag">For the steward: do not publish this page</span>'
+    head = (
+        f'<header><div class="kicker"><span class="brand">Reticent series report</span>{tag}</div><h1>{escape(title)}</h1>'
+        "<p>True counts of values, needs and shortages can be combined with the releases to find people out. Keep this page where the history is.</p></header>"
+    )
+    home = files("reticent.reports")
+    page = Template(home.joinpath("report.html").read_text("utf-8")).substitute(
+        version=__version__,
+        title=escape(f"{title}: series report"),
+        style=home.joinpath("report.css").read_text("utf-8"),
+        body="\n".join((head, *cards, tables)),
+    )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, page.encode(), _OWNER_ONLY)
+    return target
+
+
+def _known(measured: Mapping[str, Measured]) -> list[_Picture]:
+    """The pictures of which at least one figure is known."""
+    releases = [each for series in measured.values() for each in series]
+    return [
+        picture
+        for picture in _PICTURES
+        if any(figure(each) is not None for figure in picture.figures.values() for each in releases)
+    ]
+
+
+def _drawn(picture: _Picture, measured: Mapping[str, Measured], relative: bool) -> str:
+    lines = []
+    last = list(measured)[-1]
+    base = {each.number: each for each in measured[last]}
+    for name, releases in measured.items():
+        if relative and name == last:
+            continue
+        for label, figure in picture.figures.items():
+            points = [(float(each.number), float(value)) for each in releases if (value := figure(each)) is not None]
+            if relative:
+                points = [
+                    (number, math.log(value / other))
+                    for number, value in points
+                    if int(number) in base and value > 0 and (other := figure(base[int(number)]) or 0) > 0
+                ]
+            if points:
+                tips = [f"release {number:g}: {value:,.4g}" for number, value in points]
+                lines.append(ChartLine(label if len(measured) == 1 else f"{label}, {name}", points, tips))
+    values = [value for line in lines for _, value in line.points] or [0.0]
+    numbers = [each.number for releases in measured.values() for each in releases]
+    low, high = min(*values, 0.0), max(*values, 0.0)
+    unit = f"ln ratio to {last}" if relative else picture.unit
+    return line_chart(
+        lines,
+        ChartAxis("release", min(numbers) - 0.25, max(numbers) + 0.25, whole=True),
+        ChartAxis(unit, low * 1.08, high * 1.08 if high > low else low + 1.0, whole=picture.whole and not relative),
+    )
+
+
+_COLUMNS: Mapping[str, Callable[[ReleaseMeasures], str]] = {
+    "release": lambda each: str(each.number),
+    "people": lambda each: f"{each.people:,}",
+    "groups": lambda each: f"{each.groups:,}",
+    "counterfeits": lambda each: f"{each.counterfeits:,}",
+    "least": lambda each: f"{each.least_counterfeits:,}",
+    "vulnerable": lambda each: f"{each.vulnerable:,}",
+    "narrowed": lambda each: f"{each.narrowed:,}",
+    "disclosed": lambda each: f"{each.disclosed:,}",
+    "absent": lambda each: f"{each.absent:,}",
+    "certainty penalty": lambda each: f"{each.cp:,.1f}",
+    "discernibility penalty": lambda each: f"{each.dcp:,}",
+    "mean error": lambda each: f"{each.error:.1%}",
+    "selectivity": lambda each: f"{each.selectivity:.1%}",
+    "divergence": lambda each: f"{each.kl:.3f}",
+    "with sensitive values": lambda each: f"{each.kl_sensitive:.3f}",
+    "seconds": lambda each: "" if each.seconds is None else f"{each.seconds:.2f}",
+}
+
+
+def _table(measured: Measured) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{shown(each)}</td>" for shown in _COLUMNS.values()) + "</tr>" for each in measured
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
