@@ -25,6 +25,7 @@ MODULES = (
     "big",
     "command",
     "first_hour",
+    "real_files",
     "querying",
     "noise",
     "grid",

