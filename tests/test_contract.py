@@ -405,3 +405,61 @@ def test_bang(table: rt.Table) -> None:
     assert r.groups.sizes.min() >= 5
     low, high = r.count("age between 30 and 40").bounds
     assert low <= 4 <= high
+
+
+def test_attack_and_report_take_any_kind_of_target(table: rt.Table, frame: pl.DataFrame, tmp_path: Path) -> None:
+    release = rt.publish(table, rt.KAnonymity(3), method="Mondrian")
+    release.save(tmp_path / "release")
+    for target in (release, tmp_path / "release", str(tmp_path / "release")):
+        found = rt.attack(target, raw=None, people=None)
+        assert found.table.height == len(found) > 0
+        assert found.table["adversary"].to_list() == [each.adversary for each in found]
+    compared = rt.attack(release, raw=table)
+    assert compared.table.filter(pl.col("adversary") == "linkage")["share_before"].item() == 1
+    assert rt.attack(release, raw=frame).table["adversary"].equals(compared.table["adversary"])
+    page = rt.report(tmp_path / "release", tmp_path / "page.html")
+    assert page.read_text(encoding="utf-8").startswith("<!")
+    assert rt.report(release, str(tmp_path / "both.html"), raw=table).exists()
+    with pytest.raises(rt.PolicyError, match="regression"):
+        rt.report(release, tmp_path / "other.html", regression="age ~ zip")
+    with pytest.raises(rt.PolicyError, match="mode"):
+        rt.attack(release, mode="exact")
+
+
+def test_a_release_leaves_in_the_frames_that_people_use(table: rt.Table) -> None:
+    release = rt.publish(table, rt.KAnonymity(3), method="Mondrian")
+    assert (
+        release.to_pandas()["age"].tolist() == release.to_arrow()["age"].to_pylist() == release.frame["age"].to_list()
+    )
+
+
+def test_methods_are_named_by_a_string_everywhere(table: rt.Table) -> None:
+    assert rt.preview(table, rt.KAnonymity(3), method="Mondrian").method["name"] == "Mondrian"
+    assert rt.compare(table, rt.KAnonymity(3), methods=["Mondrian", rt.Lattice()]).table["method"].to_list() == [
+        "Mondrian",
+        "Lattice",
+    ]
+    with pytest.raises(rt.PolicyError, match="Did you mean 'Mondrian'"):
+        rt.publish(table, rt.KAnonymity(3), method="Mondrain")
+
+
+def test_a_wrong_parameter_is_a_value_error_too() -> None:
+    with pytest.raises(ValueError, match="k must be at least 1") as caught:
+        rt.KAnonymity(0)
+    assert isinstance(caught.value, rt.ParameterError)
+    assert isinstance(caught.value, rt.PolicyError)
+
+
+def test_a_misspelt_name_is_corrected() -> None:
+    with pytest.raises(AttributeError, match="Did you mean 'KAnonymity'"):
+        _ = rt.KAnonimity
+
+
+def test_a_definition_can_be_evaluated_from_its_repr(table: rt.Table) -> None:
+    names = {name: getattr(rt, name) for name in rt.__all__}
+    for definition in definitions(table.frame.select("age", "zip")):
+        if not definition.needs_population:
+            assert eval(repr(definition), {}, names) == definition
+    both = rt.KAnonymity(2) & rt.TCloseness("0.3")
+    assert eval(repr(both), {}, names) == both
+    assert eval(repr(rt.Mondrian()), {}, names) == rt.Mondrian()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from reticent.errors import did_you_mean
 from reticent.registry import PUBLIC, ROOMS
 
 __version__ = "0.5.0"
@@ -20,7 +21,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(PUBLIC[name]), name)
     if name in ROOMS:
         return import_module(ROOMS[name])
-    raise AttributeError(f"module 'reticent' has no attribute {name!r}")
+    raise AttributeError(f"module 'reticent' has no attribute {name!r}.{did_you_mean(name, __all__)}")
 
 
 def __dir__() -> list[str]:

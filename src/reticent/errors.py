@@ -53,6 +53,10 @@ class PolicyError(ReticentError):
     """What was asked for makes no sense: a policy file, a parameter, or a method that does not fit."""
 
 
+class ParameterError(PolicyError, ValueError):
+    """A parameter of a definition, a method or a call has a value that it cannot have; ``setting`` names it."""
+
+
 class DataError(ReticentError):
     """The data do not fit what was said about them."""
 

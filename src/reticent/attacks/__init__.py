@@ -11,7 +11,7 @@
 ``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people out
 ``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``numeric_records``, ``foreign``)
 ``minimality``     who knows how the release was chosen rules out worlds (``release_worlds`` lists them, ``method_inversion`` rules out)
-``suite``          all of them, before and after
+``suite``          all of them, before and after; ``results`` holds their findings, ``targets`` is the one call for any target
 ``tracking``       who follows people through the releases of a series
 """
 
@@ -30,14 +30,17 @@ from reticent.attacks.minimality import Minimality
 from reticent.attacks.probabilistic import ProbabilisticLinkage
 from reticent.attacks.record_lookup import Sighting
 from reticent.attacks.remainder import Remainder
+from reticent.attacks.results import AttackResults
 from reticent.attacks.similarity import Similarity
 from reticent.attacks.singling_out import SinglingOut
 from reticent.attacks.skewness import Skewness
-from reticent.attacks.suite import adversaries_for, attack, compare
+from reticent.attacks.suite import adversaries_for, compare, run_adversaries
+from reticent.attacks.targets import attack
 from reticent.attacks.tracking import Learned, bcf_of_releases, explain, hd_composition, m_distinct, series
 
 __all__ = [
     "Adversary",
+    "AttackResults",
     "Cohorts",
     "Exclusion",
     "Findings",
@@ -65,6 +68,7 @@ __all__ = [
     "hd_composition",
     "hold_out",
     "m_distinct",
+    "run_adversaries",
     "series",
     "synthetic",
     "wilson",

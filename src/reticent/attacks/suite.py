@@ -231,7 +231,7 @@ def _compared_with_noise(
     return pairs
 
 
-def attack(target: Any, *adversaries: Adversary, context: Context | None = None) -> list[Findings]:
+def run_adversaries(target: Any, *adversaries: Adversary, context: Context | None = None) -> list[Findings]:
     """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people.
 
     Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set (R-LD-4).

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from reticent.errors import PolicyError, did_you_mean
+from reticent.errors import ParameterError, did_you_mean
 
 _MOST_DIGITS = 5_000
 
@@ -27,40 +27,40 @@ def exact(
 
     A float is read as its shortest decimal, so ``exact(0.1, "t")`` is 1/10 and not the nearest binary number.
     ``low`` and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones; a value outside, or no number at all, is a
-    :class:`PolicyError` that names the parameter.
+    :class:`ParameterError` that names the parameter.
     """
     try:
         number = _read(value)
     except (ValueError, InvalidOperation, ZeroDivisionError, OverflowError, TypeError):
-        raise PolicyError(
+        raise ParameterError(
             f"{name} must be a number such as 3, 0.6, '0.6' or '2/3', but it is {value!r}.", **_fields(name, value)
         ) from None
     if low is not None and number < _read(low):
-        raise PolicyError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
     if high is not None and number > _read(high):
-        raise PolicyError(f"{name} must be at most {high}, but it is {value}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be at most {high}, but it is {value}.", **_fields(name, value))
     if above is not None and number <= _read(above):
-        raise PolicyError(f"{name} must be above {above}, but it is {value}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be above {above}, but it is {value}.", **_fields(name, value))
     if below is not None and number >= _read(below):
-        raise PolicyError(f"{name} must be below {below}, but it is {value}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be below {below}, but it is {value}.", **_fields(name, value))
     return number
 
 
 def whole(value: object, name: str, *, low: int, high: int | None = None) -> int:
-    """``value`` as an integer from ``low`` to ``high``; anything else is a :class:`PolicyError` naming the parameter."""
+    """``value`` as an integer from ``low`` to ``high``; anything else is a :class:`ParameterError` naming the parameter."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise PolicyError(f"{name} must be a whole number, but it is {value!r}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be a whole number, but it is {value!r}.", **_fields(name, value))
     if value < low:
-        raise PolicyError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
     if high is not None and value > high:
-        raise PolicyError(f"{name} must be at most {high:,}, but it is {value:,}.", **_fields(name, value))
+        raise ParameterError(f"{name} must be at most {high:,}, but it is {value:,}.", **_fields(name, value))
     return value
 
 
 def one_of(value: object, name: str, known: Collection[str]) -> None:
-    """Refuse a word that is not known, with a :class:`PolicyError` that names the parameter and lists the words."""
+    """Refuse a word that is not known, with a :class:`ParameterError` that names the parameter and lists the words."""
     if value not in known:
-        raise PolicyError(
+        raise ParameterError(
             f"{name} must be one of {', '.join(known)}, but it is {value!r}.{did_you_mean(value, known)}",
             **_fields(name, value),
         )

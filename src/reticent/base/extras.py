@@ -8,7 +8,7 @@ from reticent.errors import MissingPackage
 
 
 def needed(module: str, extra: str, what: str) -> Any:
-    """An optional package; ``what`` says what it is needed for (``"ReadTransaction SPSS files"``)."""
+    """An optional package; ``what`` says what it is needed for (``"Reading SPSS files"``)."""
     try:
         return __import__(module, globals(), locals(), ["__name__"], 0)
     except ModuleNotFoundError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from reticent.errors import PolicyError, ReticentError, did_you_mean
+from reticent.errors import ParameterError, ReticentError, did_you_mean
 from reticent.registry import Kind, load
 
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -18,18 +18,18 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
     """The definition or method ``name`` with its parameters.
 
-    A :class:`PolicyError` names a parameter that is unknown (with a hint), missing, or of another type than its annotation says, as its ``setting``.
+    A :class:`ParameterError` names a parameter that is unknown (with a hint), missing, or of another type than its annotation says, as its ``setting``.
     """
     make, known = load(kind, name), parameters_of(kind, name)
     listed = f"Its parameters are: {', '.join(known)}." if known else "It has no parameters."
     for given in parameters:
         if given not in known:
-            raise PolicyError(
+            raise ParameterError(
                 f"{name} has no parameter {given!r}.{did_you_mean(given, known)} {listed}", setting=(given,)
             )
     missing = [key for key, each in known.items() if each.default is Parameter.empty and key not in parameters]
     if missing:
-        raise PolicyError(f"{name} needs {', '.join(missing)}. {listed}")
+        raise ParameterError(f"{name} needs {', '.join(missing)}. {listed}")
     try:
         made, problem = make(**parameters), None
     except Exception as error:
@@ -68,7 +68,7 @@ def _misfit(
             if isinstance(problem, ReticentError):
                 problem.setting, problem.value = (key,), value
                 return problem
-            return PolicyError(
+            return ParameterError(
                 f"{name}: {key} must be {_words(hints[key])}, but it is {value!r}.", setting=(key,), value=value
             )
     return None

@@ -122,27 +122,23 @@ def attack(
 def _run_on_synthetic(
     target: str, original: str, control: Any, quasi: list[str] | None, sensitive: list[str] | None, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attacks import synthetic
+    from reticent.attacks import attack as run_against
 
-    found = synthetic(target, table_or_path(original), control, quasi=quasi, sensitive=sensitive, context=context)
-    return [(None, each) for each in found]
+    return run_against(
+        target, original=table_or_path(original), control=control, quasi=quasi, sensitive=sensitive, context=context
+    ).pairs
 
 
 def _run(
     target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attacks import adversaries_for, compare
     from reticent.attacks import attack as run_against
     from reticent.policy import Policy
-    from reticent.release import adversary_view_of
 
     before = Policy.read(raw).table() if raw is not None else None
-    after: Any = table_or_path(target)
-    if before is not None:
-        return list(compare(before, after, people, control, who, model=model, context=context))
-    held = adversary_view_of(after)
-    chosen = adversaries_for(held, people, control, who, model)
-    return [(None, found) for found in run_against(held, *chosen, context=context)]
+    return run_against(
+        table_or_path(target), raw=before, people=people, control=control, who=who, model=model, context=context
+    ).pairs
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:

@@ -135,6 +135,16 @@ class Definition(ABC):
     def __str__(self) -> str:
         return self._written
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # A dataclass writes no __repr__ of its own where the class has one.
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The definition as Python that makes it again, in the namespace of ``from reticent import *``."""
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{self.name}({inside})"
+
 
 class GroupDefinition(Definition):
     """A definition that judges groups: rows that look alike in a release.
@@ -288,6 +298,9 @@ class Several(Definition):
 
     def __str__(self) -> str:
         return " & ".join(str(member) for member in self.members)
+
+    def __repr__(self) -> str:
+        return " & ".join(repr(member) for member in self.members)
 
 
 @dataclass(frozen=True)

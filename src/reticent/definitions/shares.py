@@ -282,11 +282,10 @@ def weight_list(
     given: Mapping[str, Number] | tuple[tuple[str, Fraction], ...], name: str
 ) -> tuple[tuple[str, Fraction], ...]:
     """Weights by value, sorted; every weight is at least 0."""
-    pairs = given.items() if isinstance(given, Mapping) else given
     try:
-        read = {str(value): exact(weight, f"{name} of {value!r}", low=0) for value, weight in pairs}
+        pairs = [(value, weight) for value, weight in (given.items() if isinstance(given, Mapping) else given)]
     except (TypeError, ValueError):
         raise PolicyError(
             f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {given!r}."
         ) from None
-    return tuple(sorted(read.items()))
+    return tuple(sorted((str(value), exact(weight, f"{name} of {value!r}", low=0)) for value, weight in pairs))

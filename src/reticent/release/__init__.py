@@ -31,7 +31,7 @@ from reticent.release.format import (
 )
 from reticent.release.later_rows import apply
 from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
-from reticent.release.method_lookup import default_method, method_from, methods_compared
+from reticent.release.method_lookup import default_method, method_from, methods_compared, named_method
 from reticent.release.nested_regions import Ids, NestedRegions, SteppedColumn, stepped_values
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publication import FileKind, JudgedDraft, judged_draft, publish
@@ -80,6 +80,7 @@ __all__ = [
     "judged_draft",
     "method_from",
     "methods_compared",
+    "named_method",
     "natural_closeness",
     "open_public",
     "public_side",

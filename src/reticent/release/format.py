@@ -382,12 +382,12 @@ def read_details(read: Callable[[Mapping[str, Any]], Written], written: Mapping[
     """Details by their own reader; a :class:`DataError` where they cannot be understood, or are not written as they would be."""
     try:
         found = read(written)
+    except ReticentError as problem:
+        raise DataError(f"manifest.json, details: {problem}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise DataError(
             f"manifest.json: the details cannot be understood ({type(problem).__name__}: {problem})."
         ) from None
-    except ReticentError as problem:
-        raise DataError(f"manifest.json, details: {problem}") from None
     if found.as_json() != written:
         raise DataError(
             "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."

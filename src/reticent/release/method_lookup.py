@@ -67,6 +67,11 @@ def methods_compared(
     return None if compared is None else compared.as_dict()
 
 
+def named_method(method: Method | str) -> Method:
+    """A method as it was given, or the one of a name with its default parameters."""
+    return method_from(method, {}) if isinstance(method, str) else method
+
+
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
     """The method ``name`` with its parameters; an unknown name or parameter is a :class:`PolicyError` with a hint."""
     made: Method = made_from("method", name, parameters)

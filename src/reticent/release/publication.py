@@ -32,7 +32,7 @@ from reticent.release.certificate import (
 from reticent.release.claims import check_claims
 from reticent.release.format import Format, Words, format_of, role_of
 from reticent.release.manifest import Manifest, ManifestTable
-from reticent.release.method_lookup import default_method
+from reticent.release.method_lookup import default_method, named_method
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import reference_of
 from reticent.release.release import PrivateSide, Release
@@ -47,7 +47,7 @@ FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
 def publish(
     table: Table,
     definition: Definition,
-    method: Method | None = None,
+    method: Method | str | None = None,
     *,
     ledger: str | Path | LedgerLocation | Ledger | None = None,
     again: bool = False,
@@ -135,7 +135,7 @@ class JudgedDraft:
 
 
 def judged_draft(
-    table: Table, definition: Definition, method: Method | None, files: FileKind, context: Context
+    table: Table, definition: Definition, method: Method | str | None, files: FileKind, context: Context
 ) -> JudgedDraft:
     """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
     chosen = _method(table, definition, method)
@@ -185,13 +185,13 @@ def _check_limits(table: Table, draft: Draft, method: Method) -> None:
             )
 
 
-def _method(table: Table, definition: Definition, method: Method | None) -> Method:
+def _method(table: Table, definition: Definition, method: Method | str | None) -> Method:
     """The method, if it and the format that it publishes can keep the definition."""
     if not isinstance(table, Table):
         raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
     if not isinstance(definition, Definition):
         raise PolicyError(f"publish needs a definition such as KAnonymity(5), but it got {definition!r}.")
-    chosen = default_method(table, definition) if method is None else method
+    chosen = default_method(table, definition) if method is None else named_method(method)
     if isinstance(chosen, type) or not isinstance(getattr(chosen, "keeps", None), frozenset):
         raise PolicyError(f"publish needs a method such as Lattice(), but it got {chosen!r}.")
     name = type(chosen).__name__

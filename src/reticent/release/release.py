@@ -15,7 +15,7 @@ from reticent.base.cards import Card, ShownAsCard
 from reticent.base.files import folder_aside, write_new
 from reticent.conditions import Condition
 from reticent.core import Evidence, Groups, Recoding
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, MissingPackage, PolicyError
 from reticent.io import database_tables
 from reticent.ledger import Entry, given_out
 from reticent.release.canonical_json import readable
@@ -80,6 +80,19 @@ class Release(ShownAsCard):
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """The public tables by name."""
         return self.public.tables
+
+    def to_pandas(self) -> Any:
+        """The main public table as a pandas frame; needs pandas."""
+        try:
+            return self.frame.to_pandas()
+        except ModuleNotFoundError as error:
+            raise MissingPackage(
+                f"to_pandas needs the package {error.name}. Install it with: pip install pandas"
+            ) from None
+
+    def to_arrow(self) -> Any:
+        """The main public table as a pyarrow table."""
+        return self.frame.to_arrow()
 
     @property
     def format(self) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.previews import Preview, PreviewComparison, compare, preview
-from reticent.reports.report_files import write_report, write_stewards_report
+from reticent.reports.report_files import report, write_report, write_stewards_report
 from reticent.reports.series_measures import ReleaseMeasures, measure_series
 from reticent.reports.series_page import series_figures, write_series_page
 
@@ -28,6 +28,7 @@ __all__ = [
     "compare",
     "measure_series",
     "preview",
+    "report",
     "series_figures",
     "write_report",
     "write_series_page",

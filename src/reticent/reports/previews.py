@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.attacks import Findings, attack
+from reticent.attacks import Findings, run_adversaries
 from reticent.attacks import compare as attacks_compared
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
@@ -22,7 +22,7 @@ from reticent.base.randomness import Randomness
 from reticent.core import Groups, Recoding
 from reticent.definitions import Definition, KAnonymity, Method
 from reticent.errors import Infeasible, PolicyError
-from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft
+from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft, named_method
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
 from reticent.table import Table
@@ -159,7 +159,7 @@ def _k_of(made: Preview | None) -> int | None:
 def preview(
     table: Table,
     definition: Definition,
-    method: Method | None = None,
+    method: Method | str | None = None,
     *,
     insecure_seed: int | None = None,
     context: Context | None = None,
@@ -181,7 +181,7 @@ def preview(
 def compare(
     table: Table,
     definitions: Definition | Iterable[Definition],
-    methods: Iterable[Method] | None = None,
+    methods: Iterable[Method | str] | None = None,
     *,
     attacks: bool = True,
     insecure_seed: int | None = None,
@@ -193,7 +193,7 @@ def compare(
     people who succeed; ``attacks=False`` leaves them out. The rows are counted once for all combinations.
     """
     wanted = [definitions] if isinstance(definitions, Definition) else list(definitions)
-    ways: Sequence[Method | None] = [None] if methods is None else list(methods)
+    ways: Sequence[Method | None] = [None] if methods is None else [named_method(each) for each in methods]
     if not wanted or not ways:
         raise PolicyError("compare needs at least one definition and one method.")
     context = context or Context(Randomness(insecure_seed))
@@ -223,7 +223,7 @@ def _row(
     """One combination as a row of the comparison; what does not apply is null."""
     how = dict(found.method) if found is not None else {} if method is None else method.describe()
     groups = None if found is None else found.groups
-    hits: list[Findings] = attack(found._made.side) if found is not None and attacks else []
+    hits: list[Findings] = run_adversaries(found._made.side) if found is not None and attacks else []
     smallest = None if groups is None else int(groups.people.min())
     measures = ("loss", "ncp", "discernibility", "average_group_size", "kl")
     return {

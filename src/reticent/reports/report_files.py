@@ -9,16 +9,83 @@ from typing import Any
 import polars as pl
 
 from reticent.attacks import compare
+from reticent.attacks import series as follow
 from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.base.frames import as_polars
+from reticent.errors import PolicyError
+from reticent.methods.series import PublishedSeries
 from reticent.propose import ExposedGroup, Risk, exposures, risk_views
 from reticent.release import PublicSide, Release, open_public
 from reticent.reports.facts import Comparison, PrivateFacts, gather
 from reticent.reports.page import render
+from reticent.reports.series_measures import measure_series
+from reticent.reports.series_page import write_series_page
 from reticent.table import Table
 
 _OWNER_ONLY, _EVERYBODY = 0o600, 0o644
+
+
+def report(
+    target: Any,
+    path: str | Path,
+    *,
+    raw: Table | None = None,
+    people: Any = None,
+    who: str | None = None,
+    public: bool = False,
+    regression: str | None = None,
+    coordinates: Any = None,
+    context: Context | None = None,
+) -> Path:
+    """Write the report on a release or on a series of releases: one self-contained HTML page.
+
+    Parameters:
+        target: a release, the folder of one, or a ``History`` (figures of all its releases over time).
+        path: where the page goes. The steward's page is readable by its owner only.
+        raw: the table that was published: the page then also shows the risk and the attacks before publication.
+        people, who: with ``raw``, a list that adversaries look up, and the column to call people by; by default the
+            table's own people.
+        public: only what follows from the published files; such a page may be shown to everybody.
+        regression: with ``raw``, a formula such as ``"wage ~ age + sex"`` that is fitted before and after.
+        coordinates: with ``raw``, places with ``latitude`` and ``longitude``: synthetic flows are drawn on a map.
+        context: reports progress and can stop the run before the file is written.
+
+    Returns:
+        The path of the page.
+
+    Example:
+        >>> import reticent as rt, tempfile
+        >>> table = rt.Table({"age": [31, 32, 58, 59]}, quasi=["age"])
+        >>> rt.report(rt.publish(table, rt.KAnonymity(2)), tempfile.mkdtemp() + "/page.html").name
+        'page.html'
+    """
+    context = context or Context()
+    if isinstance(getattr(target, "series", None), PublishedSeries):
+        _refuse_beside("a series", raw=raw, people=people, public=public, regression=regression)
+        taken = [each.get("seconds") for each in target.facts()]
+        learned = follow(target, mode="fixpoint", context=context)
+        measured = measure_series(target.series, learned, seconds=taken, context=context)
+        return write_series_page({"this series": measured}, path, target.path.name)
+    if raw is None or public:
+        _refuse_beside(
+            "a public report" if public else "a report without raw=",
+            raw=raw,
+            people=people,
+            regression=regression,
+            coordinates=coordinates,
+        )
+        return write_report(target, path, public=public, context=context)
+    return write_stewards_report(
+        target, path, raw, people=people, who=who, regression=regression, coordinates=coordinates, context=context
+    )
+
+
+def _refuse_beside(what: str, **given: Any) -> None:
+    """Refuse arguments that mean nothing for a kind of report."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise PolicyError(f"report: {name}= cannot be combined with {what}. Leave it out.", setting=(name,))
 
 
 def write_report(
