@@ -19,6 +19,12 @@ from reticent.errors import DataError
 LARGEST = 1 << 26
 LARGEST_SETTINGS = 1 << 20
 _DEEPEST_KEY = 50
+_KEY = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+# Comments and strings are passed over whole: their dots part no key.
+_LEXEMES = re.compile(
+    rf"""\#[^\n]*+|\"{{3}}(?:[^\\]|\\.)*?\"{{3}}|'{{3}}.*?'{{3}}|(?P<deep>(?:{_KEY}[ \t]*+\.[ \t]*+){{{_DEEPEST_KEY}}})|{_KEY}""",
+    re.DOTALL,
+)
 _LONGEST_NUMBER = re.compile(r"(?<![\w\"'])[-+]?[0-9_]{4000}")
 
 
@@ -50,9 +56,10 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(
             f"the text has {len(text):,} characters, and at most {LARGEST_SETTINGS:,} are read"
         )
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.partition("=")[0].count(".") > _DEEPEST_KEY:
-            raise tomllib.TOMLDecodeError(f"a key has more than {_DEEPEST_KEY} parts (at line {number}, column 1)")
+    deep = next((found for found in _LEXEMES.finditer(text) if found["deep"]), None)
+    if deep is not None:
+        line = text.count("\n", 0, deep.start()) + 1
+        raise tomllib.TOMLDecodeError(f"a key has more than {_DEEPEST_KEY} parts (at line {line}, column 1)")
     try:
         return tomllib.loads(text)
     except RecursionError:
