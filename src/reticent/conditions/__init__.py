@@ -1,7 +1,7 @@
 """Conditions on rows: one language for counting queries on a release, for domain counts and for audited SQL.
 
 ``condition``   :class:`Condition`: read once, asked of rows (``mask``) and of generalized labels (``cover``)
-``parser``      text to tree, by sqlglot; ``fault`` points into the text when it cannot be read
+``parser``      text to tree, by sqlglot; ``words`` which words are names of columns; ``fault`` points into the text when it cannot be read
 ``nodes``       the tree; ``kinds`` which operands go together; ``linear`` arithmetic as exact coefficients
 ``evaluation``  tree and frame to true, false or unknown for every row
 ``domain``      what is public of a column's values; ``pieces`` labels cut where the condition cuts them; ``coverage`` what a

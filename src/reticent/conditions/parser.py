@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
@@ -32,9 +31,8 @@ from reticent.conditions.nodes import (
     Truth,
     columns_in,
 )
+from reticent.conditions.words import parse_statements
 
-# The dialect in which names may stand in double quotes or in backticks, and text in single quotes only.
-_DIALECT = "sqlite"
 _LONGEST = 100_000
 _LARGEST_EXPONENT = 10_000
 
@@ -100,7 +98,7 @@ def read(text: str) -> Node:
     if len(text) > _LONGEST:
         raise ConditionError(f"it has {len(text)} characters, more than {_LONGEST}. Split it.", text[:80], (0, 80))
     try:
-        statements = [statement for statement in sqlglot.parse(text, dialect=_DIALECT) if statement is not None]
+        statements = parse_statements(text)
         if len(statements) != 1:
             end = text.find(";")
             raise ConditionError("one condition is expected, without semicolon.", text, (max(end, 0), len(text)))
@@ -175,7 +173,10 @@ class _ConditionReader:
                 return self.operand(node.this)
             case exp.Column():
                 if node.table:
-                    raise self.fault(f"write the column alone, without {node.table!r} before it.", node)
+                    raise self.fault(
+                        f"write the column alone, without {node.table!r} before it; a name with a dot in it goes into double quotes.",
+                        node,
+                    )
                 return Column(node.name, span)
             case exp.Literal():
                 return Text(node.this, span) if node.is_string else Number(self._number(node), span)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -20,13 +19,13 @@ from reticent.audit.service.settings import Settings
 from reticent.conditions import Condition
 from reticent.conditions.fault import ConditionError, Span
 from reticent.conditions.parser import read_expression
+from reticent.conditions.words import parse_statements
 from reticent.errors import did_you_mean
 
 Function = Literal["sum", "avg", "count", "max", "min"]
 
 LONGEST = 10_000
 DEEPEST = 40
-_DIALECT = "sqlite"
 # It would write what somebody asked to the log of the server; what it cannot read is refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
@@ -98,7 +97,7 @@ class Statement:
         if len(text) > LONGEST:
             raise StatementError(f"it has {len(text)} characters, more than {LONGEST}.", text[:80], (0, 80))
         try:
-            return _StatementReader(text, settings).statement(_parsed(text))
+            return _StatementReader(text, settings).statement(_parsed(text, settings))
         except RecursionError:
             raise StatementError("it is nested too deeply. Use fewer nested parts.", text[:80], (0, 80)) from None
 
@@ -108,13 +107,16 @@ def _is_text(char: str) -> bool:
     return char in "\n\r\t" or unicodedata.category(char) not in ("Cs", "Cc")
 
 
-def _parsed(text: str) -> exp.Expr:
+def _parsed(text: str, settings: Settings) -> exp.Expr:
+    names = {name.lower() for name in (settings.key, settings.view, *settings.public, *settings.sensitive)}
     try:
-        statements = [each for each in sqlglot.parse(text, dialect=_DIALECT) if each is not None]
+        statements = parse_statements(text, lambda word: word.lower() in names)
     except SqlglotError as error:
         found = (getattr(error, "errors", None) or [{}])[0]
+        if not text.lstrip("( \t\r\n").lower().startswith(("select", "with")):
+            raise StatementError(f"only SELECT is answered. Write {_FORM}.", text, (0, len(text))) from None
         raise StatementError(
-            f"it cannot be read as SQL near {found.get('highlight') or text[-20:]!r}. Write {_FORM}.",
+            f"it cannot be read as SQL near {found.get('highlight') or text[-20:]!r}. Write {_FORM}; a name that is a word of SQL goes into double quotes.",
             text,
             _place(text, found.get("line"), found.get("col")),
         ) from None

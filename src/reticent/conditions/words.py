@@ -1,0 +1,94 @@
+"""Words of SQL and names of columns, told apart before sqlglot parses a text.
+
+A column may be called ``load``, ``use`` or ``comment``. sqlglot knows several hundred words, and a text that begins with one of them is another kind of
+statement to it. Here a word is a name wherever an operand is expected and an operator or the end follows; :data:`RESERVED` words alone need double quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.sqlite import SQLite
+
+_CONSTANTS = frozenset({"NULL", "TRUE", "FALSE"})
+_BETWEEN_OPERANDS = frozenset({"AND", "OR", "IN", "IS", "LIKE", "BETWEEN"})
+_CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "AS", "GROUP BY"})
+RESERVED = _CONSTANTS | {"NOT"}
+"""The words that a condition can begin with; as names they stand in double quotes."""
+# What may follow an operand, beside symbols. Words that are refused are among them, so that a message can name them.
+_FOLLOWING = _BETWEEN_OPERANDS | {"NOT"} | (_CLAUSES - {"SELECT"}) | frozenset(
+    {"DIV", "ILIKE", "GLOB", "REGEXP", "ESCAPE", "COLLATE", "ISNULL", "NOTNULL", "HAVING", "ORDER BY", "LIMIT", "UNION"}
+)  # fmt: skip
+_ENDS = frozenset({TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET})
+_COMPARING = frozenset({TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE})
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+
+
+class _PlainWords(SQLite):
+    """SQLite's dialect (names in double quotes or backticks, text in single quotes only), without words that swallow the rest of the text."""
+
+    class Tokenizer(SQLite.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+def parse_statements(text: str, is_name: Callable[[str], bool] | None = None) -> list[exp.Expr]:
+    """The statements or conditions of a text; raises sqlglot's own errors.
+
+    ``is_name`` says which words may be names; by default all but the words of a condition.
+    """
+    dialect = _PlainWords()
+    tokens = dialect.tokenize(text)
+    reserved = RESERVED if is_name is None else RESERVED | _CLAUSES
+    bare: set[int] = set()
+    named: list[Token] = []
+    operand_expected = True
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        word = _word(token, text)
+        if word is None:
+            operand_expected = token.token_type not in _ENDS
+        elif word.upper() in reserved:
+            operand_expected = word.upper() not in _CONSTANTS
+        elif word.upper() in _BETWEEN_OPERANDS and not (operand_expected and _is_operator(following, text)):
+            operand_expected = True
+        elif operand_expected and _ends_operand(following, text) and (is_name is None or is_name(word)):
+            bare.add(token.start)
+            token = _as_name(token)
+            operand_expected = False
+        else:
+            # A word of sqlglot's: a function, or something that is going to be refused.
+            operand_expected = token.token_type != TokenType.VAR
+        named.append(token)
+    found = [each for each in dialect.parser().parse(named, text) if each is not None]
+    for identifier in (each for statement in found for each in statement.find_all(exp.Identifier)):
+        if identifier.meta.get("start") in bare:
+            identifier.set("quoted", False)
+    return found
+
+
+def _word(token: Token, text: str) -> str | None:
+    """The word that a token is, if it is one and not quoted."""
+    written = text[token.start : token.end + 1]
+    return written if written == token.text and (written[:1].isalpha() or written[:1] == "_") else None
+
+
+def _ends_operand(following: Token | None, text: str) -> bool:
+    """Whether an operand may end before a token."""
+    if following is None:
+        return True
+    word = _word(following, text)
+    if word is not None:
+        return " ".join(word.upper().split()) in _FOLLOWING
+    return following.token_type not in _OPENING and following.token_type not in (
+        _ENDS - {TokenType.R_PAREN, TokenType.R_BRACKET}
+    )
+
+
+def _is_operator(following: Token | None, text: str) -> bool:
+    """Whether a token is a symbol that stands between operands: only then a word like ``in`` before it is a name."""
+    return following is not None and following.token_type in _COMPARING and _word(following, text) is None
+
+
+def _as_name(token: Token) -> Token:
+    return Token(TokenType.IDENTIFIER, token.text, token.line, token.col, token.start, token.end, token.comments)
