@@ -1,4 +1,4 @@
-"""Whoever is told apart by a number or an unprotected column is singled out, however large the groups are."""
+"""Whoever is told apart by a number or a declared column is singled out, however large the groups are."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def table(**roles: object) -> rt.Table:
     return rt.Table(people(), quasi={"sex": rt.Hierarchy.suppression(["f", "m"])}, **roles)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("role", ["sensitive", "other"])
-def test_exact_numbers_single_everybody_out_in_groups_of_any_size(role: str, tmp_path: Path) -> None:
-    release = rt.publish(table(**{role: ["pay"]}), rt.KAnonymity(5))
+@pytest.mark.parametrize("role", [{"sensitive": "pay"}, {"declared": {"pay": "nobody knows it"}}])
+def test_exact_numbers_single_everybody_out_in_groups_of_any_size(role: dict[str, object], tmp_path: Path) -> None:
+    release = rt.publish(table(**role), rt.KAnonymity(5))
     release.save(tmp_path / "release")
     for target in (release, tmp_path / "release"):
         found = attack(target, SinglingOut())[0]
@@ -42,11 +42,16 @@ def test_exact_numbers_single_everybody_out_in_groups_of_any_size(role: str, tmp
         assert found.example.startswith("60 of 60 rows have a pay that no other row has. Exactly one person has pay ")
 
 
-def test_unprotected_texts_count_as_often_as_they_are_alone() -> None:
+def test_declared_texts_count_as_often_as_they_are_alone() -> None:
     frame = people().with_columns(
         note=pl.when(pl.arange(0, 60) < 7).then(pl.lit("alone ") + pl.arange(0, 60).cast(pl.String)).otherwise("note")
     )
-    named = rt.Table(frame, quasi={"sex": rt.Hierarchy.suppression(["f", "m"])}, sensitive="ill", other=["note"])
+    named = rt.Table(
+        frame,
+        quasi={"sex": rt.Hierarchy.suppression(["f", "m"])},
+        sensitive="ill",
+        declared={"note": "nobody knows it"},
+    )
     found = attack(rt.publish(named, rt.KAnonymity(5)), SinglingOut())[0]
     assert found.hits == found.details["unique"]["note"]["rows"] >= 7
 
@@ -66,7 +71,7 @@ def test_values_that_many_share_single_nobody_out() -> None:
 
 
 def test_buckets_and_tables_as_they_stand_tell_it_too() -> None:
-    raw = table(sensitive="ill", other=["pay"])
+    raw = table(sensitive="ill", declared={"pay": "nobody knows it"})
     assert attack(raw, SinglingOut())[0].details["unique"]["pay"]["rows"] == 60
     made = rt.publish(table(sensitive="pay"), rt.DistinctLDiversity(3), rt.Lattice(format="bucketize"))
     assert attack(made, SinglingOut())[0].details["unique"]["pay"]["rows"] == 60

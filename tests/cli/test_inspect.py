@@ -23,7 +23,7 @@ def test_inspect_then_publish_then_verify(patients: Path, reticent: Command) -> 
         "age": "quasi",
         "zip": "quasi",
         "disease": "sensitive",
-        "note": "other",
+        "note": "quasi",
     }
     assert found.json["policy"] == "proposed.toml"
     assert reticent("publish", "proposed.toml", "-o", "release").code == 0

@@ -30,7 +30,8 @@ engine = "{engine}"
 [roles]
 quasi = ["age", "zip"]
 sensitive = ["illness"]
-other = ["note"]
+[declared]
+note = "nobody knows it"
 [hierarchies.age]
 kind = "intervals"
 widths = [10, 20]
@@ -116,7 +117,13 @@ def test_only_a_few_chunks_of_rows_are_ever_alive_together(tmp_path: Path) -> No
     frame = frame_of(10_000, 2)
     watched = Watched(frame)
     stream = StreamRows(frame.schema, watched.chunks)
-    table = Table(stream, quasi=["age", "zip"], sensitive=["illness", "stay"], other=["note"], identifiers=["city"])
+    table = Table(
+        stream,
+        quasi=["age", "zip"],
+        sensitive=["illness", "stay"],
+        declared={"note": "nobody knows it"},
+        identifiers=["city"],
+    )
     assert table.streamed
     release = publish(table, KAnonymity(3), scratch=tmp_path)
     release.save(tmp_path / "release")
@@ -132,7 +139,7 @@ import polars as pl
 from reticent.table import Table
 from reticent.definitions import KAnonymity
 from reticent.release import publish
-table = Table(pl.scan_csv(sys.argv[1]), quasi=["age", "zip"], sensitive="illness", other=["note"], engine="streaming")
+table = Table(pl.scan_csv(sys.argv[1]), quasi=["age", "zip"], sensitive="illness", declared={"note": "nobody knows it"}, engine="streaming")
 print("ready", flush=True)
 while True:
     release = publish(table, KAnonymity(5), scratch=sys.argv[2])
@@ -175,7 +182,7 @@ from reticent.ledger import Ledger
 from reticent.release import publish
 book = Ledger(sys.argv[2] + "/ledger")
 table = Table(
-    pl.scan_csv(sys.argv[1]), quasi=["age", "zip"], sensitive="illness", other=["note"], engine="streaming", dataset="notes"
+    pl.scan_csv(sys.argv[1]), quasi=["age", "zip"], sensitive="illness", declared={"note": "nobody knows it"}, engine="streaming", dataset="notes"
 )
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)

@@ -110,17 +110,17 @@ def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
     files=st.sampled_from(["csv", "parquet"]),
     nulls=st.sampled_from(["drop", "category"]),
     sensitive=st.sampled_from([["illness"], ["illness", "stay"]]),
-    other=st.sampled_from([[], ["cost", "note"]]),
+    declared=st.sampled_from([{}, {"cost": "internal", "note": "internal"}]),
     several=st.booleans(),
     method=st.sampled_from(
         [Lattice(suppression="0.2"), Mondrian(), Mondrian(split="loss", values="hierarchy"), Datafly(suppression="0.3")]
     ),
 )
 @examples(16, few=6)
-def test_both_engines_publish_the_same(seed, files, nulls, sensitive, other, several, method, tmp_path_factory):
+def test_both_engines_publish_the_same(seed, files, nulls, sensitive, declared, several, method, tmp_path_factory):
     frame = frame_of(1500, seed, missing=0.02).with_row_index("id")
     names = ["age", "city", "weight", "day"]
-    roles = {"quasi": {name: QUASI[name] for name in names}, "sensitive": sensitive, "other": other, "key": "id"}
+    roles = {"quasi": {name: QUASI[name] for name in names}, "sensitive": sensitive, "declared": declared, "key": "id"}
     roles["nulls"] = nulls
     if several:
         roles["quasi_sets"] = [["age", "city"], ["city", "weight", "day"]]
@@ -245,7 +245,11 @@ def test_what_needs_rows_in_memory_says_so_by_name():
 
 def test_a_saved_release_is_judged_where_it_lies(tmp_path, monkeypatch):
     frame = frame_of(20_000, 9)
-    roles = {"quasi": {"age": QUASI["age"], "zip": QUASI["zip"]}, "sensitive": "illness", "other": ["stay"]}
+    roles = {
+        "quasi": {"age": QUASI["age"], "zip": QUASI["zip"]},
+        "sensitive": "illness",
+        "declared": {"stay": "internal"},
+    }
     definition = KAnonymity(3) & TCloseness("0.5")
     folder = publish(Table(frame, **roles), definition, Lattice(suppression="0.1")).save(tmp_path / "release")
     small = open_public(folder)

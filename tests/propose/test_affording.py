@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -61,30 +62,22 @@ def test_the_proposed_policy_writes_down_the_cheapest_method_and_what_the_others
     assert compared.best.loss <= min(losses) + 0.02
 
 
-def test_what_others_hardly_know_goes_unprotected_before_what_they_see() -> None:
+def test_what_others_hardly_know_is_dropped_before_what_they_see() -> None:
     frame = people(200, **{f"item_{number}": lambda draw: draw.randrange(40) for number in range(12)})
     found = afford(propose(frame), frame)
     roles = {column.name: column.role for column in found.proposal.columns}
     assert {roles[name] for name in ("age", "sex", "region")} == {"quasi"}
-    assert "other" in {role for name, role in roles.items() if name.startswith("item")}
-    assert any("outside quasi" in note for note in found.proposal.notes)
+    assert None in {role for name, role in roles.items() if name.startswith("item")}
+    assert any("not published" in note for note in found.proposal.notes)
 
 
-def test_numbers_outside_quasi_do_not_single_people_out() -> None:
-    frame = people(200, **{f"score_{number}": lambda draw: draw.random() for number in range(10)})
+@pytest.mark.parametrize("values", [lambda draw: draw.random(), lambda draw: draw.randrange(4)])
+def test_nothing_is_proposed_that_nothing_protects(values: Any) -> None:
+    frame = people(300, **{f"answer_{number}": values for number in range(25)})
     found = inspect(frame)
-    table = found.table()
-    for name in table.other:
-        values = table.frame[name]
-        coarse = values if table.coarsen.get(name) is None else table.coarsen[name].of(values)
-        assert coarse.is_unique().mean() <= 0.05
-
-
-def test_many_columns_are_published() -> None:
-    frame = people(300, **{f"answer_{number}": lambda draw: draw.randrange(4) for number in range(25)})
-    found = inspect(frame)
-    roles = list(found.roles.values())
-    assert sum(role is not None for role in roles) == len(roles)
+    assert set(found.roles.values()) <= {"quasi", "sensitive", "identifier", None}
+    assert found.table().declared == {}
+    assert "[declared]" not in found.policy
 
 
 def test_a_large_table_is_priced_on_a_sample_and_the_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,11 +92,12 @@ def test_too_few_people_have_no_price() -> None:
     assert (found.prices, found.compared, dict(found.method)) == ((), None, {})
 
 
-def test_a_column_that_is_the_same_everywhere_is_published_as_it_is() -> None:
+def test_a_column_that_is_the_same_everywhere_is_protected_at_no_cost(tmp_path: Path) -> None:
     frame = people().with_columns(wave=pl.lit(3))
     found = inspect(frame)
-    assert found.roles["wave"] == "other"
-    assert found.table().frame["wave"].unique().to_list() == [3]
+    assert found.roles["wave"] == "quasi"
+    release = rt.publish(found.table(), rt.KAnonymity(5), ledger=tmp_path / "ledger")
+    assert release.utility.loss_by_column["wave"] == 0
 
 
 def test_indicators_of_one_category_are_protected_together_or_not_at_all() -> None:
@@ -125,7 +119,7 @@ def test_columns_outside_quasi_are_offered_as_sets_of_their_own_and_the_offer_ho
     quasi = [column.name for column in found.proposal.columns if column.role == "quasi"]
     assert sets[0] == quasi
     assert sorted(name for each in sets[1:] for name in each) == sorted(
-        column.name for column in found.proposal.columns if column.role == "other"
+        column.name for column in found.proposal.columns if column.role is None
     )
     names = [name for each in sets for name in each]
     table = rt.Table(frame.select(names), quasi=names, quasi_sets=sets)

@@ -76,7 +76,13 @@ def test_a_column_may_have_any_name(tmp_path: Path, name: str, role: str, engine
     frame = pl.DataFrame({"quasi": ["a", "a", "b", "b"], "sensitive": ["x", "y", "x", "y"], "other": [1, 2, 3, 4]})
     names = {"quasi": "quasi", "sensitive": "sensitive", "other": "other", role: name}
     frame = frame.rename(names)
-    table = rt.Table(frame, quasi=[names["quasi"]], sensitive=names["sensitive"], other=[names["other"]], engine=engine)
+    table = rt.Table(
+        frame,
+        quasi=[names["quasi"]],
+        sensitive=names["sensitive"],
+        declared={names["other"]: "nobody knows it"},
+        engine=engine,
+    )
     made = rt.publish(table, rt.DistinctLDiversity(2)).save(tmp_path / "release")
     assert rt.verify(made).holds, rt.verify(made).failures
 
@@ -87,7 +93,9 @@ def test_a_column_of_a_bucketized_release_may_have_any_name(tmp_path: Path, name
     frame = pl.DataFrame({"quasi": ["a", "a", "b", "b"], "sensitive": ["x", "y", "x", "y"], "other": [1, 2, 3, 4]})
     names = {"quasi": "quasi", "sensitive": "sensitive", "other": "other", role: name}
     frame = frame.rename(names)
-    table = rt.Table(frame, quasi=[names["quasi"]], sensitive=names["sensitive"], other=[names["other"]])
+    table = rt.Table(
+        frame, quasi=[names["quasi"]], sensitive=names["sensitive"], declared={names["other"]: "nobody knows it"}
+    )
     release = rt.publish(table, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize"))
     assert rt.verify(release.save(tmp_path / "release")).holds
     quasi, sensitive = (names[each].replace('"', '""') for each in ("quasi", "sensitive"))
@@ -98,7 +106,9 @@ def test_a_column_of_a_bucketized_release_may_have_any_name(tmp_path: Path, name
 def test_a_column_called_as_the_bucket_is_refused_by_name(role: str) -> None:
     names = {"quasi": "quasi", "sensitive": "sensitive", "other": "other", role: "bucket"}
     frame = pl.DataFrame({each: [1, 2] for each in names.values()})
-    table = rt.Table(frame, quasi=[names["quasi"]], sensitive=names["sensitive"], other=[names["other"]])
+    table = rt.Table(
+        frame, quasi=[names["quasi"]], sensitive=names["sensitive"], declared={names["other"]: "nobody knows it"}
+    )
     with pytest.raises(rt.PolicyError, match=r"calls its bucket 'bucket'. Rename the column"):
         rt.publish(table, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize"))
 

@@ -132,7 +132,10 @@ def test_methods_are_not_tried_on_columns_that_are_published_as_they_are(monkeyp
     monkeypatch.setattr(Lattice, "draft", watched)
     whole = table()
     noted = Table(
-        whole.frame.with_columns(note=pl.lit("x")), quasi=whole.quasi, sensitive=whole.sensitive, other="note"
+        whole.frame.with_columns(note=pl.lit("x")),
+        quasi=whole.quasi,
+        sensitive=whole.sensitive,
+        declared={"note": "internal"},
     )
     assert "note" in publish(noted, KAnonymity(5)).frame.columns
     assert tried[0].rows == 200

@@ -55,7 +55,7 @@ def tables(draw: st.DrawFn, least: int = 1) -> Table:
         "sex": Hierarchy.suppression(domain=["F", "M"]),
         "admitted": Hierarchy.dates(levels=("month",), domain=("2024-01-01", "2024-02-29")),
     }
-    return Table(frame, quasi=quasi, sensitive="disease", other=["cost"], nulls="category")
+    return Table(frame, quasi=quasi, sensitive="disease", declared={"cost": "nobody knows it"}, nulls="category")
 
 
 def generalized(table: Table, levels: tuple[int, ...]) -> tuple[pl.DataFrame, dict[str, Any]]:

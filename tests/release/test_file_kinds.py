@@ -27,7 +27,9 @@ PEOPLE = pl.DataFrame(
 
 
 def generalized(files: Any) -> Release:
-    table = rt.Table(PEOPLE, quasi=["age", "home town"], sensitive="score", other=["seen"], nulls="category")
+    table = rt.Table(
+        PEOPLE, quasi=["age", "home town"], sensitive="score", declared={"seen": "nobody knows it"}, nulls="category"
+    )
     return publish(table, rt.KAnonymity(3), rt.Mondrian(), files=files)
 
 

@@ -22,7 +22,7 @@ def newcomer(**changes) -> pl.DataFrame:
 
 @pytest.fixture
 def release():
-    return publish(table_of_patients(other=["ward"]), KAnonymity(4), Lattice())
+    return publish(table_of_patients(declared={"ward": "nobody knows it"}), KAnonymity(4), Lattice())
 
 
 def test_the_same_rows_are_recoded_as_they_were_published(release, tmp_path: Path) -> None:

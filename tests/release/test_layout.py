@@ -1,4 +1,4 @@
-"""Layout 2 of a release says what layout 1 said, and folders of layout 1 are refused in words.
+"""Layout 3 of a release says what layout 1 said, and folders of layout 1 are refused in words.
 
 The fixtures were written by version 0.3.0 (commit f1dc096).
 """
@@ -39,10 +39,11 @@ def read(folder: Path, name: str) -> dict[str, Any]:
 
 
 def translated(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of layout 1 as layout 2 writes it: the bucket and its count are columns, a table has several files."""
+    """A manifest of layout 1 as layout 3 writes it: the bucket and its count are columns, a table has several files."""
     own = {manifest.pop(role): role for role in ("bucket", "count") if manifest[role] is not None}
     manifest.pop("bucket", None)
     manifest.pop("count", None)
+    assert manifest.pop("unprotected") == []
     tables = {
         name: {"files": [table["file"]], "columns": table["columns"]} for name, table in manifest["tables"].items()
     }
@@ -51,7 +52,7 @@ def translated(manifest: dict[str, Any]) -> dict[str, Any]:
     order = dict.fromkeys(name for table in tables.values() for name in table["columns"])
     return {
         **manifest,
-        "layout": 2,
+        "layout": 3,
         "tables": tables,
         "details": {},
         "columns": [described[name] for name in order],
@@ -69,6 +70,8 @@ def test_a_certificate_says_what_it_said(form: str, tmp_path: Path) -> None:
     folder = published(form).save(tmp_path / "release")
     before, after = read(EARLIER / form, "certificate"), read(folder, "certificate")
     changed = {"layout", "reticent", "created", "files"}
+    # Columns that nothing protects are declared now, each with its reason.
+    before["declared"] = before.pop("unprotected")
     # Residual risks, and the statement with them, now say that the choice looked at the data.
     assert CHOSEN in after["residual_risks"]
     after["residual_risks"].remove(CHOSEN)

@@ -75,14 +75,17 @@ def test_columns_that_are_not_published_are_not_even_named(tmp_path: Path) -> No
         assert hidden not in text
 
 
-def test_other_columns_are_named_as_unprotected(tmp_path: Path) -> None:
-    release = publish(table_of_patients(other=["ward"]), KAnonymity(4))
-    assert release.certificate["unprotected"] == ["ward"]
-    assert release.manifest.named("other") == ("ward",)
+def test_declared_columns_are_named_with_their_reasons(tmp_path: Path) -> None:
+    release = publish(table_of_patients(declared={"ward": "nobody knows it"}), KAnonymity(4))
+    assert release.certificate["declared"] == [{"column": "ward", "reason": "nobody knows it"}]
+    assert release.manifest.named("declared") == ("ward",)
     assert any("'ward'" in risk and "not protected" in risk for risk in release.certificate["residual_risks"])
     release.save(tmp_path / "release")
     assert "'ward'" in (tmp_path / "release" / "public" / "STATEMENT.txt").read_text()
-    assert json.loads((tmp_path / "release" / "public" / "manifest.json").read_text())["unprotected"] == ["ward"]
+    columns = json.loads((tmp_path / "release" / "public" / "manifest.json").read_text())["columns"]
+    (ward,) = [column for column in columns if column["name"] == "ward"]
+    assert (ward["role"], ward["reason"]) == ("declared", "nobody knows it")
+    assert verify(tmp_path / "release").holds
 
 
 def test_what_the_search_found_and_who_was_left_out_stays_private(tmp_path: Path) -> None:
@@ -129,9 +132,16 @@ def test_the_public_side_depends_only_on_what_it_shows(form: str, definition, tm
 def test_columns_that_a_release_adds_do_not_replace_columns_of_the_table() -> None:
     frame = frame_of_patients().rename({"ward": "bucket", "shoe size": "pseudonym"})
     with pytest.raises(PolicyError, match=r"calls its bucket 'bucket'\. Rename the column"):
-        publish(table_of_patients(frame=frame, other=["bucket"]), DISTINCT, Lattice(format="bucketize"))
+        publish(
+            table_of_patients(frame=frame, declared={"bucket": "nobody knows it"}),
+            DISTINCT,
+            Lattice(format="bucketize"),
+        )
     with pytest.raises(PolicyError, match=r"published in a column 'pseudonym'\. Rename the column"):
-        publish(table_of_patients(frame=frame, other=["pseudonym"], pseudonyms=["name"]), KAnonymity(4))
+        publish(
+            table_of_patients(frame=frame, declared={"pseudonym": "nobody knows it"}, pseudonyms=["name"]),
+            KAnonymity(4),
+        )
 
 
 def test_bucket_numbers_follow_from_the_content() -> None:
@@ -312,7 +322,7 @@ def test_wrong_arguments_are_refused_by_name() -> None:
 def test_a_column_that_cannot_be_published_is_refused() -> None:
     frame = frame_of_patients().with_columns(pl.Series("ward", [[1, 2]] * 12))
     with pytest.raises(DataError, match=r"Column 'ward' of type .*cannot be published"):
-        publish(table_of_patients(frame=frame, other=["ward"]), KAnonymity(4))
+        publish(table_of_patients(frame=frame, declared={"ward": "nobody knows it"}), KAnonymity(4))
 
 
 def test_pseudonyms_replace_identifiers_and_their_list_stays_private(tmp_path: Path) -> None:
@@ -344,9 +354,9 @@ def test_every_type_comes_back_from_both_kinds_of_file(tmp_path: Path) -> None:
         pl.Series("category", ["b", None, *["a"] * 10], dtype=pl.Categorical),
         pl.Series("decimal", ["1.10", None, *["2.00"] * 10]).cast(pl.Decimal(10, 2)),
     )
-    other = frame.columns[7:]
+    declared = dict.fromkeys(frame.columns[7:], "internal")
     for kind in ("csv", "parquet"):
-        table = table_of_patients(frame=frame, other=other, dataset=None)
+        table = table_of_patients(frame=frame, declared=declared, dataset=None)
         release = publish(table, KAnonymity(4), files=kind)
         folder = release.save(tmp_path / kind)
         side = open_public(folder)

@@ -15,7 +15,7 @@ from reticent.table import RepeatedRows, ValueType
 from reticent.table.blocks import as_csv
 from tests.sampling import examples
 
-COLUMNS = (ManifestColumn("town", "other", ValueType.TEXT), ManifestColumn("age", "other", ValueType.INTEGER))
+COLUMNS = (ManifestColumn("town", "declared", ValueType.TEXT), ManifestColumn("age", "declared", ValueType.INTEGER))
 MANIFEST = Manifest("generalize", COLUMNS, {"data": ManifestTable(("data.csv",), ("town", "age"))}, {}, "row", None, {})
 HEADER = b"town,age\n"
 # What a forger may write: quotes that stay open, empty lines, ends of lines of other systems, too many fields, bytes that are no text.

@@ -167,7 +167,7 @@ def test_later_rows_get_the_values_and_the_group_of_the_first_ones(method: Any, 
 
 def test_a_table_that_has_a_column_called_group_gets_another_name_for_the_numbers() -> None:
     raw = people().with_columns(group=pl.lit("treated"), group_2=pl.lit(1))
-    release = publish(table(raw, other=["group"]), KAnonymity(5), Mondrian(values="typical"))
+    release = publish(table(raw, declared={"group": "nobody knows it"}), KAnonymity(5), Mondrian(values="typical"))
     assert release.manifest.named("group") == ("group_3",)
     assert release.frame["group"].unique().to_list() == ["treated"]
 

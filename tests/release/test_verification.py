@@ -65,7 +65,7 @@ def originals(tmp_path_factory, keys) -> dict[str, Path]:
     home = tmp_path_factory.mktemp("originals")
     close = KAnonymity(2) & definition_from("TCloseness", {"t": "0.5"})
     distinct = definition_from("DistinctLDiversity", {"l": 3})
-    table = table_of_patients(dataset=None, other=["ward"])
+    table = table_of_patients(dataset=None, declared={"ward": "nobody knows it"})
     publish(table, close, Lattice(suppression="0.5"), signing_key=keys.private).save(home / "generalize")
     publish(table, distinct, Lattice(format="bucketize"), signing_key=keys.private).save(home / "bucketize")
     publish(table, distinct, Lattice(), signing_key=keys.private, files="parquet").save(home / "parquet")

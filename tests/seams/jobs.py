@@ -84,7 +84,7 @@ def visits(**more: object) -> rt.Table:
         person=person, weight=pl.lit(1.5), ward=pl.lit("A"), age=pl.col("age").first().over(person)
     )
     roles = {"identifiers": ["person"], "key": "person", "unit": "person", "pseudonyms": ["person"]}
-    return people(frame, **{**roles, "weight": "weight", "other": ["ward"], **more})
+    return people(frame, **{**roles, "weight": "weight", "declared": {"ward": "internal"}, **more})
 
 
 def distinct(**more: object) -> rt.Table:

@@ -45,7 +45,12 @@ def test_rounded_numbers_are_the_nearest_multiples(values: list[int | None], ste
 def test_numbers_at_the_ends_of_their_type_are_coarsened(dtype: Any, description: dict[str, Any]) -> None:
     least, largest = pl.select(least=dtype.min(), largest=dtype.max()).row(0)
     values = pl.Series("v", [least] * 6 + [0] * 6 + [largest] * 6, dtype=dtype)
-    table = Table(pl.DataFrame({"q": ["a"] * 18, "v": values}), quasi=["q"], other=["v"], coarsen={"v": description})
+    table = Table(
+        pl.DataFrame({"q": ["a"] * 18, "v": values}),
+        quasi=["q"],
+        declared={"v": "nobody knows it"},
+        coarsen={"v": description},
+    )
     shown = table.frame["v"].to_list()
     for value, coarser in zip(values, shown, strict=True):
         assert abs(coarser - value) <= max(500, abs(value) / 20)
@@ -123,7 +128,7 @@ def test_a_coarsening_for_another_type_or_role_is_refused() -> None:
         Table(frame, quasi=["b"], sensitive="a", coarsen={"a": {"kind": "round", "to": 5}})
     with pytest.raises(DataError, match="is for dates"):
         Table(frame, quasi=["a"], sensitive="b", coarsen={"b": {"kind": "calendar", "unit": "year"}})
-    with pytest.raises(PolicyError, match="neither sensitive nor other"):
+    with pytest.raises(PolicyError, match="neither sensitive nor declared"):
         Table(frame, quasi=["a"], coarsen={"a": {"kind": "round", "to": 5}})
 
 
@@ -139,7 +144,10 @@ def people(rows: int = 60) -> pl.DataFrame:
 
 def published(coarsen: dict[str, Any], **more: Any) -> rt.Release:
     return rt.publish(
-        rt.Table(people(), quasi=["sex"], sensitive="pay", other=["seen"], coarsen=coarsen, **more), rt.KAnonymity(5)
+        rt.Table(
+            people(), quasi=["sex"], sensitive="pay", declared={"seen": "nobody knows it"}, coarsen=coarsen, **more
+        ),
+        rt.KAnonymity(5),
     )
 
 
@@ -192,7 +200,9 @@ def test_a_streamed_table_is_coarsened_value_by_value() -> None:
 
 def test_a_weight_is_published_when_it_is_wanted_rounded_and_named() -> None:
     frame = people().with_columns(w=pl.int_range(0, 60) * 7 + 101)
-    table = rt.Table(frame, quasi=["sex"], other=["w"], weight="w", coarsen={"w": {"kind": "round", "to": 100}})
+    table = rt.Table(
+        frame, quasi=["sex"], declared={"w": "nobody knows it"}, weight="w", coarsen={"w": {"kind": "round", "to": 100}}
+    )
     release = rt.publish(table, rt.KAnonymity(5))
     assert set(release.frame["w"]) == {100, 200, 300, 400, 500}
     assert "'w'" in " ".join(release.certificate["residual_risks"])

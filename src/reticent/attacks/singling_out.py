@@ -21,10 +21,10 @@ class SinglingOut:
     """Somebody who knows nobody describes people by published values, and hopes that each description fits a single row.
 
     Descriptions are made of all labels together (with ``sensitive=True`` also of the sensitive values, where a row shows them beside its
-    labels); and of one value of a column that is published as it is: an unprotected one, or numbers, dates and times of a sensitive one. A person is hit
+    labels); and of one value of a column that is published as it is: a declared one, or numbers, dates and times of a sensitive one. A person is hit
     when the description fits no other row, and people are counted for the way of describing that hits most. k-anonymity with k >= 2 stops the first;
     over all columns, if the sensitive ones are used too. Only rounding or leaving out stops the second: ``unique`` of the details says for every
-    sensitive and unprotected column how many rows have a value that no other row has.
+    sensitive and declared column how many rows have a value that no other row has.
 
     *Baseline.* A description that fits a random person with chance w isolates one of n with chance n w (1 - w)^(n - 1), which is at most
     (1 - 1/n)^(n - 1), about 1/e, whatever is published. Weights are those of independent columns. ``refined`` of the details is what the
@@ -42,7 +42,7 @@ class SinglingOut:
     def attack(self, seen: AdversaryView) -> Findings:
         """Describe everybody."""
         single = [_ShownValues(values, counts) for values, counts in seen.occurrences()]
-        exact = [each for each in single if each.values.name in seen.others or each.is_measured]
+        exact = [each for each in single if each.values.name in seen.declared or each.is_measured]
         ways = [self._by_labels(seen), *(each.described() for each in exact)]
         best = max(ways, key=lambda way: int(way.isolated.sum()))
         people, hits = int(best.fitting.sum()), int(best.isolated.sum())

@@ -21,7 +21,6 @@ _ROLES = {
     "identifier": "dropped: names people",
     "quasi": "made coarser: others may know it",
     "sensitive": "published, kept uncertain: nobody may learn it",
-    "other": "published as it is",
     "weight": "survey weight, not published",
     None: "not published",
 }

@@ -116,7 +116,7 @@ class AdversaryView:
     ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
     is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
     the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets, numbered groups).
-    ``others`` are the columns that nothing protects, each with the rows that show it. ``shapes`` says what each cell stands for beyond its labels; without
+    ``declared`` are the columns that the steward declared unknown, each with the rows that show it. ``shapes`` says what each cell stands for beyond its labels; without
     any, cells are the boxes of their labels.
     """
 
@@ -130,7 +130,7 @@ class AdversaryView:
     reference: Mapping[str, WholeColumn] = field(default_factory=dict)
     made: Provenance | None = None
     called: pl.Series | None = None
-    others: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+    declared: Mapping[str, Rows] = field(default_factory=dict, repr=False)
     shapes: tuple[Shape, ...] = ()
 
     @classmethod
@@ -297,13 +297,13 @@ class AdversaryView:
         return replace(self, shapes=tuple(shapes[each] for each in labels))
 
     def occurrences(self) -> Iterator[tuple[pl.Series, _Array]]:
-        """The values of each sensitive and each unprotected column, and how many rows show each."""
+        """The values of each sensitive and each declared column, and how many rows show each."""
         groups = self.true_groups
         for column in groups.domain.columns:
             counts = groups.marginal(column.name).histograms.total(column.size)
             shown = np.flatnonzero(counts)
             yield column.labels.gather(shown).alias(column.name), counts[shown]
-        for name, rows in self.others.items():
+        for name, rows in self.declared.items():
             values, times = rows.counted([name])
             order = values[name].arg_sort(nulls_last=True).to_numpy()
             yield values[name].gather(order), times[order]

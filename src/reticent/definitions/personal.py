@@ -136,7 +136,7 @@ class PersonalPrivacy(SensitiveDefinition):
                 f"PersonalPrivacy: there is no column {name!r} in which people say what is to be guarded."
                 f"{unread or did_you_mean(name, known)}"
             )
-        published = (*table.quasi, *table.sensitive, *table.other, *table.pseudonyms)
+        published = (*table.quasi, *table.sensitive, *table.declared, *table.pseudonyms)
         if name in published:
             raise PolicyError(
                 f"PersonalPrivacy: the column {name!r} tells what people want guarded, but it would be published. Give it the role private."

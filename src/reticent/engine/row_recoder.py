@@ -28,9 +28,9 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secr
         return _in_batches(table, group, recoding, randomness)
     kept = np.flatnonzero(group >= 0)
     private: dict[str, Rows] = {}
-    repeated = None if table.other or table.pseudonyms else _repeated(group, kept, *secrets(table))
+    repeated = None if table.declared or table.pseudonyms else _repeated(group, kept, *secrets(table))
     chosen, times = repeated if repeated is not None else (kept, None)
-    unchanged = [table.frame[name] for name in (*table.sensitive, *table.other)]
+    unchanged = [table.frame[name] for name in (*table.sensitive, *table.declared)]
     if len(chosen) < len(group):
         group, unchanged = group[chosen], [each[chosen] for each in unchanged]
     data = recoding.shown(group, coded=True).hstack(unchanged)
@@ -68,7 +68,7 @@ def recode_parts(table: Table, recoding: Recoding, encode: Encode, randomness: R
     def published(part: Table) -> pl.DataFrame:
         group = _groups(part, recoding, encode)
         kept = np.flatnonzero(group >= 0)
-        unchanged = [part.frame[name][kept] for name in (*table.sensitive, *table.other)]
+        unchanged = [part.frame[name][kept] for name in (*table.sensitive, *table.declared)]
         return recoding.shown(group[kept]).with_columns(unchanged)
 
     def people(part: Table) -> pl.DataFrame:
@@ -79,7 +79,7 @@ def recode_parts(table: Table, recoding: Recoding, encode: Encode, randomness: R
     if isinstance(recoding, Levels) and recoding.exact:
         return Recoded(_bucketized_parts(table, recoding, encode, randomness), private)
     shown = recoding.shown(np.zeros(0, dtype=np.int64)).schema
-    data = _mapped(table, published, pl.Schema({**shown, **_typed(table, [*table.sensitive, *table.other])}))
+    data = _mapped(table, published, pl.Schema({**shown, **_typed(table, [*table.sensitive, *table.declared])}))
     return Recoded({"data": data}, private)
 
 
@@ -99,7 +99,7 @@ def _bucketized_parts(table: Table, recoding: Levels, encode: Encode, randomness
         types = pl.Schema({name: pl.Int64() if name == BUCKET else table.schema[name] for name in columns})
         return _mapped(table, lambda part: named(part).select(columns), types)
 
-    return {"quasi": shown(*table.quasi, *table.other, BUCKET), "sensitive": shown(BUCKET, *table.sensitive)}
+    return {"quasi": shown(*table.quasi, *table.declared, BUCKET), "sensitive": shown(BUCKET, *table.sensitive)}
 
 
 def _mapped(table: Table, made: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
@@ -121,7 +121,7 @@ def _bucketized(
     """
     rows = table.frame.filter(pl.Series(bucket >= 0))
     names = pl.Series(called, randomness.order(int(bucket.max()) + 1)[bucket[bucket >= 0]] + 1)
-    quasi = rows.select([*table.quasi, *table.other]).with_columns(names)
+    quasi = rows.select([*table.quasi, *table.declared]).with_columns(names)
     quasi, private = _pseudonymized(table, rows, quasi, randomness)
     if counted:
         histograms = rows.select(names, *table.sensitive).group_by(called, *table.sensitive).len(COUNT)

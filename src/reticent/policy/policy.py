@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -17,13 +18,22 @@ from reticent.io import Source
 from reticent.policy.file import PolicyFile, checked
 from reticent.policy.sections import Sections
 from reticent.registry import FRAMES
-from reticent.table import Coarsening, DistantRows, EngineName, Table, check_engine, coarsening_from, hierarchy_from
+from reticent.table import (
+    Coarsening,
+    DistantRows,
+    EngineName,
+    Table,
+    check_engine,
+    coarsening_from,
+    declared_reasons,
+    hierarchy_from,
+)
 
 if TYPE_CHECKING:
     from reticent.definitions import Method
     from reticent.table import SensitiveKind
 
-_ROLES = ("identifiers", "quasi", "sensitive", "other", "private")
+_ROLES = ("identifiers", "quasi", "sensitive", "private")
 _ORDERED = "ordered"
 
 
@@ -98,7 +108,7 @@ class Policy(PolicyFile):
             "quasi": {name: self.hierarchies.get(name) for name in roles.quasi},
             "sensitive": {name: self.hierarchies.get(name) for name in roles.sensitive},
             "identifiers": roles.identifiers,
-            "other": roles.other,
+            "declared": self.sections.declared,
             "private": roles.private,
             "key": roles.key,
             "weight": roles.weight,
@@ -153,7 +163,7 @@ class Policy(PolicyFile):
 
     @cached_property
     def coarsen(self) -> Mapping[str, Coarsening]:
-        """How numbers and dates of sensitive and other columns are made coarser."""
+        """How numbers and dates of sensitive and declared columns are made coarser."""
         made = {}
         for column, description in self.sections.coarsen.items():
             with self.pointing("coarsen", column):
@@ -244,6 +254,19 @@ class Policy(PolicyFile):
                     both = "listed twice" if roles[name] == role else f"under {roles[name]} and under {role}"
                     raise self.error(("roles", role, number), f"column {name!r} is {both}. Give it one role.")
                 roles[name] = role
+        for name in self.sections.roles.other:
+            raise self.error(
+                ("roles", "other", 0),
+                f"there is no role 'other': a column that is published and not sensitive counts as known to an adversary. Put {name!r} under quasi, remove it, or, if nobody can know it of a "
+                f'person, write [declared] and below it {json.dumps(name, ensure_ascii=False)} = "the reason".',
+            )
+        with self.pointing("declared"):
+            declared_reasons(self.sections.declared)
+        for name in self.sections.declared:
+            if name in roles:
+                raise self.error(
+                    ("declared", name), f"column {name!r} is under {roles[name]} and declared. Give it one role."
+                )
         judged = [*self.sections.roles.quasi, *self.sections.roles.sensitive]
         for name in self.sections.hierarchies:
             if name not in judged:
@@ -252,13 +275,13 @@ class Policy(PolicyFile):
                     ("hierarchies", name),
                     f"there is a hierarchy for {name!r}, which is neither quasi nor sensitive.{did_you_mean(name, judged)}",
                 )
-        carried = [*self.sections.roles.sensitive, *self.sections.roles.other]
+        carried = [*self.sections.roles.sensitive, *self.sections.declared]
         for name in self.sections.coarsen:
             if name not in carried:
                 self._blame_roles(name)
                 raise self.error(
                     ("coarsen", name),
-                    f"coarsen names {name!r}, which is neither sensitive nor other.{did_you_mean(name, carried)} Quasi columns are made coarser "
+                    f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, carried)} Quasi columns are made coarser "
                     "along their hierarchies.",
                 )
         for place, columns in enumerate(self.sections.roles.quasi_sets or ()):
@@ -285,6 +308,7 @@ class Policy(PolicyFile):
         listed: list[tuple[tuple[str | int, ...], str]] = [
             (("roles", role, number), name) for role in _ROLES for number, name in enumerate(getattr(roles, role))
         ]
+        listed += [(("declared", name), name) for name in self.sections.declared]
         extras = [(("roles", setting), getattr(roles, setting)) for setting in ("key", "weight")]
         known = {name for _, name in listed}
         return [*listed, *((path, name) for path, name in extras if name is not None and name not in known)]

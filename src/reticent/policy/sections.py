@@ -85,6 +85,7 @@ class Sections(Section):
     data: DataSection = Field(default_factory=DataSection)
     spark: SparkSection | None = None
     roles: RolesSection = Field(default_factory=RolesSection)
+    declared: dict[str, str] = Field(default_factory=dict)
     hierarchies: dict[str, dict[str, Any]] = Field(default_factory=dict)
     coarsen: dict[str, dict[str, Any]] = Field(default_factory=dict)
     definition: Annotated[list[dict[str, Any]], BeforeValidator(_several)] = Field(default_factory=list)

@@ -47,7 +47,7 @@ def _own(engine: str | None) -> str | None:
 
 
 def _table(source: Source, roles: dict[str, Any]) -> Table:
-    listed = ("quasi", "sensitive", "identifiers", "other", "private")
+    listed = ("quasi", "sensitive", "identifiers", "declared", "private")
     wanted = [name for role in listed for name in _names(roles.get(role, ()))]
     wanted += [roles[single] for single in ("key", "weight") if roles.get(single) is not None]
     available = source.columns()

@@ -28,7 +28,6 @@ def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder:
         *_role(proposal, "identifiers", "identifier"),
         *_role(proposal, "quasi", "quasi"),
         *_role(proposal, "sensitive", "sensitive"),
-        *_role(proposal, "other", "other", "published beside the others and unprotected: only what can harm nobody"),
         *([f"key = {value(proposal.key)}"] if proposal.key is not None else []),
         *([f"weight = {value(proposal.weight)}"] if proposal.weight is not None else []),
         f"nulls = {value(proposal.nulls)}",
@@ -38,7 +37,7 @@ def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder:
         if column.role == "quasi" and column.hierarchy is not None:
             lines += _hierarchy(f"hierarchies.{key(column.name)}", _seen_from(folder, column.hierarchy))
     for column in proposal.columns:
-        if column.role in ("sensitive", "other") and column.coarsen is not None:
+        if column.role == "sensitive" and column.coarsen is not None:
             lines += ["", f"[coarsen.{key(column.name)}]", *_settings(column.coarsen)]
     for definition in proposal.definition:
         lines += ["", "[[definition]]", *_settings(definition)]

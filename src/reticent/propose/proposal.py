@@ -253,7 +253,7 @@ def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
     if _is_constant(column):
         if meaning_in(column) in (*SENSITIVE, "identifier", "place"):
             return ColumnProposal(column, None, "everybody has the same value, so it cannot be hidden")
-        return ColumnProposal(column, "other", "the same for everybody")
+        return ColumnProposal(column, "quasi", "the same for everybody, so it costs nothing")
     role, reason = _by_values(column) or _by_name(column)
     return ColumnProposal(column, role, reason)
 
@@ -354,7 +354,7 @@ def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
 
 def _shared(frame: pl.DataFrame, column: ColumnProposal) -> ColumnProposal:
     """Exact numbers and dates beside the quasi columns become coarse enough to be shared, or are not published."""
-    if column.role not in ("sensitive", "other") or not _singles_out(column.profile):
+    if column.role != "sensitive" or not _singles_out(column.profile):
         return column
     own = f"{float(column.profile.uniqueness):.0%} of the rows have a value of their own"
     found = coarsening_for(frame[column.name])

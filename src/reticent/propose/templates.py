@@ -57,25 +57,27 @@ def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
     if kind != _DATES:
         return ColumnProposal(column.profile, None, why)
     if column.profile.type in ("date", "timestamp"):
-        return _beside(column, {"kind": "calendar", "unit": "year"}, f"{why}; the year may stay")
+        years = {"kind": "dates", "levels": ["year"], "min_level": 1}
+        return _limited(column, {"kind": "calendar", "unit": "year"}, years, f"{why}; the year may stay")
     if column.profile.type == "integer":
-        return _beside(column, {"kind": "round", "to": 1, "top": _OLDEST + 1}, f"{why}; ages of 90 and more are one")
+        ages = {
+            "kind": "cuts",
+            "levels": [list(range(step, _OLDEST + 2, step)) for step in (1, 5, 10, 30)],
+            "min_level": 1,
+        }
+        top = {"kind": "round", "to": 1, "top": _OLDEST + 1}
+        return _limited(column, top, ages, f"{why}; ages of 90 and more are one")
     return ColumnProposal(column.profile, None, why)
 
 
-def _beside(column: ColumnProposal, coarsen: dict[str, Any], reason: str) -> ColumnProposal:
-    role = column.role if column.role == "sensitive" else "other"
-    return ColumnProposal(column.profile, role, reason, coarsen=coarsen)
+def _limited(column: ColumnProposal, coarsen: dict[str, Any], hierarchy: dict[str, Any], reason: str) -> ColumnProposal:
+    """The column never finer than the rule allows: a sensitive one coarsened, a quasi one from the first level of its hierarchy on."""
+    if column.role == "sensitive":
+        return ColumnProposal(column.profile, "sensitive", reason, coarsen=coarsen)
+    return ColumnProposal(column.profile, "quasi", reason, hierarchy, len(hierarchy["levels"]) + 2)
 
 
-def _public_use(column: ColumnProposal) -> ColumnProposal:
-    """Nothing goes out beside the protected columns but what is the same for everybody."""
-    if column.role == "other" and column.profile.distinct > 1:
-        return ColumnProposal(column.profile, None, "public use: it would be published without protection")
-    return column
-
-
-def _research(column: ColumnProposal) -> ColumnProposal:
+def _unchanged(column: ColumnProposal) -> ColumnProposal:
     return column
 
 
@@ -88,16 +90,16 @@ TEMPLATES: Mapping[str, Template] = {
         "are left out; the rule allows those of more than 20,000 people), and any law but HIPAA. It is a hint, not a legal finding.",
     ),
     "public-use": Template(
-        _public_use,
+        _unchanged,
         _PUBLIC_K,
-        "For everybody, for ever: groups of 10, and no column without protection. It does not settle: what others know that you do not, other data about the same people, "
+        "For everybody, for ever: groups of 10. It does not settle: what others know that you do not, other data about the same people, "
         "whether publication is lawful or was agreed to, and releases that come later.",
     ),
     "research": Template(
-        _research,
+        _unchanged,
         5,
-        "For researchers who signed an agreement: groups of 5, one typical value a group in each column's own type, so that any statistics program opens the table, and columns "
-        "that hardly anybody knows of others published beside them. It does not settle: the agreement, who gets "
+        "For researchers who signed an agreement: groups of 5, one typical value a group in each column's own type, so that any statistics program opens the table. "
+        "It does not settle: the agreement, who gets "
         "the files and for how long, whether results are checked before they are published. Do not put this release on the web.",
         {"values": "typical"},
     ),

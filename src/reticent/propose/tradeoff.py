@@ -15,7 +15,6 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.definitions import Definition
 from reticent.errors import Cancelled, Infeasible, ReticentError
-from reticent.propose.coarsenings import ALONE, coarsening_for, share_alone
 from reticent.propose.promises import PromiseCost, Promised, PromiseSearch, guarded, made, promise_notes
 from reticent.propose.proposal import ColumnProposal, Proposal
 from reticent.propose.relations import families
@@ -48,7 +47,7 @@ class Tradeoff:
 def afford(
     proposal: Proposal, frame: pl.DataFrame, context: Context | None = None, shown: Mapping[str, Any] | None = None
 ) -> Tradeoff:
-    """Make a proposal affordable: the least knowable quasi columns go unprotected, and definitions are weakened, until the release is of use.
+    """Make a proposal affordable: the least knowable quasi columns are not published, and definitions are weakened, until the release is of use.
 
     ``shown`` are parameters that every method to choose from must have, such as ``values``.
     """
@@ -57,9 +56,6 @@ def afford(
     context = context or Context()
     most = min(MOST_ROWS, max(_MOST_CELLS // len(proposal.columns), 1000))
     rows = frame if frame.height <= most else frame.sample(most, seed=0)
-    proposal = replace(proposal, columns=tuple(_varying(column) for column in proposal.columns))
-    if not _named(proposal, "quasi"):
-        return Tradeoff(proposal, {}, (), None)
     try:
         proposal = _fewer_quasi(proposal, rows, context)
         prices = _prices(proposal, rows, context)
@@ -144,15 +140,15 @@ def _fewer_quasi(proposal: Proposal, rows: pl.DataFrame, context: Context) -> Pr
             many = 1 if len(free) <= 6 else len(free) // 4
             gone = {column.name for column in free[: min(many, len(quasi) - 2)]}
             gone = _with_families(gone, [column.name for column in free], together, len(quasi) - 2)
-            columns = tuple(_unprotected(c, rows) if c.name in gone else c for c in proposal.columns)
+            columns = tuple(_dropped(c) if c.name in gone else c for c in proposal.columns)
             proposal = replace(proposal, columns=columns)
             loss, by_column = _loss(_table(proposal, rows), k_alone, context)
-    freed = [column.name for column in proposal.columns if column.reason.startswith(_UNPROTECTED)]
+    freed = [column.name for column in proposal.columns if column.reason == _DEAR]
     if not freed:
         return proposal
     note = (
-        f"To protect every column would cost a loss of {first:.2f}; with {len(freed)} of them outside quasi it is {loss:.2f}. They are what others are least "
-        f"likely to know: {', '.join(freed)}. Move one back to quasi if somebody may know it, and remove another."
+        f"To protect every column would cost a loss of {first:.2f}; with {len(freed)} of them not published it is {loss:.2f}. Not published: "
+        f"{', '.join(freed)}. Move one back to quasi if it is needed, and remove another."
     )
     return replace(proposal, notes=(*proposal.notes, note, *_apart(proposal, before, freed, rows, context)))
 
@@ -186,27 +182,12 @@ def _apart(
     ]
 
 
-def _varying(column: ColumnProposal) -> ColumnProposal:
-    """A column that is the same in every row tells nobody apart."""
-    constant = column.role == "quasi" and column.profile.distinct <= 1 and not column.profile.nulls
-    return replace(column, role="other", reason="the same in every row", hierarchy=None) if constant else column
+_DEAR = "too dear to protect"
 
 
-_UNPROTECTED = "hardly known to others, and too dear to protect"
-
-
-def _unprotected(column: ColumnProposal, rows: pl.DataFrame) -> ColumnProposal:
-    """The column outside quasi: as it is, coarser where numbers or dates tell people apart, or not at all."""
-    plain = replace(column, role="other", reason=_UNPROTECTED, hierarchy=None, levels=1)
-    values = rows[column.name]
-    if share_alone(values) <= ALONE:
-        return plain
-    if not (values.dtype.is_numeric() or values.dtype.is_temporal()):
-        return replace(plain, role=None, reason=f"{_UNPROTECTED}; too many rows have a text of their own")
-    found = coarsening_for(values)
-    if found is None:
-        return replace(plain, role=None, reason=f"{_UNPROTECTED}; too many rows have a value of their own")
-    return replace(plain, coarsen=found.describe(), reason=f"{_UNPROTECTED}; {found.words()}")
+def _dropped(column: ColumnProposal) -> ColumnProposal:
+    """The column without a role: what is published is known, so a column that cannot be protected is not published."""
+    return replace(column, role=None, reason=_DEAR, hierarchy=None, levels=1)
 
 
 def _prices(proposal: Proposal, rows: pl.DataFrame, context: Context) -> list[tuple[Promised, PromiseCost]]:

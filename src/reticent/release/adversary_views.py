@@ -67,7 +67,7 @@ def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
         found.groups(),
         sets,
         found.extras.get("persons"),
-        others=dict.fromkeys(table.other, table.held),
+        declared=dict.fromkeys(table.declared, table.held),
     )
 
 

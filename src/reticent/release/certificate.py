@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
-LAYOUT = 2
+LAYOUT = 3
 _MOST_CLAIMS = 100
 FIELDS = (
-    "layout", "reticent", "format", "claims", "quasi", "sensitive", "unprotected", "unit", "reference", "randomness",
+    "layout", "reticent", "format", "claims", "quasi", "sensitive", "declared", "unit", "reference", "randomness",
     "residual_risks", "files", "ledger", "created",
 )  # fmt: skip
 
@@ -49,7 +49,7 @@ def content_of(
         "claims": claims_of(definition, manifest.unit, compared),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
-        "unprotected": list(manifest.named("other")),
+        "declared": declared_of(manifest),
         "unit": manifest.unit,
         "reference": compared,
         "randomness": {
@@ -78,6 +78,11 @@ def read_certificate(content: bytes) -> dict[str, Any]:
     return certificate
 
 
+def declared_of(manifest: Manifest) -> list[dict[str, Any]]:
+    """The columns that the steward declared unknown, each with the reason."""
+    return [{"column": each.name, "reason": each.reason} for each in manifest.columns if each.role == "declared"]
+
+
 def claims_of(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
     return [
@@ -103,6 +108,10 @@ def content_hash(content: Mapping[str, Any], manifest: Manifest, rows: Mapping[s
     the data, so a newer version or another kind of file makes no other release.
     """
     described = manifest.as_json()
+    # Why a column is declared tells nothing about the data.
+    described["columns"] = [
+        {name: entry for name, entry in column.items() if name != "reason"} for column in described["columns"]
+    ]
     told = {
         "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],
         "reference": content["reference"],
@@ -117,8 +126,10 @@ def former_hash(content: Mapping[str, Any], manifest: Manifest, files: Mapping[s
 
     It was a hash of files: of the tables, and of a manifest in the first layout.
     """
-    if manifest.format not in ("generalize", "bucketize") or any(
-        len(each.files) > 1 for each in manifest.tables.values()
+    if (
+        manifest.format not in ("generalize", "bucketize")
+        or manifest.named("declared")
+        or any(len(each.files) > 1 for each in manifest.tables.values())
     ):
         return None
     files_of = {name: each.files[0] for name, each in manifest.tables.items()}
@@ -127,6 +138,7 @@ def former_hash(content: Mapping[str, Any], manifest: Manifest, files: Mapping[s
         **described,
         "layout": 1,
         "columns": [column for column in described["columns"] if column["role"] not in ("bucket", "count")],
+        "unprotected": [],
         "tables": {
             name: {"file": files_of[name], "columns": list(each.columns)} for name, each in manifest.tables.items()
         },

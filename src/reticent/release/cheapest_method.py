@@ -290,6 +290,6 @@ def _sampled(table: Table, definition: Definition, most: int) -> Table:
     if table.rows <= most or definition.needs_population:
         return table
     _ = table.hierarchies, table.sensitive_columns
-    columns = [name for name in table.schema if name not in table.other]
+    columns = [name for name in table.schema if name not in table.declared]
     rows = pl.concat([chunk.sample(fraction=most / table.rows, seed=0) for chunk in table.held.chunks(columns)])
-    return table.without_other().part(rows)
+    return table.without_declared().part(rows)

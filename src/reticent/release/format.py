@@ -286,7 +286,11 @@ class GroupFormat(Format):
             self._quasi_column(table, draft, quasi[name])
             if name in table.quasi
             else ManifestColumn(
-                name, own.get(name) or role_of(table, name), ValueType.published(dtype), coarsened=_told(table, name)
+                name,
+                own.get(name) or role_of(table, name),
+                ValueType.published(dtype),
+                coarsened=_told(table, name),
+                reason=None if name in own else table.declared.get(name),
             )
             for name, dtype in listed.items()
         )
@@ -310,7 +314,7 @@ class GroupFormat(Format):
         listed = {name: dtype for rows in draft.tables.values() for name, dtype in rows.schema.items()}
         roles = {**dict.fromkeys(draft.meanings, "quasi"), **dict.fromkeys(sensitive, "sensitive"), **own}
         return tuple(
-            ManifestColumn(name, roles.get(name, "other"), ValueType.published(dtype), draft.meanings.get(name, {}))
+            ManifestColumn(name, roles.get(name, "declared"), ValueType.published(dtype), draft.meanings.get(name, {}))
             for name, dtype in listed.items()
         )
 
@@ -408,8 +412,8 @@ def role_of(table: Table, name: str) -> str:
         return "quasi"
     if name in table.sensitive:
         return "sensitive"
-    if name in table.other:
-        return "other"
+    if name in table.declared:
+        return "declared"
     if table.pseudonyms and name == PSEUDONYM:
         return "pseudonym"
     raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
@@ -420,7 +424,7 @@ def _shares_alone(rows: Rows, manifest: Manifest) -> Iterator[tuple[str, Fractio
     if manifest.named("count"):
         return
     for name, dtype in rows.schema.items():
-        if manifest.column(name).role in ("sensitive", "other") and (dtype.is_numeric() or dtype.is_temporal()):
+        if manifest.column(name).role in ("sensitive", "declared") and (dtype.is_numeric() or dtype.is_temporal()):
             values, times = rows.counted([name])
             alone = int(((times == 1) & values[name].is_not_null().to_numpy()).sum())
             if alone:

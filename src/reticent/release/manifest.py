@@ -11,9 +11,9 @@ import polars as pl
 from reticent.errors import DataError, PolicyError
 from reticent.table import Meaning, ValueType, coarsening_from, to_plain
 
-LAYOUT = 2
+LAYOUT = 3
 _LARGEST_RUN = 100_000_000
-ROLES = ("quasi", "sensitive", "other", "pseudonym")
+ROLES = ("quasi", "sensitive", "declared", "pseudonym")
 GROUPS = "groups"
 """The table of the labels behind typical values."""
 
@@ -26,7 +26,7 @@ class ManifestColumn:
 
     A quasi column is published as labels that stand for such values, as the values themselves, or as typical values with the labels in a table of groups;
     ``labels`` maps the text of each label or value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. ``coarsened`` says how the
-    numbers or dates of another column were made coarser. A format may have roles
+    numbers or dates of another column were made coarser, ``reason`` why a declared column counts as unknown. A format may have roles
     of its own for columns that no column of the original table stands behind.
     """
 
@@ -37,6 +37,7 @@ class ManifestColumn:
     published: PublishedAs = "labels"
     domain: Sequence[Any] | None = None
     coarsened: Mapping[str, Any] | None = None
+    reason: str | None = None
 
     def type_in(self, table: str) -> pl.DataType:
         """The type of the column in one of the tables."""
@@ -48,6 +49,8 @@ class ManifestColumn:
         entry: dict[str, Any] = {"name": self.name, "role": self.role, "type": str(self.kind)}
         if self.coarsened is not None:
             entry["coarsened"] = to_plain(self.coarsened)
+        if self.role == "declared":
+            entry["reason"] = self.reason
         if self.role == "quasi":
             entry["published"] = self.published
             entry["labels"] = {label: meaning.as_json() for label, meaning in self.labels.items()}
@@ -122,7 +125,6 @@ class Manifest:
             },
             "quasi_sets": [list(names) for names in self.quasi_sets] if self.quasi_sets is not None else None,
             "details": to_plain(self.details),
-            "unprotected": list(self.named("other")),
         }
 
     @classmethod
@@ -209,7 +211,8 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
         raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {given!r}.")
     kind = ValueType(given)
     if role != "quasi":
-        return ManifestColumn(name, role, kind, coarsened=_read_coarsened(reader))
+        reason = reader.get("reason", str) if role == "declared" else None
+        return ManifestColumn(name, role, kind, coarsened=_read_coarsened(reader), reason=reason)
     where = f"manifest.json, column {name!r}: the meaning of label"
     labels = {text: Meaning.read(item, kind, f"{where} {text!r}") for text, item in reader.get("labels", dict).items()}
     published = reader.get("published", str)

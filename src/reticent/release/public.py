@@ -88,10 +88,10 @@ class PublicSide:
     @cached_property
     def seen(self) -> AdversaryView:
         """What an adversary sees in the public tables; :func:`reticent.release.adversary_view_of` adds what the certificate tells."""
-        unprotected = self.manifest.named("other")
-        others = {name: rows for rows in self.rows.values() for name in rows.schema if name in unprotected}
+        named = self.manifest.named("declared")
+        declared = {name: rows for rows in self.rows.values() for name in rows.schema if name in named}
         seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
-        return replace(seen, sets=self.manifest.quasi_sets or seen.sets, others=others)
+        return replace(seen, sets=self.manifest.quasi_sets or seen.sets, declared=declared)
 
     @property
     def groups(self) -> Groups:

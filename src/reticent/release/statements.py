@@ -55,12 +55,12 @@ def risks(
 ) -> list[str]:
     """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
     found = [INSECURE] if insecure else []
-    other = manifest.named("other")
-    if other:
-        found.append(
-            f"The columns {_listed(other)} are published as they are and are not protected: whoever knows them about a person may "
-            "recognise the row."
-        )
+    for column in manifest.columns:
+        if column.role == "declared":
+            found.append(
+                f"The column {column.name!r} is declared unknown by the publisher and is not protected: an adversary who knows it of a person may recognise the record. "
+                f"Reason given: {column.reason}"
+            )
     if manifest.named("pseudonym"):
         found.append(
             "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."

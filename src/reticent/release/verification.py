@@ -29,6 +29,7 @@ from reticent.release.certificate import (
     MANIFEST,
     STATEMENT,
     claims_of,
+    declared_of,
     fingerprint,
     read_certificate,
     unsigned,
@@ -285,7 +286,7 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
         "format": manifest.format,
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
-        "unprotected": list(manifest.named("other")),
+        "declared": declared_of(manifest),
         "unit": manifest.unit,
     }
     for name, value in described.items():

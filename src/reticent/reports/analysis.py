@@ -90,7 +90,7 @@ def analyse(table: Table, release: Release | PublicSide, regression: str | None 
     """Compare means, spreads, correlations and a ``regression`` such as ``"wage ~ age + sex"`` on the table and on the release of it."""
     side = release.public if isinstance(release, Release) else release
     columns = {column.name: column for column in side.manifest.columns}
-    names = [name for name in (*table.quasi, *table.sensitive, *table.other) if name in columns]
+    names = [name for name in (*table.quasi, *table.sensitive, *table.declared) if name in columns]
     before = {name: _numbers(table.frame[name]) for name in names}
     known = {name: each for name, each in before.items() if each is not None}
     after = {name: _published(side, columns[name], _zero(table.frame[name])) for name in known}

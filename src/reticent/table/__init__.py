@@ -1,6 +1,7 @@
 """Tables about people: rows, roles, hierarchies, and what a label stands for.
 
 ``table``            a frame with a role for every column; ``sensitive`` columns with their domains; ``weights`` of a survey as exact counts
+``declarations``     columns that the steward declares unknown, with reasons
 ``rows``             rows in memory, in a stream or in a file; ``row_order`` sorts them; ``blocks`` and ``table_files`` write them
 ``hierarchies``      chains of ever coarser partitions of a column
 ``meaning``          what a label stands for; ``value_types`` the types of values, and their way into JSON
@@ -13,6 +14,7 @@ from reticent.table.blocks import Checksum, as_parquet, csv_blocks, csv_header, 
 from reticent.table.canonical_types import clock_text, plain, real
 from reticent.table.coarsening import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding, coarsening_from
 from reticent.table.codebook import Code, TableCodebook
+from reticent.table.declarations import declared_reasons
 from reticent.table.hierarchies.descriptions import hierarchy_from
 from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy, Level, unused
 from reticent.table.hierarchies.leaves import as_type
@@ -129,6 +131,7 @@ __all__ = [
     "csv_blocks",
     "csv_header",
     "csv_runs",
+    "declared_reasons",
     "held_frame",
     "hierarchy_from",
     "in_order",

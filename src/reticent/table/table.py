@@ -18,6 +18,7 @@ from reticent.registry import FRAMES
 from reticent.table.canonical_types import plain, plain_rows
 from reticent.table.coarsening import Coarsening, Microaggregation, coarse_rows, coarsening_from
 from reticent.table.codebook import TableCodebook
+from reticent.table.declarations import declared_reasons
 from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy
 from reticent.table.opener import opener, profiler
 from reticent.table.rows import DistantRows, FrameRows, Rows, StreamRows, by_person, without_nulls
@@ -35,8 +36,12 @@ class Table(ShownAsCard):
     """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
 
     ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
-    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published; ``other`` ones are published as they are and named as unprotected;
+    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published;
     ``private`` ones are never published, but a definition may look at them (people's own wishes); a column without a role is not published.
+
+    What is published is known: a published column that is not sensitive is part of what an adversary knows, and is judged. ``declared`` maps the exceptions to
+    reasons, such as ``{"shoe_size": "nobody knows it"}``: columns that the steward declares unknown to everybody. They are published as they are, and certificate, statement and
+    ``verify`` name each with its reason. There is no further role: ``other``, which published columns without a word, is refused unless it is empty.
 
     One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
     their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
@@ -46,7 +51,7 @@ class Table(ShownAsCard):
     ``weight`` says how many people of a population a row stands for. It is never published and decides nothing; measures of utility and
     population estimates use it (see :mod:`reticent.table.weights`).
 
-    ``coarsen`` says how numbers and dates of sensitive and other columns are made coarser, such as ``{"income": Rounding(1000)}`` or
+    ``coarsen`` says how numbers and dates of sensitive and declared columns are made coarser, such as ``{"income": Rounding(1000)}`` or
     ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.table.coarsening`). Everything else then sees the coarser values only.
 
     ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
@@ -79,11 +84,13 @@ class Table(ShownAsCard):
         private: Sequence[str] = (),
         coarsen: Mapping[str, Any] | None = None,
         codebook: TableCodebook | None = None,
+        declared: Mapping[str, str] | None = None,
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, SensitiveKind] = _sensitive_kinds(sensitive)
         self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
-        self.other = tuple([other] if isinstance(other, str) else other)
+        self.declared = declared_reasons(declared)
+        _refuse_other([other] if isinstance(other, str) else other)
         self.private = tuple([private] if isinstance(private, str) else private)
         self.pseudonyms = tuple([pseudonyms] if isinstance(pseudonyms, str) else pseudonyms)
         self.key, self.weight = key, weight
@@ -118,7 +125,7 @@ class Table(ShownAsCard):
             "identifiers": self.identifiers,
             "quasi": tuple(self.quasi),
             "sensitive": tuple(self.sensitive),
-            "other": self.other,
+            "declared": tuple(self.declared),
             "private": self.private,
             "not published": self.unpublished,
         }
@@ -153,7 +160,7 @@ class Table(ShownAsCard):
     @property
     def carried(self) -> dict[str, Coarsening | None]:
         """The columns that are published beside the quasi columns, and how each was made coarser."""
-        return {name: self.coarsen.get(name) for name in (*self.sensitive, *self.other)}
+        return {name: self.coarsen.get(name) for name in (*self.sensitive, *self.declared)}
 
     def values(self, name: str) -> pl.Series:
         """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
@@ -227,10 +234,10 @@ class Table(ShownAsCard):
         some.held = FrameRows(self.frame.filter(rows))
         return some
 
-    def without_other(self) -> Table:
+    def without_declared(self) -> Table:
         """The same table, with no column published as it is beside the recoded ones."""
         narrow = copy(self)
-        narrow.other = ()
+        narrow.declared = {}
         return narrow
 
     def without_sensitive(self) -> Table:
@@ -277,7 +284,7 @@ class Table(ShownAsCard):
     @property
     def unpublished(self) -> tuple[str, ...]:
         """Columns that have no role and are therefore not published."""
-        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *self.private, self.key, self.weight}
+        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.declared, *self.private, self.key, self.weight}
         return tuple(name for name in [*self.schema, *self.left_out] if name not in roles)
 
     def people(self) -> Iterator[pl.DataFrame]:
@@ -315,7 +322,7 @@ class Table(ShownAsCard):
     def _wanted(self, available: Collection[str]) -> list[str]:
         """The columns with a role; others are left in the source."""
         self._check_roles(list(available))
-        named = (*self.quasi, *self.sensitive, *self.other, *self.identifiers, *self.private, self.key, self.weight)
+        named = (*self.quasi, *self.sensitive, *self.declared, *self.identifiers, *self.private, self.key, self.weight)
         wanted = list(dict.fromkeys(name for name in named if name is not None))
         self.left_out = (*self.left_out, *(name for name in available if name not in wanted))
         return wanted
@@ -338,7 +345,7 @@ class Table(ShownAsCard):
             *((name, "quasi") for name in self.quasi),
             *((name, "sensitive") for name in self.sensitive),
             *((name, "identifier") for name in self.identifiers),
-            *((name, "other") for name in self.other),
+            *((name, "declared") for name in self.declared),
             *((name, "private") for name in self.private),
         ]
         for name, role in named:
@@ -359,9 +366,9 @@ class Table(ShownAsCard):
                     column=name,
                 )
         for name in self.coarsen:
-            if name not in self.sensitive and name not in self.other:
+            if name not in self.sensitive and name not in self.declared:
                 raise PolicyError(
-                    f"coarsen names {name!r}, which is neither sensitive nor other.{did_you_mean(name, [*self.sensitive, *self.other])} Quasi columns "
+                    f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, [*self.sensitive, *self.declared])} Quasi columns "
                     "are made coarser along their hierarchies.",
                     setting=("coarsen", name),
                     column=name,
@@ -515,6 +522,16 @@ def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
             raise PolicyError(f"quasi[{name!r}] must be a Hierarchy or None, but it is {hierarchy!r}.", column=name)
     return {name: hierarchy if hierarchy is not None else Hierarchy.suppression() for name, hierarchy in named.items()}
+
+
+def _refuse_other(names: Sequence[str]) -> None:
+    for name in names:
+        raise PolicyError(
+            f"other names {name!r}: there is no such role. A column that is published and not sensitive counts as known to an adversary. Make {name!r} quasi, leave it out, or, if nobody "
+            f"can know it of a person, declare it with the reason: declared={{{name!r}: '...'}}.",
+            setting=("other",),
+            column=name,
+        )
 
 
 def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, SensitiveKind]) -> dict[str, SensitiveKind]:

@@ -171,7 +171,7 @@ def test_every_type_of_spark_is_counted_and_published_as_arrow_has_it(session, t
     roles = {
         "quasi": quasi,
         "sensitive": ["short", "dotted.name"],
-        "other": ["whole", "truth"],
+        "declared": {"whole": "internal", "truth": "internal"},
         "nulls": "category",
     }
     local, spark = Table(there, **roles), Table(frame, **roles)

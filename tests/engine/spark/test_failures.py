@@ -60,7 +60,11 @@ def test_a_full_disk_leaves_nothing(session, scratch, tmp_path):
     if mounted.returncode:
         pytest.skip("a small file system cannot be mounted here")
     try:
-        table = rt.Table(session.createDataFrame(plain(frame_of(3000, 2)).to_arrow()), **ROLES, other=["note", "cost"])
+        table = rt.Table(
+            session.createDataFrame(plain(frame_of(3000, 2)).to_arrow()),
+            **ROLES,
+            declared={"note": "nobody knows it", "cost": "nobody knows it"},
+        )
         with pytest.raises(DataError, match=r"could not be written to the scratch folder .* No space left on device"):
             rt.publish(table, rt.KAnonymity(3), scratch=small)
         assert not list(small.iterdir())
@@ -147,7 +151,7 @@ frame = plain(frame_of(4000, 5))
 (folder / "rows").mkdir()
 for number in range(8):
     frame[number::8].write_parquet(folder / "rows" / f"{{number}}.parquet")
-roles = dict(quasi={{"age": QUASI["age"], "zip": QUASI["zip"]}}, sensitive="illness", other=["note"])
+roles = dict(quasi={{"age": QUASI["age"], "zip": QUASI["zip"]}}, sensitive="illness", declared={"note": "nobody knows it"})
 marker = folder / "writing"
 
 def slow(batches):

@@ -64,7 +64,7 @@ def test_every_engine_finds_the_same_and_publishes_the_same(engine, request):
 @pytest.mark.parametrize(
     ("method", "files", "more"),
     [
-        (rt.Lattice(suppression="0.2"), "csv", {"other": ["cost", "note"], "key": "id"}),
+        (rt.Lattice(suppression="0.2"), "csv", {"declared": {"cost": "internal", "note": "internal"}, "key": "id"}),
         (rt.Mondrian(), "parquet", {}),
         pytest.param(rt.Datafly(suppression="0.3"), "csv", {"identifiers": ["id"]}, marks=pytest.mark.slow),
     ],
@@ -91,7 +91,7 @@ def test_a_release_is_the_same_from_memory_and_from_spark(method, files, more, t
 def test_releases_are_the_same_on_many_tables(seed, to_spark, tmp_path):
     frame = plain(frame_of(600, seed, missing=0.03)).with_columns(city=pl.col("city").cast(pl.String))
     method = [rt.Lattice(suppression="0.2"), rt.Mondrian(), rt.Suppress(), rt.Datafly(suppression="0.3")][seed % 4]
-    more = {"nulls": "category", "other": [["note"], [], ["cost", "stay"]][seed % 3]}
+    more = {"nulls": "category", "declared": dict.fromkeys([["note"], [], ["cost", "stay"]][seed % 3], "internal")}
     chosen = {**roles(**more), "sensitive": ["illness"]}
     definition = rt.KAnonymity(3) & (rt.TCloseness("0.5") if seed % 2 else rt.DistinctLDiversity(2))
     local = rt.publish(rt.Table(frame, **chosen), definition, method, files="csv")
@@ -112,10 +112,12 @@ def parts(session, tmp_path_factory):
         patch.setattr("reticent.engine.spark.output_files._ROWS_IN_FILE", 90)
         spark_frame = session.createDataFrame(frame.to_arrow()).repartition(3)
         for kind in ("csv", "parquet"):
-            table = rt.Table(spark_frame, **roles(other=["cost"], dataset=f"wards {kind}"))
+            table = rt.Table(spark_frame, **roles(declared={"cost": "nobody knows it"}, dataset=f"wards {kind}"))
             release = rt.publish(table, rt.KAnonymity(3), rt.Lattice(suppression="0.2"), files=kind)
             made[kind] = release, release.save(tmp_path_factory.mktemp(kind) / "release")
-    local = rt.publish(rt.Table(frame, **roles(other=["cost"])), rt.KAnonymity(3), rt.Lattice(suppression="0.2"))
+    local = rt.publish(
+        rt.Table(frame, **roles(declared={"cost": "nobody knows it"})), rt.KAnonymity(3), rt.Lattice(suppression="0.2")
+    )
     return made, local
 
 
@@ -149,7 +151,9 @@ def test_what_the_ledger_knows_does_not_depend_on_the_number_of_files(parts, tmp
         release, _ = made[kind]
         hashes.append(release._spool.row_hashes()["data"])
     frame = plain(frame_of(500, 21))
-    one = rt.publish(rt.Table(frame, **roles(other=["cost"])), rt.KAnonymity(3), rt.Lattice(suppression="0.2"))
+    one = rt.publish(
+        rt.Table(frame, **roles(declared={"cost": "nobody knows it"})), rt.KAnonymity(3), rt.Lattice(suppression="0.2")
+    )
     assert {*hashes} == {one._spool.row_hashes()["data"]}
 
 
@@ -259,15 +263,19 @@ def in_buckets(release) -> list:
 BUCKETS = {}
 
 
-@pytest.mark.parametrize("other", first(["cost", None], 1), ids=["beside another column", "equal rows counted"])
-def test_every_engine_fills_the_same_buckets(engine, other, request, tmp_path):
+@pytest.mark.parametrize("declared", first(["cost", None], 1), ids=["beside another column", "equal rows counted"])
+def test_every_engine_fills_the_same_buckets(engine, declared, request, tmp_path):
     table = table_of(
-        engine, plain(frame_of(300, 12, missing=0.02)), request, nulls="category", other=[other] if other else []
+        engine,
+        plain(frame_of(300, 12, missing=0.02)),
+        request,
+        nulls="category",
+        declared={declared: "internal"} if declared else {},
     )
     release = rt.publish(
         table, rt.DistinctLDiversity(2, column="illness"), rt.Lattice(format="bucketize", suppression="0.2")
     )
-    assert BUCKETS.setdefault(other, in_buckets(release)) == in_buckets(release)
+    assert BUCKETS.setdefault(declared, in_buckets(release)) == in_buckets(release)
     numbers = sorted(release.tables["sensitive"]["bucket"].unique())
     assert numbers == list(range(1, len(numbers) + 1))
     saved = release.save(tmp_path / "release")
@@ -293,7 +301,9 @@ def test_what_works_gives_what_the_local_engine_gives(name, to_spark, tmp_path):
 
 def test_later_rows_are_recoded_by_the_executors(to_spark):
     frame = plain(frame_of(300, 12))
-    release = rt.publish(rt.Table(frame, **roles(other=["cost"])), rt.KAnonymity(3), rt.Mondrian())
+    release = rt.publish(
+        rt.Table(frame, **roles(declared={"cost": "nobody knows it"})), rt.KAnonymity(3), rt.Mondrian()
+    )
     later = plain(frame_of(200, 13))
     ours = rt.apply(release, later, unseen="suppress")
     theirs = rt.apply(release, to_spark(later), unseen="suppress")

@@ -307,7 +307,9 @@ def _visits() -> rt.Table:
         ),
         (_visits, rt.DistinctLDiversity(2), "Anatomy needs one row per person"),
         (
-            lambda: rt.Table(ward(TWELVE).frame, quasi=["age"], identifiers=["sex"], other=["disease"]),
+            lambda: rt.Table(
+                ward(TWELVE).frame, quasi=["age"], identifiers=["sex"], declared={"disease": "nobody knows it"}
+            ),
             rt.DistinctLDiversity(2),
             "the table has no sensitive column",
         ),

@@ -223,7 +223,10 @@ def test_a_definition_that_is_not_convex_is_refused_by_name(definition, method, 
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (lambda: rt.Table(ward().frame, quasi=["age", "sex"], other=["disease"]), "has no sensitive column"),
+        (
+            lambda: rt.Table(ward().frame, quasi=["age", "sex"], declared={"disease": "nobody knows it"}),
+            "has no sensitive column",
+        ),
         (
             lambda: rt.Table(ward().frame.rename({"sex": "batch"}), quasi=["age", "batch"], sensitive="disease"),
             "numbers batches in a column 'batch'",
@@ -244,7 +247,12 @@ def test_a_table_that_cannot_be_dealt_out_is_refused_by_name(table, words):
 
 def test_columns_may_be_called_as_those_of_other_releases():
     frame = ward().frame.with_columns(bucket=pl.col("sex"), group=pl.lit(1))
-    table = rt.Table(frame, quasi=["age", "sex"], sensitive="disease", other=["bucket", "group"])
+    table = rt.Table(
+        frame,
+        quasi=["age", "sex"],
+        sensitive="disease",
+        declared={"bucket": "nobody knows it", "group": "nobody knows it"},
+    )
     assert rt.publish(table, WANTED, rt.Angelization()).frame.columns == ["age", "sex", "bucket", "group", "batch"]
 
 

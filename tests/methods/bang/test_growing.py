@@ -265,7 +265,7 @@ def test_a_table_that_does_not_only_grow_is_refused_and_sent_to_republish(tmp_pa
     [
         ({"dataset": None}, rt.KAnonymity(3), "has no name"),
         ({"key": None}, rt.KAnonymity(3), "told apart by a key"),
-        ({"other": ["note"]}, rt.KAnonymity(3), "quasi and sensitive columns only"),
+        ({"declared": {"note": "internal"}}, rt.KAnonymity(3), "quasi and sensitive columns only"),
         ({}, rt.TCloseness("0.3"), "compares classes with the whole table"),
     ],
 )

@@ -199,7 +199,11 @@ def test_an_empty_table_has_noisy_counts_too():
 
 def test_a_column_of_the_same_name_is_refused():
     frame = rows().with_columns(noisy_count=pl.lit("a"))
-    other = rt.Table(frame, quasi=["noisy_count"], other=["town", "illness", "name"])
+    other = rt.Table(
+        frame,
+        quasi=["noisy_count"],
+        declared={"town": "nobody knows it", "illness": "nobody knows it", "name": "nobody knows it"},
+    )
     with pytest.raises(PolicyError, match="Rename the column"):
         rt.publish(other, rt.NoisyCounts(1), rt.CentralCounts(domain={"noisy_count": ["a", "b"]}))
 

@@ -216,7 +216,7 @@ class LocalWorld:
             self.frame,
             quasi=self.quasi,
             sensitive=self.sensitive,
-            other=["row"],
+            declared={"row": "nobody knows it"},
             private=["wish", "limit"] if private else [],
             key="person",
             unit=self.unit,

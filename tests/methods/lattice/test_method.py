@@ -39,7 +39,9 @@ def test_identifiers_vanish_others_stay_and_columns_without_a_role_are_not_publi
     frame = people(100).frame.with_columns(
         pl.Series("name", [f"person {i}" for i in range(100)]), pl.lit("x").alias("note"), pl.lit(1).alias("ward")
     )
-    table = Table(frame, quasi=people(100).quasi, sensitive="illness", identifiers=["name"], other=["ward"])
+    table = Table(
+        frame, quasi=people(100).quasi, sensitive="illness", identifiers=["name"], declared={"ward": "nobody knows it"}
+    )
     data = Lattice().draft(table, KAnonymity(3)).tables["data"].frame()
     assert data.columns == ["age", "job", "town", "illness", "ward"]
 

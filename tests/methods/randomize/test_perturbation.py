@@ -130,11 +130,11 @@ def test_columns_may_have_any_names():
     assert low <= frame.filter(pl.sql_expr("cells = 'flu' and times < 40 and met = 1 or shown = 41")).height <= high
 
 
-def test_other_columns_stay_as_they_are_and_are_called_unprotected(tmp_path):
+def test_quasi_columns_stay_as_they_are(tmp_path):
     made = rt.publish(ward(), rt.LocalDP(2), rt.Perturbation(values=VALUES))
     assert made.frame.columns == ["age", "disease"]
     assert made.frame["age"].sort().to_list() == ward().frame["age"].sort().to_list()
-    assert {column.name: column.role for column in made.manifest.columns} == {"age": "other", "disease": "drawn"}
+    assert {column.name: column.role for column in made.manifest.columns} == {"age": "quasi", "disease": "drawn"}
     assert any("published as they are, so that anybody can see" in risk for risk in made.certificate["residual_risks"])
     folder = made.save(tmp_path / "release")
     assert rt.verify(folder).holds

@@ -106,7 +106,11 @@ def test_changes_are_taken_instead_of_a_snapshot(reticent):
         ('name = "Republish"', 'name = "Republish"\nchoice = "best"', "choice must be one of"),
         ('key = "id"\nidentifiers = ["id"]\n', "", "tells people apart"),
         ("m = 2", "m = 3", "at least 8"),
-        ('quasi = ["age", "town"]', 'quasi = ["age"]\nother = ["town"]', "link people from release to release"),
+        (
+            'quasi = ["age", "town"]\nsensitive = "job"',
+            'quasi = ["age"]\nsensitive = "job"\n[declared]\ntown = "nobody knows it"',
+            "link people from release to release",
+        ),
     ],
 )
 def test_a_policy_that_does_not_fit_is_told_and_leaves_nothing(reticent, wrong, right, problem):

@@ -140,8 +140,8 @@ def _part(table: Table, rows: pl.DataFrame) -> Table:
 
 def _in_groups(rows: SparkRows, table: Table, recoding: Recoding) -> dict[str, Rows]:
     """One table of what is shown of every row."""
-    unchanged = [*table.sensitive, *table.other]
-    base = rows if table.other else _counted_rows(rows, [*table.quasi, *unchanged])
+    unchanged = [*table.sensitive, *table.declared]
+    base = rows if table.declared else _counted_rows(rows, [*table.quasi, *unchanged])
     points, cells = shown_at(recoding)
     frame = shown(base, coded(base, base.source, table, recoding.coded_at), points, cells)
     return {"data": _published(base, frame, cells.schema, [*cells.columns, *unchanged])}
@@ -158,7 +158,7 @@ def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Cont
         return _published(base, frame, names.schema, columns)
 
     return {
-        "quasi": placed([*table.quasi, *table.other, BUCKET], table.other),
+        "quasi": placed([*table.quasi, *table.declared, BUCKET], list(table.declared)),
         "sensitive": placed([BUCKET, *table.sensitive], list(table.sensitive)),
     }
 

@@ -162,8 +162,8 @@ def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> s
         return "Bang: people of a table that grows are told apart by a key, with one row each. Name the column with key=; rows of one person are aggregated first."
     if table.streamed:
         return f"Bang: grow needs all rows in memory, and this table is {table.read_how}. Pass engine='local'."
-    if table.other or table.pseudonyms or table.quasi_sets or table.weight is not None:
-        return "Bang: a table that grows publishes quasi and sensitive columns only: other columns and pseudonyms link people from release to release, and sets and weights are not judged in it."
+    if table.declared or table.pseudonyms or table.quasi_sets or table.weight is not None:
+        return "Bang: a table that grows publishes quasi and sensitive columns only: declared columns and pseudonyms link people from release to release, and sets and weights are not judged in it."
     for part in definition.parts():
         if not part.local or part.needs_reference or part.needs_population:
             return (

@@ -263,10 +263,10 @@ def check_grid(grid: object, owner: str) -> None:
 def declared_grid(table: Table, declared: Mapping[str, Any]) -> Grid:
     """The grid over the columns of a table; one that the table does not publish is refused."""
     for name in declared:
-        if name not in (*table.quasi, *table.sensitive, *table.other):
+        if name not in (*table.quasi, *table.sensitive, *table.declared):
             raise PolicyError(
-                f"grid: the table does not publish a column {name!r}: only quasi, sensitive and other columns can be published."
-                f"{did_you_mean(name, [*table.quasi, *table.sensitive, *table.other])}",
+                f"grid: the table does not publish a column {name!r}: only quasi, sensitive and declared columns can be published."
+                f"{did_you_mean(name, [*table.quasi, *table.sensitive, *table.declared])}",
                 setting=("grid", name),
                 column=name,
             )

@@ -25,7 +25,7 @@ from reticent.methods.grid.method import GRID_SAMPLE as SAMPLE_NAME
 from reticent.methods.grid.sample_law import SamplePlan
 from reticent.noise import hidden_by_noise
 from reticent.release import ManifestColumn
-from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.release.format import MechanismFormat, Words, read_details, role_of
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:
@@ -53,8 +53,14 @@ class GridSampleFormat(MechanismFormat):
         found = []
         for axis in grid.axes:
             if axis.name not in table.quasi:
-                role = "sensitive" if axis.name in table.sensitive else "other"
-                found.append(ManifestColumn(axis.name, role, ValueType.TEXT))
+                found.append(
+                    ManifestColumn(
+                        axis.name,
+                        role_of(table, axis.name),
+                        ValueType.TEXT,
+                        reason=table.declared.get(axis.name),
+                    )
+                )
                 continue
             shown = set(frame[axis.name].unique().to_list())
             labels = {

@@ -139,9 +139,9 @@ def declared_domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDom
     if declared is not None:
         made = ViewDomain.of(declared)
         for name in made.names:
-            if name not in (*table.quasi, *table.sensitive, *table.other):
+            if name not in (*table.quasi, *table.sensitive, *table.declared):
                 raise PolicyError(
-                    f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and other columns can be published. "
+                    f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and declared columns can be published. "
                     "Leave it out of the domain, or give it one of these roles."
                 )
         return made

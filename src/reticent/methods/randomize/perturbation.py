@@ -128,7 +128,7 @@ class Perturbation:
         drawing = partial(drawn, plan, draws)
         memory = None if self.memory is None else DrawnValues(Path(self.memory), fingerprint(plan))
         shown, name = (drawing(true), None) if memory is None else memory.recalled(_people(table), true, drawing)
-        kept = [table.frame[each] for each in (*table.quasi, *table.other)]
+        kept = [table.frame[each] for each in (*table.quasi, *table.declared)]
         details = PerturbedManifest(plan, name)
         return Draft(
             format=FORMAT,

@@ -23,7 +23,7 @@ from reticent.methods.randomize.format import ROLE
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.perturbation import FORMAT, PerturbedManifest, is_local
 from reticent.release import ManifestColumn
-from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.release.format import MechanismFormat, Words, read_details, role_of
 from reticent.table import Rows, Table, ValueType, unused
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _EVEN = Fraction(1, 2)
 
 
 class PerturbedFormat(MechanismFormat):
-    """One table of true rows in which the values of one column were drawn. The other columns are named as unprotected."""
+    """One table of true rows in which the values of one column were drawn. Quasi columns are published as they are."""
 
     name: ClassVar[str] = FORMAT
     tables: ClassVar[tuple[str, ...]] = ("data",)
@@ -51,7 +51,13 @@ class PerturbedFormat(MechanismFormat):
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         return tuple(
-            ManifestColumn(name, ROLE if name in table.sensitive else "other", ValueType.published(dtype))
+            ManifestColumn(
+                name,
+                ROLE if name in table.sensitive else role_of(table, name),
+                ValueType.published(dtype),
+                published="values" if name in table.quasi else "labels",
+                reason=table.declared.get(name),
+            )
             for name, dtype in rows["data"].schema.items()
         )
 

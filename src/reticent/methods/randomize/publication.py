@@ -92,7 +92,8 @@ def publish_to(
 def table_of(frame: Any, domain: ViewDomain, dataset: str | None) -> Table:
     """A frame as a table that publishes the columns of the domain; a count column is not in it."""
     data = as_polars(frame)
-    return Table(data, other=[name for name in domain.names if name in data.columns], dataset=dataset)
+    published = [name for name in domain.names if name in data.columns]
+    return Table(data, quasi=published, nulls="category", dataset=dataset)
 
 
 def released(

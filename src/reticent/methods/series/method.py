@@ -143,8 +143,8 @@ class Republish:
             return "Republish needs at least one quasi column."
         if table.unit == "person":
             return "Republish needs one row per person, and rows of this table may belong to one person. Aggregate them first."
-        if table.other or table.pseudonyms:
-            return "A series publishes quasi columns and the sensitive column only: other columns and pseudonyms would link people from release to release."
+        if table.declared or table.pseudonyms:
+            return "A series publishes quasi columns and the sensitive column only: declared columns and pseudonyms would link people from release to release."
         if table.quasi_sets:
             return "Republish protects people whose quasi values are all known; leave quasi_sets out."
         if self.domain is None:

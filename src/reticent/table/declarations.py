@@ -1,0 +1,30 @@
+"""Declared columns: published as they are, because the steward says that nobody can know them of a person, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reticent.errors import PolicyError
+
+
+def declared_reasons(declared: Any) -> dict[str, str]:
+    """The declared columns, each with its reason in one line; a column without a reason is refused."""
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping):
+        raise PolicyError(
+            f"declared must map each column to the reason why nobody can know it, such as {{'shoe_size': 'nobody knows it'}}, but it is {declared!r}.",
+            setting=("declared",),
+            value=declared,
+        )
+    for name, reason in declared.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise PolicyError(
+                f"The declared column {name!r} needs a reason in words, which is published with it: why nobody can know it of a person. It is {reason!r}. Without a reason, make "
+                "the column quasi, or leave it out.",
+                setting=("declared", name),
+                column=name,
+                value=reason,
+            )
+    return {name: " ".join(reason.split()) for name, reason in declared.items()}
