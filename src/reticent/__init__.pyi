@@ -9,6 +9,7 @@ from reticent.definitions import Assessment as Assessment
 from reticent.definitions import Definition as Definition
 from reticent.definitions import homogeneity_audit as homogeneity_audit
 from reticent.definitions.anonymity import KAnonymity as KAnonymity
+from reticent.definitions.any_columns import AnyColumns as AnyColumns
 from reticent.definitions.closeness import NTCloseness as NTCloseness
 from reticent.definitions.closeness import TCloseness as TCloseness
 from reticent.definitions.crowd_blending import CrowdBlending as CrowdBlending

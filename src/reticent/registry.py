@@ -25,6 +25,9 @@ class Home(NamedTuple):
 
 DEFINITIONS: dict[str, Home] = {
     "KAnonymity": Home("reticent.definitions.anonymity", "at least k people in every group"),
+    "AnyColumns": Home(
+        "reticent.definitions.any_columns", "another definition, for whoever knows any few of the quasi columns"
+    ),
     "DistinctLDiversity": Home(
         "reticent.definitions.diversity", "at least l different sensitive values in every group"
     ),

@@ -33,6 +33,7 @@ POPULATION = "people.csv"
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "KAnonymity": {"k": 4},
+    "AnyColumns": {"known": 1, "inner": {"name": "KAnonymity", "k": 4}},
     "DistinctLDiversity": {"l": 3},
     "ProbabilisticLDiversity": {"l": "1.5"},
     "EntropyLDiversity": {"l": 2},

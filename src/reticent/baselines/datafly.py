@@ -47,7 +47,7 @@ class Datafly:
         limit = exact(self.suppression, "suppression")
         adversary_sets(table)
         context = context or Context()
-        wanted = kept_definition(self, table, definition)
+        wanted = kept_definition(self, table, definition, by_columns=True)
         table = wanted.prepare(table)
         frequencies = count_table(table, context, floor=self._start(table, context))
         several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None

@@ -2,6 +2,7 @@
 
 ``frequencies``     the frequency set: distinct quasi points with sensitive histograms
 ``groups``          what a definition judges: sizes and histograms; ``evidence`` all that a release is judged by
+``group_labels``    what groups show column by column, and what can be computed from it
 ``recoding``        what happens to a row, as data; ``draft`` what a method returns; ``engine`` what scans rows
 ``shape``           what a cell stands for over all columns; ``metric`` distances between records of mixed columns
 ``adversary_view``  what an adversary sees; ``covers`` and ``candidate_join`` find people in it
@@ -32,6 +33,7 @@ from reticent.core.evidence import (
     remainder_of,
 )
 from reticent.core.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLevels
+from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues, Relation, closure
 from reticent.core.groups import Groups, Histograms, SensitiveDomain
 from reticent.core.metric import (
     ColumnDistance,
@@ -93,10 +95,12 @@ __all__ = [
     "Engine",
     "Evidence",
     "FrequencySet",
+    "GroupLabels",
     "Groups",
     "HierarchyDistance",
     "Histograms",
     "Kind",
+    "LabelColumn",
     "Levels",
     "MechanismPlan",
     "Metric",
@@ -112,10 +116,12 @@ __all__ = [
     "PlaceDistance",
     "Provenance",
     "QueriedPeople",
+    "RawValues",
     "Recoded",
     "Recoding",
     "RegionColumn",
     "Regions",
+    "Relation",
     "ReleaseHistory",
     "SensitiveDomain",
     "Shape",
@@ -124,6 +130,7 @@ __all__ = [
     "Written",
     "WrittenFile",
     "balls_around",
+    "closure",
     "cover",
     "declared_domains",
     "engine_named",

@@ -19,6 +19,7 @@ from reticent.core.candidate_join import QueriedPeople, find_place
 from reticent.core.covers import Cover, cover
 from reticent.core.evidence import Columns
 from reticent.core.frequencies import POPULATION
+from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues
 from reticent.core.groups import Groups
 from reticent.core.shape import LabelBox, Shape
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -63,6 +64,17 @@ class AdversaryColumn:
                 raise DataError(f"Column {series.name!r} shows the label {label!r}, whose meaning was not published.")
             found.append(meanings[label])
         return cls(series.name, codes, labels, tuple(found))
+
+    def as_labels(self, sizes: _Array) -> LabelColumn:
+        """The labels of cells with so many rows each; they are the raw values where each stands for one value."""
+        exact = all(isinstance(meaning, Value | Missing) for meaning in self.meanings)
+
+        def counted() -> RawValues:
+            values = pl.Series(self.name, [getattr(meaning, "value", None) for meaning in self.meanings], strict=False)
+            column = bind_sensitive(self.name, None, values)
+            return RawValues.counted(column, np.arange(len(sizes)), len(sizes), column.codes(values)[self.codes], sizes)
+
+        return LabelColumn(self.name, self.codes, self.texts, counted if exact else None)
 
     def at(self, cells: NDArray[Any]) -> AdversaryColumn:
         """The column of some cells only."""
@@ -215,6 +227,14 @@ class AdversaryView:
         if self.groups is None:
             raise PolicyError(NOT_TRUE)
         return self.groups
+
+    @property
+    def labelled_groups(self) -> Groups:
+        """The groups with the labels that they show; without, where cells are not groups or are no boxes of labels."""
+        groups = self.true_groups
+        if self.shapes or not self.is_row_by_row or not self.columns:
+            return groups
+        return replace(groups, labels=GroupLabels(lambda: [each.as_labels(self.sizes) for each in self.columns]))
 
     @property
     def is_row_by_row(self) -> bool:

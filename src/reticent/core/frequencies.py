@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from reticent.base.packing import Codes, first_rows, number, pack, sum_by
 from reticent.base.ragged import starts_of
+from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues
 from reticent.core.groups import Groups, Histograms, SensitiveDomain
 from reticent.errors import PolicyError
-from reticent.table import BoundHierarchy
+from reticent.table import BoundHierarchy, SensitiveColumn
 
 NodeLevels = tuple[int, ...]
 WEIGHT = "weight"
@@ -110,7 +111,45 @@ class FrequencySet:
 
     def groups(self) -> Groups:
         """The points as groups, ready to be judged."""
-        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras)
+        everything = np.arange(len(self))
+        labels = self.labels_of(self.levels, lambda: self.codes, lambda: everything)
+        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras, labels)
+
+    def labels_of(
+        self,
+        levels: Sequence[int],
+        codes: Callable[[], Sequence[Codes]],
+        group_of_point: Callable[[], Codes],
+    ) -> GroupLabels:
+        """The labels of groups that show these parts of some levels, and the raw values of their points, given the group of each."""
+
+        def read() -> list[LabelColumn]:
+            shown = zip(self.hierarchies, levels, codes(), strict=True)
+            return [
+                LabelColumn(
+                    hierarchy.column,
+                    parts,
+                    hierarchy.levels[level].labels,
+                    self.raw_values(place, group_of_point, len(parts)),
+                )
+                for place, (hierarchy, level, parts) in enumerate(shown)
+            ]
+
+        return GroupLabels(read)
+
+    def raw_values(
+        self, place: int, group_of_point: Callable[[], Codes], groups: int
+    ) -> Callable[[], RawValues] | None:
+        """Counts the raw values of a column in groups of points; None where points are coarser than the values."""
+        if self.levels[place]:
+            return None
+        hierarchy = self.hierarchies[place]
+
+        def counted() -> RawValues:
+            column = SensitiveColumn(hierarchy.column, hierarchy.leaves, hierarchy.is_numeric, hierarchy)
+            return RawValues.counted(column, group_of_point(), groups, self.codes[place], self.sizes)
+
+        return counted
 
     def merged(self, ids: NDArray[np.int32], groups: int) -> Groups:
         """Groups made of points by number."""

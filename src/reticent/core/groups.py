@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from reticent.base.packing import Codes, first_rows, number, pack, sum_by, sum_e
 from reticent.base.ragged import starts_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.table import SensitiveColumn
+
+if TYPE_CHECKING:
+    from reticent.core.group_labels import GroupLabels
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Found = TypeVar("Found")
@@ -188,7 +191,8 @@ class Groups:
     """Sizes and sensitive histograms of groups, and what the whole table looks like.
 
     ``reference`` is the histogram of the whole table, suppressed rows included. Groups never share a row: overlapping ones are
-    :class:`reticent.core.Patterns`.
+    :class:`reticent.core.Patterns`. ``labels`` is what the groups show column by column, where that is known: for definitions about adversaries who
+    know some of the columns. Merging groups loses it.
     """
 
     sizes: NDArray[np.int64]
@@ -196,6 +200,7 @@ class Groups:
     reference: NDArray[np.int64]
     domain: SensitiveDomain
     extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    labels: GroupLabels | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.histograms.offsets) - 1:
@@ -332,12 +337,13 @@ class Groups:
             self.histograms.owners, values, self.histograms.counts, len(self), chosen.size
         )
         reference = sum_by(self.domain.joint[:, place], self.reference, chosen.size)
-        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras)
+        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras, self.labels)
 
     def select(self, mask: NDArray[np.bool_]) -> Groups:
         """Only the groups under ``mask``; the reference stays that of the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
-        return Groups(self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras)
+        labels = None if self.labels is None else self.labels.select(mask)
+        return Groups(self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras, labels)
 
     def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
         """The same groups with their own rows as the reference, instead of the whole table.
@@ -366,7 +372,7 @@ class Groups:
     def merged(self, ids: Codes, groups: int) -> Groups:
         """Groups put together by number: group ``g`` goes into ``ids[g]``."""
         if len(ids) == groups and np.array_equal(ids, np.arange(groups)):
-            return self
+            return self if self.labels is None else replace(self, labels=None)
         return Groups(
             sum_by(ids, self.sizes, groups),
             self.histograms.merge(ids, groups),
@@ -397,7 +403,7 @@ class Groups:
             total = reference[columns[0].name]
         elif reference:
             domain, total = _joint_reference(domain, total, reference)
-        return Groups(self.sizes, histograms, total, domain, self.extras)
+        return Groups(self.sizes, histograms, total, domain, self.extras, self.labels)
 
     def whole(self) -> Groups:
         """All rows in a single group: the most general release there is."""

@@ -3,6 +3,7 @@
 ``definition``          Definition and its three kinds, Assessment, Witness, composition with ``&``
 ``verdicts``            ``judge``: the one place that makes a verdict for a release
 ``anonymity``           k-anonymity
+``any_columns``         what holds for adversaries who know any few of the columns; ``column_sets`` goes through their cells
 ``diversity``           distinct and probabilistic l-diversity
 ``entropy``             entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
 ``recursive``           recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
@@ -33,6 +34,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reticent.definitions.anonymity import KAnonymity
+from reticent.definitions.any_columns import AnyColumns
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.crowd_blending import CrowdBlending
@@ -72,6 +74,7 @@ from reticent.definitions.unbounded_dp import UnboundedDP
 from reticent.definitions.uniqueness import MEligible, MUnique
 from reticent.definitions.verdicts import (
     LEFT_OUT,
+    about_column,
     against_all,
     by_set,
     columns_compared,
@@ -79,6 +82,7 @@ from reticent.definitions.verdicts import (
     named_values,
     of_groups,
     own_sets,
+    single_demands,
     tells_about,
     unkept,
     verdict,
@@ -109,6 +113,7 @@ __all__ = [
     "LEFT_OUT",
     "All",
     "AlphaKAnonymity",
+    "AnyColumns",
     "Assessment",
     "AverageRisk",
     "BetaLikeness",
@@ -157,6 +162,7 @@ __all__ = [
     "Witness",
     "WorstCaseKnowledge",
     "XYPrivacy",
+    "about_column",
     "admitted",
     "against_all",
     "all_of",
@@ -184,6 +190,7 @@ __all__ = [
     "reidentification",
     "require_feasible",
     "require_same",
+    "single_demands",
     "tells_about",
     "unkept",
     "verdict",

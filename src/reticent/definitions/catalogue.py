@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any
 
 from reticent.base.parameters import made_from
-from reticent.definitions.definition import Definition, all_of
+from reticent.definitions.definition import Definition, GroupDefinition, all_of
 from reticent.errors import PolicyError
 from reticent.registry import DEFINITIONS, load
 
@@ -41,6 +41,25 @@ def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
         return _all_from(parameters)
     made: Definition = made_from("definition", name, parameters)
     return made
+
+
+def definition_within(given: Any, where: str) -> GroupDefinition:
+    """The definition of groups that another one takes as a parameter: itself, or made from a table with its name and parameters, or a list of them."""
+    setting = where.split(": ")[-1]
+    try:
+        if isinstance(given, Mapping) and isinstance(given.get("name"), str):
+            given = definition_from(given["name"], {key: value for key, value in given.items() if key != "name"})
+        elif isinstance(given, list | tuple) and given:
+            given = _all_from({"all": given})
+    except PolicyError as error:
+        error.setting = (setting, *error.setting)
+        raise
+    if not isinstance(given, GroupDefinition):
+        raise PolicyError(
+            f"{where} must be a definition of groups, such as KAnonymity(5), or a table with its name and parameters, but it is {given!r}.",
+            setting=(setting,),
+        )
+    return given
 
 
 def _all_from(parameters: Mapping[str, Any]) -> Definition:

@@ -213,6 +213,10 @@ class GroupDefinition(Definition):
         """The verdict alone."""
         return not self.failing(groups).any()
 
+    def in_each_group(self) -> GroupDefinition:
+        """A definition that judges groups one by one, whatever columns show them, and implies this one: itself, unless it is about parts of the columns."""
+        return self
+
     def parts(self) -> tuple[GroupDefinition, ...]:
         return (self,)
 
@@ -341,6 +345,9 @@ class All(Several, GroupDefinition):
     def least_rows(self) -> int:
         return max(member.least_rows() for member in self.members)
 
+    def in_each_group(self) -> GroupDefinition:
+        return all_of(tuple(part for member in self.members for part in member.in_each_group().parts()))
+
     def parts(self) -> tuple[GroupDefinition, ...]:
         return self.members
 
@@ -452,4 +459,6 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, tuple | frozenset):
         return [_plain(item) for item in value]
+    if isinstance(value, Definition):
+        return {"name": value.name, **value.parameters()}
     return value

@@ -76,23 +76,35 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
     for columns, groups in judged.items():
         yield replace(part.assess(groups), about=", ".join(columns))
     for column, left_out in evidence.remainder.items():
-        if part.needs_sensitive and getattr(part, "column", None) not in (None, column):
+        asked = about_column(part, column)
+        if asked is None:
             continue
-        if not tells_about(part, evidence.published.domain):
+        if not tells_about(asked, evidence.published.domain):
             raise PolicyError(
                 f"{part.name} cannot be judged for the rows left out, which the published histogram of {column!r} includes."
             )
-        yield replace(part.assess(left_out), about=LEFT_OUT)
+        yield replace(asked.assess(left_out), definition=part, about=LEFT_OUT)
 
 
-def tells_about(part: GroupDefinition, domain: SensitiveDomain) -> bool:
+def about_column(definition: GroupDefinition, column: str) -> GroupDefinition | None:
+    """What a definition asks of people of whom one sensitive column's histogram is known and no other column; None where it asks nothing."""
+    parts = definition.in_each_group().parts()
+    asked = tuple(part for part in parts if not part.needs_sensitive or getattr(part, "column", None) in (None, column))
+    return all_of(asked) if asked else None
+
+
+def tells_about(definition: GroupDefinition, domain: SensitiveDomain) -> bool:
     """Whether a definition can be judged on those left out, of whom one histogram for each sensitive column is known and nothing else.
 
     One histogram a column is enough where a definition speaks of one column: whoever knows only these takes every way to put the columns together for
     equally likely, so that knowing one value of a person tells nothing about another.
     """
-    alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
-    return part.local and alone and part.shown_by_files and not part.needs_population
+
+    def told(part: GroupDefinition) -> bool:
+        alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
+        return part.local and alone and part.shown_by_files and not part.needs_population
+
+    return all(told(part) for part in definition.in_each_group().parts())
 
 
 def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[Columns, GroupDefinition]]:
@@ -122,10 +134,16 @@ def own_sets(definition: Definition) -> tuple[Columns, ...]:
     return tuple(dict.fromkeys(columns for columns in named if columns is not None))
 
 
+def single_demands(definition: Definition) -> Iterator[Definition]:
+    """The parts of a definition, and of one that takes another as a parameter the parts of that one."""
+    for part in definition.parts():
+        yield from part.in_each_group().parts() if isinstance(part, GroupDefinition) else (part,)
+
+
 def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:
     """The sensitive columns whose histogram in the whole table some part of the definition compares with."""
     names: dict[str, None] = {}
-    for part in definition.parts():
+    for part in single_demands(definition):
         if part.needs_reference:
             chosen = getattr(part, "column", None)
             names.update(dict.fromkeys([chosen] if chosen is not None else sensitive))
@@ -134,7 +152,7 @@ def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[
 
 def named_values(definition: Definition) -> Iterator[str | None]:
     """The values, as text, that a definition names in its parameters; None is the missing value."""
-    for part in definition.parts():
+    for part in single_demands(definition):
         yield from _listed(list(part.parameters().values()))
 
 

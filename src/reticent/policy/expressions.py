@@ -41,7 +41,9 @@ def _call(name: str, node: ast.Call, text: str) -> Definition:
 
 
 def _constant(node: ast.expr, text: str) -> Any:
-    """A number (also ``2/3``), a text, a list of them, or a mapping from texts such as weights."""
+    """A number (also ``2/3``), a text, a list of them, a mapping from texts such as weights, or a definition that another one takes."""
+    if isinstance(node, ast.Call) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd)):
+        return _build(node, text)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return f"{_constant(node.left, text)}/{_constant(node.right, text)}"
     if isinstance(node, ast.List | ast.Tuple | ast.Set):

@@ -64,7 +64,7 @@ def _evidence(subject: Any, definition: Definition) -> Evidence:
     """What adversaries see, for each set of columns that one may hold."""
     if isinstance(subject, Table):
         seen = adversary_view_of(definition.prepare(subject))
-        groups = {columns: seen.known(columns).true_groups for columns in (*seen.sets, *own_sets(definition))}
+        groups = {columns: seen.known(columns).labelled_groups for columns in (*seen.sets, *own_sets(definition))}
         filled = {columns: each.select(each.sizes > 0) for columns, each in groups.items()}
         return Evidence({columns: filled[columns] for columns in seen.sets}, filled)
     if isinstance(subject, Draft):
@@ -78,16 +78,19 @@ def _evidence(subject: Any, definition: Definition) -> Evidence:
 def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
     prepared, wanted = definition.prepare(table), of_groups(definition, "assess")
     frequencies, names = count_table(prepared), list(table.quasi)
+    points = frequencies.groups()
     failing = np.zeros(len(frequencies), dtype=bool)
     for columns, demand in by_set(wanted, table.quasi_sets or (tuple(names),)):
-        ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
-        groups = frequencies.merged(ids, count)
+        places = [names.index(name) for name in columns]
+        ids, count = frequencies.group_ids(frequencies.levels, places)
+        labels = None if points.labels is None else points.labels.seen_by(places, ids, count)
+        groups = replace(points.merged(ids, count), labels=labels)
         # Beside a population, groups may be of people who are not in the table.
         mask = groups.sizes > 0
         mask[mask] = demand.failing(groups.select(mask))
         failing |= mask[ids]
-    points = np.concatenate(list(engine_of(prepared).points(prepared, frequencies)))
-    return np.flatnonzero(failing[points])
+    point_of_row = np.concatenate(list(engine_of(prepared).points(prepared, frequencies)))
+    return np.flatnonzero(failing[point_of_row])
 
 
 def _of_release(release: Release, definition: Definition) -> Evidence:

@@ -213,7 +213,7 @@ class GroupFormat(Format):
         shown = {quasi: seen.known(quasi) for quasi in (*seen.sets, *own_sets(about.definition))}
         if about.definition.needs_population and about.people is not None:
             shown = {quasi: each.with_population(about.people) for quasi, each in shown.items()}
-        bound = {quasi: each.true_groups.bound_to(columns, reference) for quasi, each in shown.items()}
+        bound = {quasi: each.labelled_groups.bound_to(columns, reference) for quasi, each in shown.items()}
         return Evidence(
             {quasi: bound[quasi] for quasi in seen.sets},
             bound,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from reticent.core import Comparison
-from reticent.definitions import Definition
+from reticent.definitions import Definition, single_demands
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 
@@ -103,7 +103,7 @@ def risks(
 def _unguarded(definition: Definition, sensitive: Sequence[str]) -> list[str]:
     """The sensitive columns about which no part of the definition promises anything."""
     guarded: set[str] = set()
-    for part in definition.parts():
+    for part in single_demands(definition):
         if part.needs_sensitive:
             named = getattr(part, "column", None)
             guarded.update([named] if named is not None else getattr(part, "y", None) or sensitive)

@@ -376,7 +376,7 @@ class BangCut:
         ids, count = number(
             *pack([each.of_class for each in chosen], [len(each.labels) for each in chosen], self.count)
         )
-        mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
+        mine, _, groups = seen_as(self.groups, places, ids.astype(np.int64), count, kept)
         return mine, groups
 
 

@@ -456,7 +456,7 @@ class ClusterDraft:
         chosen = [self.columns[place] for place in places]
         codes = [np.append(column.of_group, 0) for column in chosen]
         ids, count = number(*pack(codes, [len(column.shown) for column in chosen], self.count + 1))
-        mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
+        mine, _, groups = seen_as(self.groups, places, ids.astype(np.int64), count, kept)
         return mine, groups
 
     def _aggregated(self, rows: Rows) -> Rows:

@@ -53,9 +53,9 @@ def named_sets(table: Table) -> tuple[tuple[str, ...], ...]:
 
 
 def seen_as(
-    groups: Groups, ids: NDArray[np.int64], count: int, kept: NDArray[np.bool_]
+    groups: Groups, columns: Columns, ids: NDArray[np.int64], count: int, kept: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], Groups]:
-    """The groups under ``kept``, of which those with the same number (of ``count``) look alike to somebody.
+    """The groups under ``kept``, of which those with the same number (of ``count``) look alike to an adversary who knows some columns.
 
     Which group each becomes, which numbers there are, and the groups. Rows that are left out are missing in them, but the people of a population who
     fit a group fit it whether rows are left out or not.
@@ -68,4 +68,7 @@ def seen_as(
     if POPULATION in extras:
         extras[POPULATION] = sum_by(ids, groups.extras[POPULATION], count)[there]
     sizes, histograms = sum_by(mine, part.sizes, number), part.histograms.merge(mine, number)
-    return mine, there, Groups(sizes, histograms, part.reference, part.domain, extras)
+    labels = part.labels
+    if labels is not None:
+        labels = labels.seen_by(columns, mine, number)
+    return mine, there, Groups(sizes, histograms, part.reference, part.domain, extras, labels)

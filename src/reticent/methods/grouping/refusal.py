@@ -10,10 +10,15 @@ from reticent.table import Table
 GROUPS: frozenset[Kind] = frozenset({"groups"})
 
 
-def kept_definition(method: Method, table: Table, definition: Definition) -> GroupDefinition:
-    """What a grouping method is asked to keep; a :class:`PolicyError` says why it cannot."""
+def kept_definition(
+    method: Method, table: Table, definition: Definition, *, by_columns: bool = False
+) -> GroupDefinition:
+    """What a grouping method is asked to keep; a :class:`PolicyError` says why it cannot.
+
+    A method that does not judge labels ``by_columns`` keeps what implies a definition about some of the columns: the same for all of them.
+    """
     wanted = of_groups(definition, type(method).__name__)
     reason = method.refusal(table, wanted)
     if reason is not None:
         raise PolicyError(reason)
-    return wanted
+    return wanted if by_columns else wanted.in_each_group()

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from reticent.base.packing import first_rows, number, pack
-from reticent.core import POPULATION, FrequencySet, Groups
+from reticent.core import POPULATION, FrequencySet, GroupLabels, Groups, LabelColumn
 from reticent.methods.grouping.column_cells import ColumnCells, column_cells, covered
 from reticent.methods.grouping.quasi_sets import Columns, seen_as
 from reticent.methods.grouping.scales import Ids, ShownStyle, style_of
@@ -82,7 +82,19 @@ class ShownGroups:
     @cached_property
     def groups(self) -> Groups:
         """All groups; one that only people outside the table fit has no rows."""
-        return self.units.merged(self.group.astype(np.int32), len(self))
+        merged = self.units.merged(self.group.astype(np.int32), len(self))
+        return replace(merged, labels=GroupLabels(self._labels))
+
+    def _labels(self) -> list[LabelColumn]:
+        return [
+            LabelColumn(
+                hierarchy.column,
+                cells.of_group,
+                cells.labels,
+                self.units.raw_values(place, lambda: self.group, len(self)),
+            )
+            for place, (hierarchy, cells) in enumerate(zip(self.units.hierarchies, self.columns, strict=True))
+        ]
 
     def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
         """The groups under ``kept`` as somebody sees them who knows some columns: which each becomes, and what these hold."""
@@ -91,7 +103,7 @@ class ShownGroups:
             mine, groups = np.arange(int(kept.sum())), self.groups.select(kept)
         else:
             ids, count = _numbered([self.columns[j] for j in columns])
-            mine, there, groups = seen_as(self.groups, ids, count, kept)
+            mine, there, groups = seen_as(self.groups, columns, ids, count, kept)
         if POPULATION in groups.extras and not self._counts_people(columns):
             people = self._people(columns, first_rows(ids, count)[there])
             groups = replace(groups, extras={**groups.extras, POPULATION: people})

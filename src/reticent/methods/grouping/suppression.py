@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import Comparison, Evidence, Groups, Histograms, SensitiveDomain, remainder_of
-from reticent.definitions import GroupDefinition, all_of, columns_compared, named_values, own_sets, tells_about
+from reticent.definitions import (
+    GroupDefinition,
+    about_column,
+    all_of,
+    columns_compared,
+    named_values,
+    own_sets,
+    tells_about,
+)
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, judged_sets, named_sets
 from reticent.table import Hierarchy, Table
 
@@ -142,8 +150,9 @@ class PublishedGroups:
 
     def _judging(self, name: str) -> GroupDefinition:
         """What is promised about those of whom one column's histogram is shown."""
-        parts = self.definition.parts()
-        return all_of(tuple(p for p in parts if not p.needs_sensitive or getattr(p, "column", None) in (None, name)))
+        found = about_column(self.definition, name)
+        assert found is not None, "The definition compares this column with the whole table."
+        return found
 
     def _next(
         self, mask: Mask, columns: Mapping[str, _SensitiveHistograms], wanted: Mapping[str, GroupDefinition]

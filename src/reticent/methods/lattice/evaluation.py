@@ -179,7 +179,7 @@ class Evaluator:
         while True:
             before = int(mask.sum())
             for each in self.quasi_sets or ():
-                mine, _, groups = seen_as(points.groups(), *points.alike(each.places), ~mask)
+                mine, _, groups = seen_as(points.groups(), each.places, *points.alike(each.places), ~mask)
                 failing = failing_groups(each.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
                 mask[np.flatnonzero(~mask)[failing[mine]]] = True
                 if int(points.sizes[mask].sum()) > self.allowed:

@@ -92,7 +92,7 @@ class Lattice:
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
-        wanted = kept_definition(self, table, definition)
+        wanted = kept_definition(self, table, definition, by_columns=True)
         context = context or Context()
         table = wanted.prepare(table)
         # Counted with values for the draft; the search takes its own counts from these.
@@ -219,7 +219,7 @@ class Lattice:
         def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
             if columns == everything or self.format == "bucketize":
                 return np.arange(int(kept.sum())), groups.select(kept)
-            mine, _, part = seen_as(groups, *points.alike(columns), kept)
+            mine, _, part = seen_as(groups, columns, *points.alike(columns), kept)
             return mine, part
 
         return PublishedGroups.of(table, definition, groups, seen, allowed)

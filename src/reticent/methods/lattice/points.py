@@ -58,6 +58,14 @@ class Points:
         return lookup.take(self.keys)
 
     @cached_property
+    def group_of_point(self) -> NDArray[Any]:
+        """The group here of every point of the frequency set."""
+        if self.source is None or self.ids is None:
+            return np.arange(len(self))
+        group: NDArray[Any] = self.ids.take(self.source.group_of_point)
+        return group
+
+    @cached_property
     def codes(self) -> tuple[Codes, ...]:
         """The part that each group has in every column."""
         if self.source is None or self.distinct is None:
@@ -150,7 +158,9 @@ class Points:
 
     def groups(self) -> Groups:
         """What a definition judges, histograms included."""
-        return Groups(self.sizes, self.histograms, self.frequencies.reference, self.frequencies.domain, self.extras)
+        frequencies = self.frequencies
+        labels = frequencies.labels_of(self.levels, lambda: self.codes, lambda: self.group_of_point)
+        return Groups(self.sizes, self.histograms, frequencies.reference, frequencies.domain, self.extras, labels)
 
     def bare_groups(self) -> Groups:
         """The same for definitions that only count: every group's rows are put under one value."""

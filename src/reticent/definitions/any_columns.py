@@ -1,0 +1,247 @@
+"""Any L columns: a definition that holds for adversaries who know at most so many of the quasi columns, whichever these are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.exact import whole
+from reticent.base.ragged import starts_of
+from reticent.core import Groups, Relation
+from reticent.definitions.anonymity import KAnonymity
+from reticent.definitions.catalogue import definition_within
+from reticent.definitions.column_sets import ColumnSets, LabelCells
+from reticent.definitions.definition import Assessment, GroupDefinition, Witness, together
+from reticent.definitions.exchanges import joined
+from reticent.errors import PolicyError
+
+Mask = NDArray[np.bool_]
+
+MOST_COUNTED = 5 * 10**10
+"""So many labels are looked at where people are counted (about two minutes); beyond, sets of columns that cover all others are judged instead."""
+MOST_JUDGED = 2 * 10**9
+"""The same for definitions that look at sensitive values."""
+_COVERING = 200
+
+
+@dataclass(frozen=True)
+class AnyColumns(GroupDefinition):
+    """``inner`` holds for every adversary who knows at most ``known`` of the quasi columns (LKC-privacy, for any monotone definition).
+
+    Guarantee: for every set of at most ``known`` columns, records with equal labels in these columns, and in all that can be computed from
+    them (``relations``, and those that the table has), pass ``inner``. Records that merely fit what is known are never counted. Adversary: knows the raw values of the same columns of everybody, or
+    of one person, and that the person is in the table. Source: Mohammed, Fung, Hung and Lee, Anonymizing healthcare data (LKC-privacy), 2009.
+
+    Monotone where labels are merged for all records that show them; widening or adding single records can break it, so it is not absorbing. With at least
+    as many columns as there are it is ``inner`` itself. Groups of which the labels are not known are judged by ``inner`` on all columns, which implies it.
+
+    Cost: columns choose known, times distinct label combinations; above a limit all columns together, or sets that cover all others, are judged,
+    and what is not proven so is not claimed.
+    """
+
+    known: int
+    inner: GroupDefinition | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    relations: tuple[Relation, ...] = ()
+
+    local = False
+
+    def __post_init__(self) -> None:
+        whole(self.known, "AnyColumns: known", low=1)
+        object.__setattr__(self, "inner", definition_within(self.inner, "AnyColumns: inner"))
+        object.__setattr__(self, "relations", _relations(self.relations))
+        for part in self.demand.parts():
+            _require_monotone(part)
+        for trait in ("needs_sensitive", "needs_reference", "hides_identity", "counts_people"):
+            object.__setattr__(self, trait, getattr(self.demand, trait))
+
+    @property
+    def demand(self) -> GroupDefinition:
+        """What every cell must pass."""
+        return cast(GroupDefinition, self.inner)
+
+    def in_each_group(self) -> GroupDefinition:
+        """Cells of fewer columns are unions of groups, and the inner definition is monotone."""
+        return self.demand
+
+    def failing(self, groups: Groups) -> Mask:
+        failing = np.zeros(len(groups), dtype=bool)
+        failing[groups.filled] = self._check(groups).failing()
+        return failing
+
+    def assess(self, groups: Groups) -> Assessment:
+        return self._check(groups).assessment()
+
+    def least_rows(self) -> int:
+        return 1
+
+    def meaning(self) -> str:
+        told = self.demand.meaning().replace("every quasi-identifying value of", "these values of")
+        return (
+            f"An attacker knows any {_columns(self.known)} that {'is' if self.known == 1 else 'are'} published and not confidential, the same of everybody or of one "
+            f"person, and that the person is in the table. {told}"
+        )
+
+    def not_covered(self) -> str:
+        return (
+            f"An attacker who knows more than {_columns(self.known)} of a person, or different columns of different people, may find fewer records or learn more. "
+            f"{self.demand.not_covered()}"
+        )
+
+    def __str__(self) -> str:
+        relations = "" if not self.relations else f", relations={self.parameters()['relations']}"
+        return f"AnyColumns(known={self.known}, inner={self.inner}{relations})"
+
+    def _check(self, groups: Groups) -> _Check:
+        filled = groups if len(groups.filled) == len(groups) else groups.select(groups.sizes > 0)
+        return _Check(self, filled)
+
+
+class _Check:
+    """The verdict on some groups that all have rows: exact, or where that takes too long by larger sets of columns that imply it."""
+
+    def __init__(self, definition: AnyColumns, groups: Groups) -> None:
+        self.definition, self.groups = definition, groups
+        labels = groups.labels
+        self.sets: ColumnSets | None = None
+        if labels is not None and labels.columns:
+            relations = tuple(dict.fromkeys((*definition.relations, *labels.relations)))
+            self.sets = ColumnSets(groups, labels, definition.known, relations)
+
+    def failing(self) -> Mask:
+        """The groups in failing cells."""
+        inner, sets = self.definition.demand, self.sets
+        alone = inner.failing(self.groups)
+        if sets is None or not alone.any():
+            # Cells of fewer columns are unions of groups, which pass where all of these do.
+            return alone
+        failing = np.zeros(len(self.groups), dtype=bool)
+        for part in inner.parts():
+            if _is_counted(part, sets):
+                failing |= sets.smallest(part.least_rows()).failing
+                continue
+            for cells in _cells(part, sets, part.holds):
+                failing |= part.failing(cells.groups)[cells.ids]
+        return failing
+
+    def assessment(self) -> Assessment:
+        """The verdict with what was achieved, over all cells, and the cell that fails."""
+        found = tuple(self._assessed(part) for part in self.definition.demand.parts())
+        if len(found) > 1:
+            return together(self.definition, found)
+        return replace(found[0], definition=self.definition)
+
+    def _assessed(self, part: GroupDefinition) -> Assessment:
+        if self.sets is None:
+            return part.assess(self.groups)
+        if _is_counted(part, self.sets):
+            return self._counted(part, self.sets)
+        worst: list[LabelCells] = []
+        found: Assessment | None = None
+        for cells in _cells(part, self.sets):
+            both = part.assess(joined([*(each.groups for each in worst), cells.groups]))
+            if found is not None and (both.holds, both.value) == (found.holds, found.value):
+                continue
+            # With several sensitive columns one set may be the worst for one, another for another.
+            alone = found is None or part.assess(cells.groups).value == both.value
+            worst, found = [cells] if alone else [*worst, cells], both
+        assert found is not None
+        if found.witness is None:
+            return found
+        found = part.assess(joined([each.groups for each in worst]))
+        assert found.witness is not None
+        cell, starts = found.witness.group, starts_of([len(each.groups) for each in worst])
+        which = int(np.searchsorted(starts, cell, side="right")) - 1
+        group = int(np.argmax(worst[which].ids == cell - starts[which]))
+        exact = _exact(part, self.sets)
+        return replace(found, witness=self._witness(worst[which].columns, group, found.witness.text, exact=exact))
+
+    def _counted(self, part: GroupDefinition, sets: ColumnSets) -> Assessment:
+        least = part.least_rows()
+        found = sets.smallest(least)
+        figures = {
+            "failing_groups": int(found.failing.sum()),
+            "failing_rows": int(self.groups.sizes[found.failing].sum()),
+        }
+        if found.people >= least:
+            return Assessment(part, True, found.people, None, figures)
+        text = f"only {found.people} of at least {least} people"
+        return Assessment(part, False, found.people, self._witness(found.columns, found.group, text), figures)
+
+    def _witness(self, columns: tuple[str, ...], group: int, text: str, *, exact: bool = True) -> Witness:
+        """The cell of a group in some columns, in words and as plain data."""
+        assert self.sets is not None
+        labels = self.sets.labels
+        shown = {name: labels.column(name).texts[int(labels.column(name).codes[group])] for name in columns}
+        cells = self.sets.cells(columns)
+        count = int(cells.groups.people[cells.ids[group]])
+        known = " and ".join(f"{name} = {label}" for name, label in shown.items()) or "no column"
+        doubt = (
+            ""
+            if exact
+            else (
+                f" There are too many sets of {self.definition.known} columns to look at each, and larger sets, which would imply it, fail: it may hold, "
+                "and is not proven. Ask for fewer columns, or publish fewer."
+            )
+        )
+        return Witness(group, f"{known}: {text}.{doubt}", {"columns": list(columns), "labels": shown, "count": count})
+
+
+def _is_counted(part: GroupDefinition, sets: ColumnSets) -> bool:
+    """Whether a part only counts people, and can be checked exactly."""
+    return isinstance(part, KAnonymity) and _exact(part, sets)
+
+
+def _exact(part: GroupDefinition, sets: ColumnSets) -> bool:
+    return sets.visits <= (MOST_COUNTED if isinstance(part, KAnonymity) else MOST_JUDGED)
+
+
+def _cells(
+    part: GroupDefinition, sets: ColumnSets, passes: Callable[[Groups], bool] | None = None
+) -> Iterator[LabelCells]:
+    """The cells of all sets, or of sets that cover all others where these are too many."""
+    if _exact(part, sets):
+        yield from sets.largest(passes)
+        return
+    whole_table = sets.cells(sets.labels.names)
+    if part.holds(whole_table.groups):
+        yield whole_table
+        return
+    for names in sets.covering(_COVERING):
+        yield sets.cells(names)
+
+
+def _require_monotone(part: GroupDefinition) -> None:
+    """Refuse what does not follow for fewer columns, or is not judged on groups of records alone."""
+    if part.monotone and part.local and part.quasi is None and part.shown_by_files and not part.needs_population:
+        return
+    raise PolicyError(
+        f"AnyColumns: {part} cannot be asked for any columns. It takes definitions that hold for the union of two groups where they hold for both, and that "
+        "look at single groups of records: KAnonymity, ConfidenceBounding, diversity, closeness.",
+        setting=("inner",),
+    )
+
+
+def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
+    """Relations as pairs of sources and target, however they were written down."""
+    found = []
+    for each in given:
+        match each:
+            case [str() as source, str() as target]:
+                found.append(((source,), target))
+            case [[*sources], str() as target] if sources and all(isinstance(name, str) for name in sources):
+                found.append((tuple(sources), target))
+            case _:
+                raise PolicyError(
+                    f"AnyColumns: a relation is a list of columns and the column that follows from them, such as "
+                    f"[['admitted', 'discharged'], 'stay'], but it is {each!r}.",
+                    setting=("relations",),
+                )
+    return tuple(found)
+
+
+def _columns(known: int) -> str:
+    return "column" if known == 1 else f"{known} columns"

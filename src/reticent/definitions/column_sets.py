@@ -1,0 +1,203 @@
+"""Cells of every set of at most so many columns: groups with equal labels there, as an adversary who knows these columns sees them.
+
+Sets are closed: an adversary who knows columns knows what can be computed from them (:func:`reticent.core.closure`). A set is a choice among the *sources*, which
+relations start from and which are never dropped, with all that follows from it, and further columns. Of the other columns constant ones are dropped, and of
+those that split the groups alike one is kept: they give no cells of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import number, pack
+from reticent.core import GroupLabels, Groups, Relation, closure
+
+Ids = NDArray[np.int64]
+_NOBODY = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class SmallestCell:
+    """The cell with the fewest people: how many, the columns that are known, and one of its groups. ``failing`` marks all groups in cells that are too small."""
+
+    people: int
+    columns: tuple[str, ...]
+    group: int
+    failing: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LabelCells:
+    """The cells of one set of columns: the cell of every group, and the groups merged to cells."""
+
+    columns: tuple[str, ...]
+    ids: Ids
+    groups: Groups
+
+
+@dataclass(frozen=True)
+class _Base:
+    """What is known to begin with: some sources and all that follows from them, and how many of the ``others`` may be known beside."""
+
+    columns: tuple[str, ...]
+    others: tuple[int, ...]
+    more: int
+
+
+@dataclass(frozen=True)
+class ColumnSets:
+    """All sets of at most ``known`` columns of some groups, which all have rows."""
+
+    groups: Groups
+    labels: GroupLabels
+    known: int
+    relations: tuple[Relation, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.labels.columns)
+
+    @cached_property
+    def visits(self) -> int:
+        """An upper bound of how many labels are looked at if all sets are gone through."""
+        return sum(comb(len(base.others), base.more) for base in self._bases) * len(self.groups)
+
+    def smallest(self, least: int) -> SmallestCell:
+        """The smallest cell of all sets, counted exactly, and the groups in cells of fewer than ``least`` people."""
+        from reticent.definitions._kernels import count_cells
+
+        people = self.groups.people.astype(np.int64)
+        found = SmallestCell(_NOBODY, (), 0, np.zeros(len(people), dtype=bool))
+        failing = np.zeros(len(people), dtype=bool)
+        for base in self._bases:
+            ids, count = self.labels.cells(base.columns)
+            sizes = np.bincount(ids, weights=people, minlength=count).astype(np.int64)
+            failing |= sizes[ids] < least
+            first = int(np.argmin(sizes))
+            if sizes[first] < found.people:
+                found = SmallestCell(int(sizes[first]), base.columns, int(np.argmax(ids == first)), failing)
+            if not base.more:
+                continue
+            order = np.empty((base.more, len(ids)), dtype=np.int64)
+            order[0] = np.argsort(ids, kind="stable")
+            starts = np.searchsorted(ids[order[0]], np.arange(count + 1))
+            smallest, columns = np.array([found.people, _NOBODY, -1]), np.zeros(base.more, dtype=np.int64)
+            codes = np.ascontiguousarray(self._codes[list(base.others)])
+            count_cells(
+                codes,
+                self._cards[list(base.others)],
+                people,
+                starts,
+                order,
+                base.more,
+                least,
+                failing,
+                smallest,
+                columns,
+            )
+            if smallest[0] < found.people:
+                added = [self.labels.names[base.others[place]] for place in columns[: smallest[1]]]
+                found = SmallestCell(int(smallest[0]), (*base.columns, *added), int(smallest[2]), failing)
+        return found
+
+    def cells(self, names: Sequence[str]) -> LabelCells:
+        """The cells of some columns."""
+        ids, count = self.labels.cells(names)
+        return self._merged(tuple(names), ids, count)
+
+    def largest(self, passes: Callable[[Groups], bool] | None = None) -> Iterator[LabelCells]:
+        """The cells of the largest sets: those of smaller ones are unions of them.
+
+        ``passes`` is a monotone test of which only failures matter: sets are left out whose columns pass together with all that could be added.
+        """
+        for base in self._bases:
+            yield from self._split(base.columns, *self.labels.cells(base.columns), base.others, base.more, passes)
+
+    def _split(
+        self,
+        columns: tuple[str, ...],
+        ids: Ids,
+        count: int,
+        others: tuple[int, ...],
+        more: int,
+        passes: Callable[[Groups], bool] | None,
+    ) -> Iterator[LabelCells]:
+        if not more:
+            yield self._merged(columns, ids, count)
+            return
+        if passes is not None and len(others) > more:
+            finest = number(*pack([ids, *self._codes[list(others)]], [count, *self._cards[list(others)]], len(ids)))
+            if passes(self._merged(columns, *finest).groups):
+                return
+        for place in range(len(others) - more + 1):
+            column = others[place]
+            finer = number(*pack([ids, self._codes[column]], [count, int(self._cards[column])], len(ids)))
+            added = (*columns, self.labels.names[column])
+            yield from self._split(added, *finer, others[place + 1 :], more - 1, passes)
+
+    def _merged(self, columns: tuple[str, ...], ids: Ids, count: int) -> LabelCells:
+        return LabelCells(columns, ids, self.groups.merged(ids, count))
+
+    def covering(self, most: int) -> list[tuple[str, ...]]:
+        """Sets such that every set of at most ``known`` columns lies in one of them, the smallest that at most ``most`` sets allow."""
+        parts = next(
+            parts for parts in range(self.width, 0, -1) if parts <= self.known or comb(parts, self.known) <= most
+        )
+        names = self.labels.names
+        if parts <= self.known:
+            return [names]
+        shares = [names[start::parts] for start in range(parts)]
+        joined = (chain.from_iterable(chosen) for chosen in combinations(shares, self.known))
+        closed = (closure(columns, self.relations) for columns in joined)
+        return [tuple(name for name in names if name in columns) for columns in closed]
+
+    @cached_property
+    def _codes(self) -> Ids:
+        """The labels of the groups, column by column, numbered without gaps."""
+        length = len(self.groups)
+        numbered = [number(*pack([each.codes], [max(len(each.texts), 1)], length))[0] for each in self.labels.columns]
+        return np.stack(numbered).astype(np.int64)
+
+    @cached_property
+    def _cards(self) -> Ids:
+        highest: Ids = self._codes.max(axis=1, initial=0)
+        return highest + 1
+
+    @cached_property
+    def _bases(self) -> tuple[_Base, ...]:
+        names = self.labels.names
+        sources = [name for name in names if any(name in each for each, _ in self.relations)]
+        splitting = [place for place in self._splitting if names[place] not in sources]
+        chosen = chain.from_iterable(combinations(sources, size) for size in range(min(self.known, len(sources)) + 1))
+        bases = []
+        for known in chosen:
+            follows = closure(known, self.relations)
+            columns = tuple(name for name in names if name in follows)
+            others = tuple(place for place in splitting if names[place] not in follows)
+            bases.append(_Base(columns, others, min(self.known - len(known), len(others))))
+        return tuple(bases)
+
+    @cached_property
+    def _splitting(self) -> list[int]:
+        """The columns that are not constant, one of those that split the groups alike."""
+        found: dict[bytes, int] = {}
+        for place, codes in enumerate(self._codes):
+            if self._cards[place] > 1:
+                found.setdefault(_by_first(codes).tobytes(), place)
+        return list(found.values())
+
+
+def _by_first(codes: Ids) -> Ids:
+    """Labels renumbered in the order in which they first occur, so that equal partitions have equal numbers."""
+    firsts = np.full(int(codes.max()) + 1, len(codes))
+    np.minimum.at(firsts, codes, np.arange(len(codes)))
+    ranks: Ids = np.argsort(np.argsort(firsts, kind="stable"), kind="stable")
+    return ranks[codes]
