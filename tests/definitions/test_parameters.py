@@ -146,4 +146,4 @@ def test_every_definition_says_what_it_promises_and_what_not(definition: Definit
 
 def test_a_decimal_parameter_is_spoken_as_a_decimal() -> None:
     assert "2.8 equally likely values" in EntropyLDiversity("2.8").meaning()
-    assert "at most 1/3 on a scale" in TCloseness("1/3").meaning()
+    assert "a distance of 1/3 (from 0 to 1" in TCloseness("1/3").meaning()

@@ -94,9 +94,9 @@ def test_an_enormous_l_fails_quietly() -> None:
 @pytest.mark.parametrize(
     ("c", "order", "promise"),
     [
-        (3, 3, "can rule out any one sensitive value is still less than 75 % sure"),
-        (1, 2, "can rule out no value is still less than 50 % sure"),
-        (2, 4, "can rule out any 2 sensitive values is still less than 66.67 % (2/3) sure"),
+        (3, 3, "is less than 75 % sure of a confidential column, even after ruling out any one of its values."),
+        (1, 2, "is less than 50 % sure of a confidential column."),
+        (2, 4, "is less than 66.67 % (2/3) sure of a confidential column, even after ruling out any 2 of its values."),
     ],
 )
 def test_the_meaning_states_the_corrected_certainty(c: int, order: int, promise: str) -> None:

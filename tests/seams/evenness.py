@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import Groups
-from reticent.definitions import Assessment, GroupDefinition, Witness
+from reticent.definitions import GENERAL, Assessment, ClaimScope, GroupDefinition, Witness
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Evenness(GroupDefinition):
 
     monotone = False
 
-    def meaning(self) -> str:
-        return "Somebody who finds a person's group cannot be much more than half sure of the sensitive value."
+    def promise(self, scope: ClaimScope) -> str:
+        return f"cannot be much more than half sure of {scope.secret(self.column)}"
 
-    def not_covered(self) -> str:
-        return "Somebody who knows more about the people of a group."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return "An attacker who knows more about the people of a group is not covered."
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         own = self._own(groups)

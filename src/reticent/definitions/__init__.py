@@ -1,6 +1,7 @@
 """What private means: pure, exact judgements of groups, of mechanisms' plans and of histories.
 
 ``definition``          Definition and its three kinds, Assessment, Witness, composition with ``&``
+``claim_scope``         what was judged, for the words of claims: unit, known columns, confidential columns
 ``verdicts``            ``judge``: the one place that makes a verdict for a release
 ``anonymity``           k-anonymity
 ``any_columns``         what holds for adversaries who know any few of the columns; ``column_sets`` goes through their cells
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.any_columns import AnyColumns
 from reticent.definitions.catalogue import definition_from
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, column_list, named_column
 from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.definition import (
@@ -109,6 +111,7 @@ from reticent.definitions.probabilistic_dp import (
 )
 
 __all__ = [
+    "GENERAL",
     "LARGEST_EPSILON",
     "LEFT_OUT",
     "All",
@@ -119,6 +122,7 @@ __all__ = [
     "BetaLikeness",
     "BoundedBelief",
     "CategoryDiversity",
+    "ClaimScope",
     "ConfidenceBounding",
     "CrowdBlending",
     "Definition",
@@ -168,6 +172,7 @@ __all__ = [
     "all_of",
     "by_set",
     "certainty",
+    "column_list",
     "columns_compared",
     "definition_from",
     "diversity_diagnostics",
@@ -179,6 +184,7 @@ __all__ = [
     "homogeneity_audit",
     "individual_risk",
     "judge",
+    "named_column",
     "named_values",
     "names",
     "of_groups",

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import whole
 from reticent.core import Groups, Patterns
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness
-from reticent.definitions.number_text import listed
 from reticent.definitions.value_sets import named_columns
 from reticent.errors import DataError
 
@@ -87,16 +87,10 @@ class KAnonymity(GroupDefinition):
         witness = Witness(smallest, text) if few else None
         return Assessment(self, not few, achieved, witness, {"compatible": int(patterns.compatible.min())})
 
-    def meaning(self) -> str:
-        known = "every quasi-identifying value" if self.quasi is None else f"{listed(self.quasi)}"
-        return (
-            f"Somebody who knows {known} of a person finds at least {self.k} people who fit, "
-            f"and picks the right one with a chance of at most 1/{self.k}."
-        )
+    def promise(self, scope: ClaimScope) -> str:
+        return f"finds {scope.found(self.k)}"
 
-    def not_covered(self) -> str:
-        beyond = "" if self.quasi is None else f" Whoever knows other columns than {listed(self.quasi)} is not covered."
-        return (
-            "k-anonymity alone does not stop anybody from learning a sensitive value that a whole group shares, nor from using "
-            f"what they know about the others in the group.{beyond}"
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return scope.beyond(self.quasi) + (
+            "An attacker may still learn a confidential value that all matching records share, or use what is known about the others among them."
         )

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import whole
 from reticent.base.ragged import starts_of
-from reticent.core import Groups, Relation
+from reticent.core import Columns, Groups, Relation
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.catalogue import definition_within
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.column_sets import ColumnSets, LabelCells
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness, together
 from reticent.definitions.exchanges import joined
@@ -78,17 +79,19 @@ class AnyColumns(GroupDefinition):
     def least_rows(self) -> int:
         return 1
 
-    def meaning(self) -> str:
-        told = self.demand.meaning().replace("every quasi-identifying value of", "these values of")
-        return (
-            f"An attacker knows any {_columns(self.known)} that {'is' if self.known == 1 else 'are'} published and not confidential, the same of everybody or of one "
-            f"person, and that the person is in the table. {told}"
-        )
+    def knowledge(self, scope: ClaimScope) -> str:
+        return f"{scope.known_any(self.known)}, and that the {scope.target} is in the table,"
 
-    def not_covered(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
+        return self.demand.promise(scope)
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        return self.demand.guarded(sensitive)
+
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             f"An attacker who knows more than {_columns(self.known)} of a person, or different columns of different people, may find fewer records or learn more. "
-            f"{self.demand.not_covered()}"
+            f"{self.demand.not_covered(scope)}"
         )
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import Assessment, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import failures, occupied, witness_of
@@ -106,17 +107,16 @@ class TCloseness(SensitiveDefinition):
             doomed = np.ceil(groups.sizes * ((away - t) / (1 - t) - _ROUNDING))
         return np.maximum(doomed, 0.0)
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            "Somebody who knows every quasi-identifying value of a person learns little more about the sensitive value than the whole "
-            f"table tells about everybody: the two distributions differ by at most {shown(self.t)} on a scale from 0 to 1, where "
-            f"{_APART[self.distance]}."
+            f"finds the values of {scope.secret(self.column)} among {scope.alike} distributed as in the whole table, up to a distance of {shown(self.t)} "
+            f"(from 0 to 1; {_APART[self.distance]}){scope.beside(self.column, self.alone)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return others_known(self.alone) + (
-            "t-closeness does not hide what holds for the whole table, does not cover people who know about particular others in a "
-            "group, and lets a rare value grow by up to t."
+            f"What holds for the whole table is not hidden, a rare value of {scope.secret(self.column)} may grow by up to {shown(self.t)}, and an attacker "
+            "who knows about particular others is not covered."
         )
 
     def work(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -185,11 +185,11 @@ class NTCloseness(SensitiveDefinition):
         witness = witness_of(groups, failing, int(np.flatnonzero(small)[place]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
-    def meaning(self) -> str:
-        return f"{self._close().meaning()} What holds for a group of at least {self.n} people may be learned about it."
+    def promise(self, scope: ClaimScope) -> str:
+        return f"{self._close().promise(scope)}, where these are fewer than {self.n}"
 
-    def not_covered(self) -> str:
-        return f"What a group of {self.n} or more people has in common is not hidden. {self._close().not_covered()}"
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return f"What {self.n} or more records that look alike have in common is not hidden. {self._close().not_covered(scope)}"
 
     def _small(self, groups: Groups) -> NDArray[np.bool_]:
         return (groups.people < self.n) & (groups.sizes > 0)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.core import Groups, SensitiveDomain
+from reticent.core import Columns, Groups, SensitiveDomain
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import All, Assessment, GroupDefinition
 
 
@@ -57,11 +58,14 @@ class Conjunction(GroupDefinition):
     def least_rows(self) -> int:
         return self.together.least_rows()
 
-    def meaning(self) -> str:
-        return self.together.meaning()
+    def promise(self, scope: ClaimScope) -> str:
+        return self.together.promise(scope)
 
-    def not_covered(self) -> str:
-        return self.together.not_covered()
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return self.together.not_covered(scope)
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        return self.together.guarded(sensitive)
 
     def _in_parameters(self, name: str, part: Assessment) -> Any:
         if isinstance(part.value, Mapping):

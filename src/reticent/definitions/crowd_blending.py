@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 
 
@@ -55,14 +56,14 @@ class CrowdBlending(PlanDefinition):
     def parameters(self) -> dict[str, Any]:
         return {"k": self.k, "epsilon": str(self.epsilon)}
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon = exact(self.epsilon, "epsilon")
         alike = (
             "exactly alike" if not epsilon else f"alike up to a factor of {math.ceil(100 * math.exp(epsilon)) / 100:g}"
         )
         return f"Whoever is shown is treated {alike} with at least {self.k - 1} others, and whoever is not shown leaves no trace."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "This is not differential privacy: somebody who knows all other rows of a cell learns from its number whether one more is there. What all people of a cell have in common is "
             "shown, also where it tells about each of them. Two such releases of the same people can be subtracted from each other."

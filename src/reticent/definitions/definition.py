@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.cards import Card, ShownAsCard
-from reticent.core import Groups, Kind, MechanismPlan, Patterns, ReleaseHistory, SensitiveDomain
+from reticent.core import Columns, Groups, Kind, MechanismPlan, Patterns, ReleaseHistory, SensitiveDomain
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 
@@ -91,12 +92,16 @@ class Definition(ABC):
     shown_by_files: bool = True
 
     @abstractmethod
-    def meaning(self) -> str:
-        """One plain sentence: what somebody with the release still cannot do."""
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """What is promised of what was judged, in one plain sentence; this is the one place that words it, for every text that people read."""
 
     @abstractmethod
-    def not_covered(self) -> str:
-        """One plain sentence: what this does not protect against."""
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """What this does not protect against, in plain sentences."""
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        """Of the ``sensitive`` columns those about which something is promised; all, where whole records are protected."""
+        return sensitive
 
     def prepare(self, table: Table) -> Table:
         """The table with whatever else this definition wants counted beside its rows; a table it prepared before is returned as it is."""
@@ -164,6 +169,20 @@ class GroupDefinition(Definition):
     absorbing: bool = False
     local: bool = True
     quasi: tuple[str, ...] | None = None
+
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        return f"An attacker who knows {self.knowledge(scope)} {self.promise(scope)}."
+
+    def knowledge(self, scope: ClaimScope) -> str:
+        """What the attacker of this definition knows, as the words before its promise."""
+        return f"{scope.known(self.quasi)}, and that the {scope.target} is in the table,"
+
+    @abstractmethod
+    def promise(self, scope: ClaimScope) -> str:
+        """What that attacker achieves at most, as the words after "an attacker who knows ...". Names the columns that it is about."""
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        return sensitive if self.needs_sensitive else ()
 
     @property
     def convex(self) -> bool:
@@ -288,11 +307,14 @@ class Several(Definition):
     def prepare(self, table: Table) -> Table:
         return reduce(lambda prepared, member: member.prepare(prepared), self.members, table)
 
-    def meaning(self) -> str:
-        return " ".join(member.meaning() for member in self.members)
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        return " ".join(member.meaning(scope) for member in self.members)
 
-    def not_covered(self) -> str:
-        return " ".join(dict.fromkeys(member.not_covered() for member in self.members))
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return " ".join(dict.fromkeys(member.not_covered(scope) for member in self.members))
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        return tuple(name for name in sensitive if any(name in member.guarded(sensitive) for member in self.members))
 
     def parts(self) -> tuple[Definition, ...]:
         return self.members
@@ -316,6 +338,15 @@ class All(Several, GroupDefinition):
     def __post_init__(self) -> None:
         super().__post_init__()
         _adopt(self, self.members, ("monotone", "absorbing", "local"), ())
+
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        return Several.meaning(self, scope)
+
+    def promise(self, scope: ClaimScope) -> str:
+        return ", and ".join(member.promise(scope) for member in self.members)
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        return Several.guarded(self, sensitive)
 
     def assess(self, groups: Groups) -> Assessment:
         return together(self, tuple(member.assess(groups) for member in self.members))
@@ -391,6 +422,9 @@ class SensitiveDefinition(GroupDefinition):
     column: str | None
     alone: bool = False
 
+    def guarded(self, sensitive: Columns) -> Columns:
+        return sensitive if self.column is None else (self.column,)
+
     @abstractmethod
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         """The failing groups of a single column's (refined) groups."""
@@ -451,7 +485,7 @@ class SensitiveDefinition(GroupDefinition):
 
 def others_known(alone: bool) -> str:
     """What a definition that judges a column ``alone`` does not cover; nothing for others."""
-    return "Somebody who also knows a person's other sensitive values may learn more. " if alone else ""
+    return "An attacker who also knows a person's other confidential values may learn more. " if alone else ""
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups, SensitiveDomain
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
@@ -64,16 +65,13 @@ class DistinctLDiversity(SensitiveDefinition):
             self, witness is None, achieved, witness, diversity_diagnostics(groups, failing, depth=self.l)
         )
 
-    def meaning(self) -> str:
-        return (
-            f"Somebody who knows every quasi-identifying value of a person still sees at least {self.l} sensitive values that "
-            f"the person may have, and would have to rule out {self.l - 1} of them to be certain."
-        )
+    def promise(self, scope: ClaimScope) -> str:
+        values = plural(self.l, "value")
+        return f"cannot narrow {scope.secret(self.column)} to fewer than {self.l} {values}{scope.beside(self.column, self.alone)}"
 
-    def not_covered(self) -> str:
-        return (
-            others_known(self.alone)
-            + "Distinct diversity does not bound how likely the most frequent value is: one value may make up nearly a whole group."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return others_known(self.alone) + (
+            f"How likely the most frequent value of {scope.secret(self.column)} is, is not bounded: nearly all of {scope.alike} may have it."
         )
 
 
@@ -135,14 +133,12 @@ class ProbabilisticLDiversity(SensitiveDefinition):
         diagnostics = diversity_diagnostics(groups, failing, depth=math.ceil(Fraction(self.l)))
         return Assessment(self, witness is None, 1 / Fraction(share), witness, diagnostics)
 
-    def meaning(self) -> str:
-        return (
-            "Somebody who knows every quasi-identifying value of a person guesses the sensitive value right with a chance of "
-            f"at most 1/{shown(self.l)}."
-        )
+    def promise(self, scope: ClaimScope) -> str:
+        share = shown(1 / Fraction(self.l))
+        return f"is right about {scope.secret(self.column)} for at most {share} of {scope.alike}{scope.beside(self.column)}"
 
-    def not_covered(self) -> str:
-        return "Probabilistic diversity does not cover people who can rule some sensitive values out."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return f"An attacker who can rule out some values of {scope.secret(self.column)} may be right more often."
 
 
 def rows_above(share: float | NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

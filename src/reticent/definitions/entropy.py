@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact
 from reticent.core import Groups, Histograms
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast, rows_above
@@ -95,19 +96,17 @@ class EntropyLDiversity(SensitiveDefinition):
         diagnostics = diversity_diagnostics(groups, failing, math.ceil(Fraction(self.l)), dont_care=dont_care)
         return Assessment(self, witness is None, achieved, witness, diagnostics)
 
-    def meaning(self) -> str:
-        spared = (
-            f" (values that may be known are left out of account: {listed(self._dont_care)})" if self._dont_care else ""
-        )
+    def promise(self, scope: ClaimScope) -> str:
+        spared = f" (values that may be learned do not count: {listed(self._dont_care)})" if self._dont_care else ""
         return (
-            "To somebody who knows every quasi-identifying value of a person, the person's sensitive value is at least as uncertain, "
-            f"measured by entropy, as one of {shown(self.l)} equally likely values{spared}."
+            f"finds {scope.secret(self.column)} as open, measured by entropy, as {shown(self.l)} equally likely values{spared}"
+            f"{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Entropy diversity is an average: it does not bound the chance of a single value by 1/l, and says nothing about values "
-            "that resemble each other."
+            f"Entropy is an average: the chance of a single value of {scope.secret(self.column)} may exceed 1/{shown(self.l)}. Values that resemble "
+            "each other count as different."
         )
 
     def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
@@ -41,6 +42,9 @@ class _Knowledge(SensitiveDefinition):
     c: Number
     k: int
     column: str | None = None
+
+    def knowledge(self, scope: ClaimScope) -> str:
+        return f"{scope.known()}, and the same of everybody in the table,"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", exact(self.c, f"{self.name}: c", low=0, high=1))
@@ -142,16 +146,16 @@ class WorstCaseKnowledge(_Knowledge):
         limits = (self.threshold, self.k)
         return KnowledgeExchanges(limits, self.holds, self._refined, rest, before, after)
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            f"Somebody who knows who is in which group, and any {self.k} {_counted(self.k, 'fact')} of the form 'if these people have those values, then "
-            f"one of those people has one of those values', is still less than {shown(self.c)} sure of anybody's sensitive value."
+            f"and any {self.k} {_counted(self.k, 'fact')} of the form 'if these people have those values, then one of those people has one of those "
+            f"values', is less than {shown(self.c)} sure of anybody's {scope.secret(self.column)}{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "It bounds a number of certain facts, not probabilistic knowledge or correlations between people; each release is judged "
-            "alone; one row is taken for one person; every assignment of a group's values to its people is taken to be equally likely."
+            f"Knowledge about {scope.secret(self.column)} that is only likely, and correlations between people, are not covered. Each release is judged "
+            "alone, one record is taken for one person, and every assignment of the values to the people is taken to be equally likely."
         )
 
 
@@ -182,16 +186,16 @@ class NegatedKnowledge(_Knowledge):
         diagnostics = self._diagnostics(groups, buckets, failing, worst.disclosure)
         return Assessment(self, found is None, worst.disclosure, found, diagnostics)
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            f"Somebody who knows who is in which group, and can rule out any {self.k} {_counted(self.k, 'value')} of people, is still less than "
-            f"{shown(self.c)} sure of anybody's sensitive value."
+            f"and can rule out any {self.k} {_counted(self.k, 'value')} of people, is less than {shown(self.c)} sure of anybody's "
+            f"{scope.secret(self.column)}{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "It covers facts of the form 'this person does not have that value' only: facts that link people, such as 'if Hannah has flu "
-            "then so has Charlie', can disclose more (WorstCaseKnowledge covers them)."
+            f"Only facts of the form 'this person does not have that value' of {scope.secret(self.column)} are covered. Facts that link people, such as 'if "
+            "Hannah has flu then so has Charlie', can disclose more (WorstCaseKnowledge covers them)."
         )
 
 

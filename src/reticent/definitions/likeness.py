@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number
 from reticent.core import Groups
 from reticent.definitions.bounded import rows_over
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import WIDEST, at_most, largest_ratio
 from reticent.definitions.definition import Assessment, SensitiveDefinition
 from reticent.definitions.diagnostics import failures, occupied, witness_of
@@ -116,21 +117,17 @@ class BetaLikeness(SensitiveDefinition):
         least = rows_over(cells.counts, caps[cells.values], np.repeat(groups.sizes, cells.distinct))
         return cells.reduce_max(least.astype(np.int64)).astype(np.float64)
 
-    def meaning(self) -> str:
-        tighter = (
-            " Values that are frequent in the whole table are bounded more tightly, so that none can fill a group."
-            if self.enhanced
-            else ""
-        )
+    def promise(self, scope: ClaimScope) -> str:
+        tighter = "; values that are frequent in the whole table are bounded more tightly" if self.enhanced else ""
         return (
-            "To somebody who knows every quasi-identifying value of a person, no sensitive value is more than "
-            f"{shown(1 + Fraction(self.beta))} times as likely as in the whole table.{tighter}"
+            f"finds no value of {scope.secret(self.column)} more than {shown(1 + Fraction(self.beta))} times as frequent among {scope.alike} as in "
+            f"the whole table{tighter}{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Beta-likeness does not hide what holds for the whole table, nor that a value is less likely or absent in a group, and does not "
-            "cover people who know about particular others in a group."
+            f"What holds for the whole table is not hidden, nor that a value of {scope.secret(self.column)} is rarer among {scope.alike}, or absent. An "
+            "attacker who knows about particular others is not covered."
         )
 
     def _grown(self, found: Shares) -> NDArray[np.bool_]:
@@ -188,16 +185,16 @@ class DeltaDisclosure(SensitiveDefinition):
         witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
         return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            "To somebody who knows every quasi-identifying value of a person, each sensitive value that occurs in the person's group is less than "
-            f"2^{shown(self.delta)} times more or less likely than in the whole table."
+            f"finds each value of {scope.secret(self.column)} that occurs among {scope.alike} less than 2^{shown(self.delta)} times more or less "
+            f"frequent there than in the whole table{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Delta-disclosure privacy does not stop anybody from ruling out values that are absent from a group, does not hide what holds "
-            "for the whole table, and does not cover people who know about particular others in a group."
+            f"Values of {scope.secret(self.column)} that are absent among {scope.alike} can be ruled out, and what holds for the whole table is not hidden. An "
+            "attacker who knows about particular others is not covered."
         )
 
     def _too_far(self, found: Shares) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 from reticent.base.exact import Number, exact
 from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 from reticent.definitions.mechanisms import Mechanism
 from reticent.definitions.probabilistic_dp import LARGEST_EPSILON, certainty, exceeds_exponential
@@ -47,13 +48,13 @@ class LocalDP(PlanDefinition):
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": str(self.epsilon)}
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "Somebody who knows which row is a person's, and thinks that the value is one of two with equal chances, is at most "
             f"{certainty(self._epsilon)} sure of it after seeing the release."
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "The other columns are published as they are: anybody can see who is in the table. A person whose value is drawn again, in another release or another row, is protected less: "
             "epsilons add up. What many people who are alike have in common is shown."

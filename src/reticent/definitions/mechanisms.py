@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_che
 
 from reticent.base.exact import Number, exact, one_of
 from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 from reticent.errors import PolicyError
 
@@ -105,7 +106,7 @@ class BoundedBelief(PlanDefinition):
         over_time = {"over_time": True} if self.over_time else {}
         return {"d": str(self.d), "gamma": str(self.gamma), "adversary": self.adversary, **over_time}
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         d, gamma = self._exact()
         who = {
             "independent": "Somebody who gives a record",
@@ -122,7 +123,7 @@ class BoundedBelief(PlanDefinition):
             stays = f"at least the share {share} of the belief in it stays."
         return held + (f" Nobody can rule a record out: {stays}" if self.adversary in ("independent", "both") else "")
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         if self.adversary in ("exclusive", "record"):
             more = "A record that does not show may become much less likely. "
         else:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, Witness
 from reticent.definitions.epsilon_delta import EpsilonDelta
 
@@ -50,13 +51,13 @@ class NoisyCounts(EpsilonDelta):
         text = f"At epsilon = {epsilon} the noise has delta = {float(reached):.3g}, above {float(delta):.3g}."
         return Assessment(self, holds, reached, None if holds else Witness(0, text))
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon, delta = self.amounts
         factor = math.ceil(100 * math.exp(epsilon)) / 100
         beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
         return f"Whoever knows all other rows finds anything that is published at most {factor:g} times as likely with one content of a row as with another{beside}."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "What the rows show together, such as which disease is frequent, is published on purpose, also where it tells about a person. Several rows of one person, "
             "or of people who are alike, lose as much each. Further noisy counts of the same rows add their epsilon and delta."

@@ -25,6 +25,9 @@ def measured(number: Fraction) -> str:
     return f"{float(number):.4g} ({text})" if "/" in text else text
 
 
-def listed(values: tuple[str | None, ...]) -> str:
-    """Sensitive values as they stand in a sentence."""
-    return ", ".join("(missing)" if value is None else repr(value) for value in values)
+def listed(values: tuple[str | None, ...], joined: str = "") -> str:
+    """Sensitive values as they stand in a sentence, the last one ``joined`` by a word."""
+    told = ["(missing)" if value is None else repr(value) for value in values]
+    if joined and len(told) > 1:
+        return f"{', '.join(told[:-1])} {joined} {told[-1]}"
+    return ", ".join(told)

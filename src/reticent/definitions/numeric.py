@@ -17,6 +17,7 @@ from reticent.base.exact import Number, exact, whole
 from reticent.base.ragged import starts_of
 from reticent.core import Groups, Histograms
 from reticent.definitions.bounded import LargestShare, LeastFigure
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import less
 from reticent.definitions.conjunction import Conjunction
 from reticent.definitions.definition import GroupDefinition
@@ -105,11 +106,11 @@ class RangeAtLeast(LeastFigure):
         spans[filled] = line.places[offsets[1:][filled] - 1] - line.places[offsets[:-1][filled]]
         return spans, line.unit
 
-    def meaning(self) -> str:
-        return f"The numbers that a person may have span at least {shown(self.e)}."
+    def promise(self, scope: ClaimScope) -> str:
+        return f"cannot narrow {scope.secret(self.column)} to a range shorter than {shown(self.e)}{scope.beside(self.column)}"
 
-    def not_covered(self) -> str:
-        return "How the numbers of a group lie inside their range is not bounded: nearly all may be close together."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return f"How the numbers of {scope.secret(self.column)} lie inside their range is not bounded: nearly all may be close together."
 
     def _complaint(self, least: Fraction) -> str:
         return f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(least)}"
@@ -169,14 +170,14 @@ class EpsilonMAnonymity(LargestShare):
     def achieved(self, largest: Fraction) -> Fraction:
         return 1 / largest
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            f"Somebody who knows every quasi-identifying value of a person guesses the person's number to within {shown(self.epsilon)} of one "
-            f"in the group with a chance of at most 1/{shown(self.m)}."
+            f"is right for at most {shown(1 / Fraction(self.m))} of {scope.alike} to say that {scope.secret(self.column)} is within "
+            f"{shown(self.epsilon)} of a number that occurs among them{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
-        return "(epsilon,m)-anonymity does not cover ranges that are centred at no number of the group, nor people who can rule numbers out."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return f"Ranges of {scope.secret(self.column)} around other numbers, and an attacker who can rule numbers out, are not covered."
 
     def _complaint(self, largest: Fraction) -> str:
         return f"more than 1/{shown(self.m)} of their rows within {shown(self.epsilon)} of a number; the worst has {measured(largest)}"
@@ -219,14 +220,16 @@ class RangeDiversity(LargestShare):
         after = line.reach(groups.histograms.offsets, self.length, forwards=True)
         return groups.histograms.reduce_max(line.rows[after] - line.rows[:-1])
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            f"Somebody who knows every quasi-identifying value of a person is less than {shown(self.c)} sure that the person's number lies "
-            f"between x - {shown(self.below)} and x + {shown(self.above)}, for any x."
+            f"is less than {shown(self.c)} sure that {scope.secret(self.column)} lies between x - {shown(self.below)} and x + {shown(self.above)}, for any x"
+            f"{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
-        return "Range diversity bounds ranges of that length; it does not cover wider ones, nor people who can rule numbers out."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return (
+            f"Wider ranges of {scope.secret(self.column)}, and an attacker who can rule numbers out, are not covered."
+        )
 
     def _complaint(self, largest: Fraction) -> str:
         return f"{shown(self.c)} of their rows or more in a range of length {shown(self.length)}; the worst has {measured(largest)}"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number, exact
 from reticent.core import Groups
 from reticent.definitions.bounded import rows_in
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import Assessment, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
@@ -107,19 +108,17 @@ class PersonalPrivacy(SensitiveDefinition):
         witness = Witness(worst, text) if failing.any() else None
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
 
-    def meaning(self) -> str:
-        who = "of at most what that person allows" if self.thresholds is not None else f"of at most {shown(self.h)}"
-        rest = f", or of {shown(self.h)} where nothing was said" if self.thresholds is not None else ""
+    def promise(self, scope: ClaimScope) -> str:
+        own = f"at most what the person allows ({shown(self.h)} where nothing was said)"
+        limit = own if self.thresholds is not None else f"at most {shown(self.h)}"
         return (
-            "About everybody who named what is to be guarded, somebody who knows the quasi-identifying values concludes it with a chance "
-            f"{who}{rest}."
+            f"concludes what the person asked to have guarded of {scope.secret(self.column)} with a chance of {limit}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "People who named nothing are not protected, and nobody is protected from those who can rule values out. What people asked for is not "
-            "published: the files show how frequent each value is in each group, and that this is little enough for everybody in it is the "
-            "publisher's word."
+            f"People who asked for nothing are not protected, and nobody is protected from an attacker who can rule out values of {scope.secret(self.column)}. What "
+            "people asked for is not published: that the published shares are small enough for them is the publisher's word."
         )
 
     @property

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import POPULATION, Groups
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
@@ -85,16 +86,16 @@ class KMap(PopulationDefinition):
         witness = Witness(smallest, text) if failing.any() else None
         return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
 
-    def meaning(self) -> str:
-        return (
-            f"Somebody who knows every quasi-identifying value of everybody in the population finds at least {self.k} people who fit a row, "
-            f"and picks the right one with a chance of at most 1/{self.k}."
-        )
+    def knowledge(self, scope: ClaimScope) -> str:
+        return f"{scope.known()}, and the same of everybody in the population,"
 
-    def not_covered(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
+        return f"finds at least {self.k} people of the population who fit each record"
+
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "k-map does not cover people who know that somebody is in the table, nor people who learn a sensitive value that a whole group "
-            "shares. It holds for the population that was counted."
+            "An attacker who knows that a person is in the table, or who learns a confidential value that all matching records share, is not covered. "
+            "The promise holds for the population that was counted."
         )
 
 
@@ -142,16 +143,16 @@ class DeltaPresence(PopulationDefinition):
         witness = Witness(int(filled[worst]), text) if failing.any() else None
         return Assessment(self, witness is None, value, witness, failures(groups, failing))
 
-    def meaning(self) -> str:
-        return (
-            "Somebody who knows every quasi-identifying value of everybody in the population, and looks at somebody who fits a published group, is "
-            f"at least {shown(self.low)} and at most {shown(self.high)} sure that this person is in the table."
-        )
+    def knowledge(self, scope: ClaimScope) -> str:
+        return f"{scope.known()}, and the same of everybody in the population,"
 
-    def not_covered(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
+        return f"is at least {shown(self.low)} and at most {shown(self.high)} sure that somebody who fits a published record is in the table"
+
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Delta-presence does not hide that people who fit no published group are not among the published rows, nor a sensitive value that "
-            "a whole group shares."
+            "It is not hidden that people who fit no published record are not among the published ones, nor a confidential value that all matching "
+            "records share."
         )
 
 

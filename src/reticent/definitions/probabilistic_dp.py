@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, Witness
 from reticent.definitions.epsilon_delta import EpsilonDelta
 
@@ -98,7 +99,7 @@ class ProbabilisticDP(EpsilonDelta):
         achieved = {"ratio": float(loss.ratio), "delta": float(loss.delta)}
         return Assessment(self, text is None, achieved, witness, {"ratio": loss.ratio, "delta": loss.delta})
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon, delta = self.amounts
         held = (
             "Somebody who knows every other row and thinks that a person's value is one of two with equal chances is at most "
@@ -106,7 +107,7 @@ class ProbabilisticDP(EpsilonDelta):
         )
         return held if not delta else f"{held} This may fail with a probability of at most {float(delta):.3g}."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "Groups and their sizes are taken as public: whoever's presence in a group is not known already is exposed by them. A person with several rows "
             "is protected less: epsilons and deltas add up over groups, and more than that within one. People whose values depend on each other, such as a "

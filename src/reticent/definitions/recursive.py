@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
@@ -111,20 +112,20 @@ class RecursiveLDiversity(SensitiveDefinition):
             return int(occupied(groups)[0]), Fraction(0)
         return worst_tail(groups, self.l - 2, self._spared(groups))
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         if self.l == 1:
-            return "This definition with l=1 promises nothing: every group passes."
-        spared = f" A value may be learned where it is one of {listed(self._dont_care)}." if self._dont_care else ""
-        matters = "any other sensitive value" if self._dont_care else "any sensitive value"
+            return f"is promised nothing about {scope.secret(self.column)}: with l=1 all records pass"
+        spared = f" (values that may be learned do not count: {listed(self._dont_care)})" if self._dont_care else ""
+        after = f", even after ruling out {_values(self.l - 2)}" if self.l > 2 else ""
         return (
-            f"Somebody who knows every quasi-identifying value of a person and can rule out {_values(self.l - 2)} is still less than "
-            f"{certainty(Fraction(self.c))} sure of {matters}.{spared}"
+            f"is less than {certainty(Fraction(self.c))} sure of {scope.secret(self.column)}{after}{spared}"
+            f"{scope.beside(self.column, self.alone)}"
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return others_known(self.alone) + (
-            "Recursive diversity does not cover people who can rule out more values than that, who know how people's values "
-            "depend on each other, or who are content with values that resemble each other."
+            f"An attacker who can rule out more values of {scope.secret(self.column)}, who knows how people's values depend on each other, or who "
+            "is content with values that resemble each other is not covered."
         )
 
     def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:
@@ -196,14 +197,12 @@ class NegativePositiveDiversity(SensitiveDefinition):
         diagnostics = diversity_diagnostics(groups, failing, self.l, c=Fraction(self.c1), dont_care=spared)
         return Assessment(self, witness is None, value, witness, diagnostics)
 
-    def meaning(self) -> str:
-        kept = (
-            f" Nobody can rule out {listed(self._must_keep)}: each makes up at least {shown(self.c2)} % of every group."
-        )
-        return self.positive.meaning() + (kept if self._must_keep else "")
+    def promise(self, scope: ClaimScope) -> str:
+        kept = f", and cannot rule out {listed(self._must_keep)}: each makes up at least {shown(self.c2)} % of {scope.alike}"
+        return self.positive.promise(scope) + (kept if self._must_keep else "")
 
-    def not_covered(self) -> str:
-        return self.positive.not_covered()
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return self.positive.not_covered(scope)
 
     def _fewest_kept(self, groups: Groups) -> NDArray[np.int64]:
         """In every group the count of its scarcest must-keep value."""
@@ -245,7 +244,7 @@ def certainty(c: Fraction) -> str:
 
 
 def _values(count: int) -> str:
-    return {0: "no value", 1: "any one sensitive value"}.get(count, f"any {count} sensitive values")
+    return {0: "no value", 1: "any one of its values"}.get(count, f"any {count} of its values")
 
 
 def _need(infimum: Fraction | float) -> str:

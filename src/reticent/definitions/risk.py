@@ -18,6 +18,7 @@ from reticent.base.exact import Number, exact, whole
 from reticent.base.packing import Distinct, sum_by
 from reticent.base.ragged import starts_of
 from reticent.core import POPULATION, Groups
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import at_most
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
@@ -74,14 +75,15 @@ class AverageRisk(GroupDefinition):
     def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
         return RiskExchanges(Fraction(self.limit), rest, before, after)
 
-    def meaning(self) -> str:
-        return (
-            "Somebody who knows every quasi-identifying value of everybody, and picks a row for each, is right for at most "
-            f"{shown(self.limit)} of the people."
-        )
+    def knowledge(self, scope: ClaimScope) -> str:
+        return f"{scope.known()}, and the same of everybody in the table,"
 
-    def not_covered(self) -> str:
-        return "A bound on the average protects nobody in particular: single people may stand alone. Sensitive values are not protected."
+    def promise(self, scope: ClaimScope) -> str:
+        people = {"record": "records", "person": "people", "household": "households"}[scope.unit]
+        return f"and picks a record for each is right for at most {shown(self.limit)} of the {people}"
+
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return "A bound on the average protects nobody in particular: single people may be unique. Confidential values are not protected."
 
 
 class RiskExchanges(Exchanges):

@@ -16,6 +16,7 @@ from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.definition import GroupDefinition
@@ -50,12 +51,6 @@ class AlphaKAnonymity(Conjunction):
 
     def achieved(self, name: str, found: Any) -> Any:
         return inverse(found) if name == "alpha" else found
-
-    def meaning(self) -> str:
-        return (
-            f"{KAnonymity(self.k).meaning()} The sensitive value is guessed right with a chance of at most "
-            f"{shown(self.alpha)}."
-        )
 
 
 @dataclass(frozen=True)
@@ -125,15 +120,16 @@ class ConfidenceBounding(SetShares):
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
         return [membership(groups, (value,)) for value in self._values]
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            f"Somebody who knows {self._known} of a person, all or some of them, concludes that the person has "
-            f"{listed(self._values)} with a confidence of at most {shown(self.h)}."
+            f"is right to conclude that {scope.secret(self.column)} is {listed(self._values, 'or')} for at most {shown(self.h)} of "
+            f"{scope.alike}, each value by itself{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
-        beyond = "" if self.quasi is None else f" Whoever knows other columns than {listed(self.quasi)} is not covered."
-        return f"Confidence bounding says nothing about values that are not listed, and does not cover people who can rule values out.{beyond}"
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return scope.beyond(self.quasi) + (
+            f"Other values of {scope.secret(self.column)} are not protected, and an attacker who can rule values out is not covered."
+        )
 
     @property
     def _known(self) -> str:
@@ -180,17 +176,14 @@ class CategoryDiversity(SetShares):
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
         return [membership(groups, values) for values in self._categories]
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         sets = "; ".join(listed(values) for values in self._categories)
-        return (
-            f"Somebody who knows every quasi-identifying value of a person is less than {shown(self.c)} sure that the sensitive value "
-            f"is one of a category: {sets}."
-        )
+        return f"is less than {shown(self.c)} sure that {scope.secret(self.column)} is in any one of these categories: {sets}{scope.beside(self.column)}"
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Category diversity bounds the listed categories only, and does not cover people who can rule values out. A value is bounded "
-            "by itself only where it is listed as a category of its own."
+            f"Only the listed categories of {scope.secret(self.column)} are protected, and an attacker who can rule values out is not covered. A value is "
+            "protected by itself only where it is a category of its own."
         )
 
     def _complaint(self, largest: Fraction) -> str:
@@ -232,11 +225,16 @@ class WeightAtLeast(LeastFigure):
                 known[texts[value]] = int(weight * unit)
         return groups.histograms.add_cells(known[groups.histograms.values]), unit
 
-    def meaning(self) -> str:
-        return f"The sensitive values that a person may have together weigh at least {shown(self.alpha)}, harmless ones more than grave ones."
+    def promise(self, scope: ClaimScope) -> str:
+        return (
+            f"is left with values of {scope.secret(self.column)} that together weigh at least {shown(self.alpha)}, harmless ones more than grave "
+            f"ones{scope.beside(self.column)}"
+        )
 
-    def not_covered(self) -> str:
-        return "Weights say how harmless the possible values are, not how likely each is."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return (
+            f"Weights say how harmless the possible values of {scope.secret(self.column)} are, not how likely each is."
+        )
 
     def _complaint(self, least: Fraction) -> str:
         return f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(least)}"

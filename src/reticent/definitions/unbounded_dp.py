@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.definition import Assessment, Witness
 from reticent.definitions.epsilon_delta import EpsilonDelta
 
@@ -55,7 +56,7 @@ class UnboundedDP(EpsilonDelta):
             text = f"delta = {float(delta):.3g} is as large as the chance of a row to be sampled, so that it would hold for rows published as they are."
         return Assessment(self, holds, reached, None if holds else Witness(0, text))
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon, delta = self.amounts
         factor = math.ceil(100 * math.exp(epsilon)) / 100
         beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
@@ -64,7 +65,7 @@ class UnboundedDP(EpsilonDelta):
             f"and the other way round{beside}."
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "What many rows show together is published on purpose, also where it tells about a person. Several rows of one person, or of people who are alike, lose as "
             "much each. Neighbours differ by one row that is added or removed; exchanging a row for another loses twice as much. Further releases of the same rows add their "

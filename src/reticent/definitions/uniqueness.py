@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import whole
 from reticent.core import Groups
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import largest_ratio
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import failures, occupied, witness_of
@@ -55,14 +56,14 @@ class MUnique(SensitiveDefinition):
         diagnostics = {**failures(groups, failing), "repeating_groups": int(repeats.sum())}
         return Assessment(self, witness is None, achieved, witness, diagnostics)
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return (
-            f"Somebody who knows every quasi-identifying value of a person sees at least {self.m} sensitive values that the person may have, "
-            "all equally likely."
+            f"sees at least {self.m} different values of {scope.secret(self.column)} among {scope.alike}, each of them once"
+            f"{scope.beside(self.column)}"
         )
 
-    def not_covered(self) -> str:
-        return "m-uniqueness of one release does not cover people who compare several releases, or who can rule values out."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return f"An attacker who compares several releases, or can rule out values of {scope.secret(self.column)}, is not covered."
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ class MEligible(SensitiveDefinition):
         diagnostics = {**failures(groups, failing), "whole_table": math.floor(1 / whole_table)}
         return Assessment(self, witness is None, math.floor(1 / Fraction(share)), witness, diagnostics)
 
-    def meaning(self) -> str:
-        return self._bounded.meaning()
+    def promise(self, scope: ClaimScope) -> str:
+        return self._bounded.promise(scope)
 
-    def not_covered(self) -> str:
-        return "Eligibility does not cover people who can rule some sensitive values out, nor people who compare several releases."
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return f"An attacker who can rule out values of {scope.secret(self.column)}, or compares several releases, is not covered."

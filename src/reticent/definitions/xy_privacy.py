@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.exact import Number, whole
-from reticent.core import Groups, SensitiveDomain
+from reticent.core import Columns, Groups, SensitiveDomain
+from reticent.definitions.claim_scope import ClaimScope, column_list, plural
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.definition import Assessment, GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.number_text import shown
 from reticent.definitions.shares import share
 from reticent.errors import PolicyError
 
@@ -60,6 +62,20 @@ class XYPrivacy(Conjunction):
 
     def achieved(self, name: str, found: Any) -> Any:
         return inverse(found) if name == "h" else found
+
+    def promise(self, scope: ClaimScope) -> str:
+        if self.y is None:
+            return super().promise(scope)
+        known = self.x if self.x is not None else tuple(name for name in scope.sensitive if name not in self.y)
+        beside = f", even with {column_list(known)} known too" if known else ""
+        secret = f"{column_list(self.y)} together"
+        return (
+            f"cannot narrow {secret} to fewer than {self.k} {plural(self.k, 'value')}, and is right about {secret} for at most {shown(self.h)} of "
+            f"{scope.alike}{beside}"
+        )
+
+    def guarded(self, sensitive: Columns) -> Columns:
+        return super().guarded(sensitive) if self.y is None else self.y
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         if self.y is None:

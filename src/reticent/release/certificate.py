@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import reticent
-from reticent.definitions import Definition
+from reticent.definitions import ClaimScope, Definition
 from reticent.errors import DataError
 from reticent.ledger import Entry
 from reticent.release import statements as wording
@@ -46,7 +46,7 @@ def content_of(
         "layout": LAYOUT,
         "reticent": reticent.__version__,
         "format": manifest.format,
-        "claims": claims_of(definition, manifest.unit, compared),
+        "claims": claims_of(definition, wording.scope_of(manifest, words), compared),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
         "declared": declared_of(manifest),
@@ -83,14 +83,14 @@ def declared_of(manifest: Manifest) -> list[dict[str, Any]]:
     return [{"column": each.name, "reason": each.reason} for each in manifest.columns if each.role == "declared"]
 
 
-def claims_of(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def claims_of(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
     return [
         {
             "definition": part.name,
             "parameters": to_plain(part.parameters()),
-            "covers": wording.covers(part, unit, reference),
-            "does_not_cover": part.not_covered(),
+            "covers": wording.covers(part, scope, reference),
+            "does_not_cover": part.not_covered(scope),
         }
         for part in definition.parts()
     ]

@@ -16,7 +16,7 @@ import polars as pl
 
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft, Evidence, Groups, Kind, MechanismPlan
-from reticent.definitions import Definition, columns_compared, own_sets, unkept
+from reticent.definitions import GENERAL, Definition, columns_compared, own_sets, unkept
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.registry import FORMATS, load
 from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
@@ -67,13 +67,15 @@ CHOSEN = (
 class Words:
     """A release in plain language: ``what`` it is, and the residual ``risks`` that come with its format.
 
-    For the report: what the size of a ``group`` means to whoever looks for somebody, and what to know when ``attacked``.
+    ``alike`` says which records share the sensitive values that an attacker is left with. For the report: what the size of a ``group`` means to whoever looks
+    for somebody, and what to know when ``attacked``.
     """
 
     what: str
     risks: tuple[str, ...] = ()
     group: str = ""
     attacked: str = ""
+    alike: str = GENERAL.alike
 
 
 class Answer(Protocol):

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from reticent.core import Comparison
-from reticent.definitions import Definition, single_demands
+from reticent.core import Columns, Comparison
+from reticent.definitions import ClaimScope, Definition, named_column
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 
@@ -20,7 +20,7 @@ UNNAMED = (
     "with this one."
 )
 INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. Somebody who guesses the seed can undo them."
-_AMONG_PUBLISHED = 'Here "the whole table" are the published rows: they are compared among themselves, and nothing is told about rows that were left out.'
+_AMONG_PUBLISHED = 'Here "the whole table" are the published records: they are compared among themselves, and nothing is told about suppressed records.'
 SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
 
 
@@ -35,19 +35,28 @@ def ledger_statement(dataset: str | None, number: int | None, beside: str | None
     return f"This is release {number} of the data set {dataset!r}: earlier ones were withdrawn, and never left."
 
 
-def covers(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> str:
+def scope_of(manifest: Manifest, words: Words) -> ClaimScope:
+    """What the claims of a release are about, as its public side shows it and as it was judged."""
+    return ClaimScope(
+        "person" if manifest.unit == "person" else "record",
+        manifest.named("quasi"),
+        manifest.quasi_sets,
+        manifest.named("sensitive"),
+        manifest.named("declared"),
+        words.alike,
+    )
+
+
+def covers(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> str:
     """What a definition promises; with what it compares, and, where people are counted and rows are shown, whose word it is."""
+    told = definition.meaning(scope)
+    if scope.unit != "record" and definition.counts_people and definition.needs_population:
+        told = f"{told} The files show records, not people, so this is the publisher's word."
+    elif scope.unit != "record" and definition.counts_people:
+        told = f"{told} The files show this for records; that the records are about as many people is the publisher's word."
     if definition.needs_reference and compared(reference, "published rows"):
-        return f"{_covers(definition, unit)} {_AMONG_PUBLISHED}"
-    return _covers(definition, unit)
-
-
-def _covers(definition: Definition, unit: str) -> str:
-    if unit == "person" and definition.counts_people and definition.needs_population:
-        return f"{definition.meaning()} The files show rows, not people, so this is the publisher's word."
-    if unit == "person" and definition.counts_people:
-        return f"{definition.meaning()} The files show this for rows; that the rows are about as many people is the publisher's word."
-    return definition.meaning()
+        return f"{told} {_AMONG_PUBLISHED}"
+    return told
 
 
 def risks(
@@ -72,12 +81,10 @@ def risks(
             f"The promises are made against somebody who knows the columns of one of these sets: {sets}. Whoever knows columns of several "
             "sets is not covered."
         )
-    unguarded = _unguarded(definition, manifest.named("sensitive"))
-    if unguarded:
-        found.append(
-            f"No promise was asked for about the sensitive columns {_listed(unguarded)}: where a group shares a value, "
-            "it is known for everybody in it."
-        )
+    found += [
+        f"Nothing is promised about {named_column(name)}: where records that look alike share its value, it is known for all of them."
+        for name in unguarded(definition, manifest.named("sensitive"))
+    ]
     whole = compared(reference, "whole table")
     if whole:
         found.append(
@@ -100,14 +107,10 @@ def risks(
     return found
 
 
-def _unguarded(definition: Definition, sensitive: Sequence[str]) -> list[str]:
+def unguarded(definition: Definition, sensitive: Columns) -> Columns:
     """The sensitive columns about which no part of the definition promises anything."""
-    guarded: set[str] = set()
-    for part in single_demands(definition):
-        if part.needs_sensitive:
-            named = getattr(part, "column", None)
-            guarded.update([named] if named is not None else getattr(part, "y", None) or sensitive)
-    return [name for name in sensitive if name not in guarded]
+    guarded = definition.guarded(sensitive)
+    return tuple(name for name in sensitive if name not in guarded)
 
 
 def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:

@@ -317,9 +317,9 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
         return Check("wording", "not re-checked", "A claim is not known to this version.")
     definition = all_of(known)
     insecure = said["randomness"].get("releasable") is not True
-    if said["claims"] != claims_of(definition, side.manifest.unit, said["reference"]):
-        return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
     words = side.form.words(side)
+    if said["claims"] != claims_of(definition, wording.scope_of(side.manifest, words), said["reference"]):
+        return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
     if said["residual_risks"] != wording.risks(definition, side.manifest, words, said["reference"], insecure):
         return Check("wording", "fails", "The residual risks are not those of this release.")
     if said["randomness"] != {

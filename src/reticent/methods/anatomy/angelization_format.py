@@ -81,6 +81,7 @@ class Angelize(Bucketize):
                 _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
             group="Whoever knows somebody's batch finds this many people, each of whom may have any of its values.",
+            alike="the records of a batch",
             attacked="People who look alike are in different batches, so that few people are found in one; what is concluded about the others is a mixture of several batches.",
         )
 

@@ -128,6 +128,7 @@ class Bucketize(GroupFormat):
                 _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
             group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
+            alike="the records of a bucket",
             attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
         )
 

@@ -92,6 +92,7 @@ class BatchSeriesFormat(SeriesFormat):
             f"(counterfeits), how many is told by batch. Every person shows a box that at least {details['k']} people share, and the number of the batch.",
             (*risks_of(details), _ALIKE.format(details["k"])),
             group="Whoever knows somebody's batch finds this many values that the person may have; some of them may be made up.",
+            alike="the records of a batch",
             attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
         )
 

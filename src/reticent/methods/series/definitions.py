@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from reticent.base.exact import whole
 from reticent.core import Groups, ReleaseHistory
-from reticent.definitions import Assessment, HistoryDefinition, MUnique, Witness
+from reticent.definitions import GENERAL, Assessment, ClaimScope, HistoryDefinition, MUnique, Witness
 from reticent.errors import PolicyError
 from reticent.methods.series.series import PublishedSeries
 from reticent.methods.series.series_check import TauViolation, find_violations
@@ -91,7 +91,7 @@ class TauSafety(_SeriesDefinition):
     def violations(self, history: SeriesEvidence) -> list[TauViolation]:
         return find_violations(history.series, hardened=self.hardened, gone=history.gone, marks=history.marks)
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         if not self.hardened:
             return (
                 f"In every release a person's value is one of at least {self.m}, and whoever stays or returns with the same value keeps the set of values of the own group. This is the printed "
@@ -102,7 +102,7 @@ class TauSafety(_SeriesDefinition):
             "event lists with the kind of each change, and this definition, and who finds all consistent worlds equally likely."
         )
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
             "Whoever knows somebody's value may learn others' values from it; true totals of sensitive values published elsewhere, priors that are not uniform, changes that depend on each "
             "other, several rows a person, and who is in the table at all are not covered."
@@ -125,8 +125,8 @@ class MInvariance(_SeriesDefinition):
     def violations(self, history: SeriesEvidence) -> list[TauViolation]:
         return find_violations(history.series, hardened=False, returns=False)
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return f"In every release a person's value is one of at least {self.m}, and whoever stays from one release to the next with the same value keeps the set of values of the own group."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "People who leave and return, or whose sensitive value changes, may be found out by comparing releases (baseline, for comparison only)."

@@ -160,6 +160,7 @@ class SeriesFormat(GroupFormat):
             "values. Some rows are made up (counterfeits); how many is told by group.",
             (*risks_of(details),),
             group="Whoever looks for somebody finds this many values that the person may have; some of the rows may be made up.",
+            alike="the records of a group",
             attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
         )
 

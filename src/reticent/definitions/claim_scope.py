@@ -1,0 +1,130 @@
+"""What the words of a claim are about: whose records were counted, what an attacker is taken to know, and which columns are confidential.
+
+A sentence has the form ``An attacker who knows KNOW, and that PERSON is in the table, PROMISE.`` A definition supplies PROMISE; KNOW and the names
+of columns come from a :class:`ClaimScope`, which is made from what was judged and never from what was asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from reticent.core import Columns
+
+CountedUnit = Literal["record", "person", "household"]
+MOST_NAMED = 8
+"""Sentences name at most so many columns; beyond it they say how many there are."""
+_PLAIN = re.compile(r"[^\W\d]\w*")
+_JOINING = {"and", "or", "of", "a", "the", "that", "except"}
+
+
+@dataclass(frozen=True)
+class ClaimScope:
+    """What was judged, as far as sentences speak of it.
+
+    ``unit`` is what was counted. ``quasi`` are the published columns that are neither confidential nor declared; an attacker knows all of them together,
+    or one of the ``sets``, where these were judged instead. ``sensitive`` are the confidential columns and ``declared`` those that the publisher declares
+    nobody to know. ``alike`` says which records share the confidential values that an attacker is left with.
+    """
+
+    unit: CountedUnit = "record"
+    quasi: Columns = ()
+    sets: tuple[Columns, ...] | None = None
+    sensitive: Columns = ()
+    declared: Columns = ()
+    alike: str = "the records that look alike"
+
+    @property
+    def whole(self) -> bool:
+        """Whether an attacker is taken to know all columns that are neither confidential nor declared."""
+        return self.sets is None or any(set(columns) == set(self.quasi) for columns in self.sets)
+
+    @property
+    def target(self) -> str:
+        """Whom an attacker looks for."""
+        return "household" if self.unit == "household" else "person"
+
+    def covers_all(self, columns: Columns | None) -> bool:
+        """Whether a claim that names its own ``columns`` (or none) is about an attacker who knows everything that was judged."""
+        return self.whole if columns is None else bool(self.quasi) and set(columns) == set(self.quasi)
+
+    def known(self, columns: Columns | None = None) -> str:
+        """KNOW: what an attacker knows of whom; ``columns`` are those that a definition names itself."""
+        of = f"of a {self.target}"
+        if self.covers_all(columns):
+            return self._everything(of)
+        if columns is not None:
+            return f"{column_list(columns)} {of}"
+        sets = ", or ".join(column_list(each) for each in self.sets or ())
+        comma = "," if len(self.sets or ()) > 1 else ""
+        return f"{sets}{comma} {of} (the same columns of everybody, or of one)"
+
+    def known_any(self, most: int) -> str:
+        """KNOW where an attacker knows at most so many of the columns, whichever these are."""
+        if self.quasi and most >= len(self.quasi):
+            return self._everything(f"of a {self.target}")
+        named = column_list(self.quasi) if 0 < len(self.quasi) <= MOST_NAMED else f"the {len(self.quasi)} columns"
+        which = f"any {most} of {named}" if self.quasi else f"any {most} {plural(most, 'column')}"
+        published = "" if 0 < len(self.quasi) <= MOST_NAMED else " that are published and not confidential"
+        return f"{which} of a {self.target}{published} (the same columns of everybody, or of one)"
+
+    def _everything(self, of: str) -> str:
+        but = f", except {column_list(self.declared)}" if self.declared else ""
+        if not self.quasi:
+            return f"everything published {of} that is not confidential{but}"
+        if len(self.quasi) > MOST_NAMED:
+            return f"all {len(self.quasi)} columns {of} that are published and not confidential{but}"
+        return f"{column_list(self.quasi)} {of} (everything published that is not confidential{but})"
+
+    def beyond(self, columns: Columns | None) -> str:
+        """That whoever knows more is not covered, as a sentence before others; empty where an attacker is taken to know everything."""
+        if columns is None or self.covers_all(columns):
+            return ""
+        return f"An attacker who knows other columns than {column_list(columns)} is not covered. "
+
+    def found(self, least: int) -> str:
+        """What an attacker finds who looks for somebody among groups of at least ``least``."""
+        if self.unit == "record":
+            return f"at least {least} matching {plural(least, 'record')}"
+        people = plural(least, "person", "people") if self.unit == "person" else plural(least, "household")
+        return f"matching records of at least {least} {people}"
+
+    def secret(self, column: str | None, joined: str = "or") -> str:
+        """The confidential column of a promise by name; all of them where none is meant."""
+        columns = self.secrets(column)
+        return column_list(columns, joined) if columns else "a confidential column"
+
+    def secrets(self, column: str | None) -> Columns:
+        """The confidential columns that a promise about ``column`` (None: each) speaks of."""
+        return self.sensitive if column is None else (column,)
+
+    def beside(self, column: str | None, alone: bool = False) -> str:
+        """That the other confidential values may be known too, where a column was judged among people who share them."""
+        others = [name for name in self.sensitive if name != column]
+        if alone or len(self.sensitive) < 2 or not others:
+            return ""
+        return (
+            f", even with {column_list(others)} known too" if column is not None else ", even with the others known too"
+        )
+
+
+GENERAL = ClaimScope()
+"""No release in particular: sentences name no columns."""
+
+
+def column_list(names: Sequence[str], joined: str = "and") -> str:
+    """Names of columns in a sentence: ``age, sex and zip``. A name that is no single plain word is quoted."""
+    told = [named_column(name) for name in names]
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} {joined} {told[-1]}" if told else "nothing"
+
+
+def named_column(name: str) -> str:
+    """The name of a column in a sentence, quoted unless it is one plain word that no sentence uses itself."""
+    return name if _PLAIN.fullmatch(name) and name.lower() not in _JOINING else repr(name)
+
+
+def plural(count: int, word: str, several: str | None = None) -> str:
+    """The word for one, or for several."""
+    return word if count == 1 else several or f"{word}s"
