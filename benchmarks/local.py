@@ -12,7 +12,9 @@ from benchmarks.measuring import Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, ihis, ten_million
 from reticent.core import Groups
 from reticent.definitions import (
+    GENERAL,
     Assessment,
+    ClaimScope,
     DeltaDisclosure,
     DistinctLDiversity,
     GroupDefinition,
@@ -45,10 +47,10 @@ class LargestDifference(GroupDefinition):
     def assess(self, groups: Groups) -> Assessment:
         return Assessment(self, self.holds(groups), None)
 
-    def meaning(self) -> str:
+    def promise(self, scope: ClaimScope) -> str:
         return ""
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return ""
 
 

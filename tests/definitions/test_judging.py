@@ -10,10 +10,12 @@ import pytest
 import reticent as rt
 from reticent.core import Evidence, Groups, MechanismPlan, Patterns, ReleaseHistory
 from reticent.definitions import (
+    GENERAL,
     All,
     Assessment,
     AverageRisk,
     BetaLikeness,
+    ClaimScope,
     Definition,
     DistinctLDiversity,
     GroupDefinition,
@@ -44,10 +46,10 @@ class Honest(PlanDefinition):
     def assess(self, plan: Any) -> Assessment:
         return Assessment(self, plan.honest, plan.honest)
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return "The plan is honest."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "Whether it is carried out."
 
 
@@ -59,10 +61,10 @@ class Growing(HistoryDefinition):
         counts = [len(each) for each in history.releases]
         return Assessment(self, counts == sorted(counts), counts)
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return "Releases grow."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "Everything else."
 
 

@@ -14,7 +14,16 @@ import reticent as rt
 from reticent import registry as _names
 from reticent.base.context import Context
 from reticent.core import Draft, Evidence, Groups, Kind, ReleaseHistory
-from reticent.definitions import Assessment, Definition, GroupDefinition, HistoryDefinition, Witness, all_of
+from reticent.definitions import (
+    GENERAL,
+    Assessment,
+    ClaimScope,
+    Definition,
+    GroupDefinition,
+    HistoryDefinition,
+    Witness,
+    all_of,
+)
 from reticent.errors import PolicyError
 from reticent.release import verify
 from reticent.table import Table
@@ -30,10 +39,10 @@ class NoShrinking(HistoryDefinition):
         witness = Witness(0, f"Release {falls[0] + 1} has {sizes[falls[0]]} rows.") if falls else None
         return Assessment(self, not falls, sizes, witness)
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return "Nobody disappears from the series."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "Everything else."
 
 

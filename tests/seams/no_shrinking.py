@@ -12,7 +12,7 @@ from reticent.base.context import Context
 from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, refuse
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft, Groups, Kind
-from reticent.definitions import Assessment, Definition, HistoryDefinition, Witness
+from reticent.definitions import GENERAL, Assessment, ClaimScope, Definition, HistoryDefinition, Witness
 from reticent.ledger import Ledger
 from reticent.release import ManifestColumn, PublicSide, Release, publish
 from reticent.release.format import Answer, GroupFormat, Words, format_of
@@ -28,10 +28,10 @@ class NoShrinking(HistoryDefinition):
     needs_sensitive = False
     kept_by: ClassVar[str] = "a series of Growing(...)"
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return "Nobody can tell from the number of published rows that somebody left."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "Who is in a release and not in another."
 
     def assess(self, history: Any) -> Assessment:

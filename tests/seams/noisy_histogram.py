@@ -21,7 +21,7 @@ from reticent.base.disclosures import Spending
 from reticent.base.exact import exact, whole
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft, Evidence, Kind, MechanismPlan
-from reticent.definitions import Assessment, Definition, PlanDefinition, Witness
+from reticent.definitions import GENERAL, Assessment, ClaimScope, Definition, PlanDefinition, Witness
 from reticent.engine import count_table
 from reticent.errors import DataError
 from reticent.release import ManifestColumn, PublicSide
@@ -66,10 +66,10 @@ class OnePersonRatio(PlanDefinition):
     def __post_init__(self) -> None:
         object.__setattr__(self, "ratio", exact(self.ratio, "OnePersonRatio: ratio", low=1))
 
-    def meaning(self) -> str:
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return f"Whether a person's row is there changes the chance of what is published by a factor of at most {self.ratio}."
 
-    def not_covered(self) -> str:
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "What many people have in common is shown."
 
     def fits(self, plan: MechanismPlan) -> str | None:
