@@ -14,7 +14,7 @@ from reticent.base.ragged import starts_of
 from reticent.core import Columns, Groups, Relation
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.catalogue import definition_within
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
 from reticent.definitions.column_sets import ColumnSets, LabelCells
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness, together
 from reticent.definitions.exchanges import joined
@@ -247,4 +247,4 @@ def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
 
 
 def _columns(known: int) -> str:
-    return "column" if known == 1 else f"{known} columns"
+    return f"{known} {plural(known, 'column')}"
