@@ -278,7 +278,7 @@ class FaultyNetwork:
         return dataclasses.replace(raw, evidence=raw.evidence if self.honest_groups else promised.evidence)
 
     def describe(self) -> dict:
-        return {"name": "FaultyNetwork"}
+        return {"name": "Liar"}
 
 
 @pytest.mark.parametrize("honest_groups", [True, False])

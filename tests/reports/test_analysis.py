@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -96,7 +97,7 @@ def test_what_was_suppressed_is_unknown() -> None:
     assert found.summaries[1].mean == (1.5, 1.5)
 
 
-@pytest.mark.parametrize("formula", ["pay", "pay ~", "~ age", "pay ~ age +", "pay ~ town", "pay ~ nothing"])
+@pytest.mark.parametrize("formula", ["pay", "pay ~", "~ age", "pay ~ age +", "pay ~ pay", "pay ~ nothing"])
 def test_a_formula_that_cannot_be_run_is_refused_by_name(table: rt.Table, formula: str) -> None:
     with pytest.raises(PolicyError, match="regression"):
         analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian()), formula)
@@ -120,3 +121,29 @@ def test_the_report_shows_the_analysis_and_the_card_does(table: rt.Table, tmp_pa
     found = analyse(table, release, "pay ~ age")
     assert repr(found).startswith("<Analysis before and after: columns 4; correlations move by at most 0.")
     assert found.as_dict()["regression"]["terms"]["age"]["values"][0] == found.coefficients[1].values[0]
+
+
+def test_a_category_of_few_values_is_regressed_on_by_indicators(table: rt.Table) -> None:
+    found = analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian()), "pay ~ age + town").coefficients
+    assert [each.term for each in found][:2] == ["(constant)", "age"]
+    assert all(each.term.startswith("town=") for each in found[2:])
+
+
+def test_changed_conclusions_are_said_in_preview_and_report(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    x = draw.normal(0, 1, 300)
+    rows = pl.DataFrame(
+        {"x": x.round(2), "z": draw.normal(0, 1, 300).round(2), "y": (2 * x + draw.normal(0, 1, 300)).round(3)}
+    )
+    told = rt.Table(rows, quasi=["x", "z"], sensitive="y")
+    kept = rt.preview(told, rt.KAnonymity(5), rt.Mondrian(values="ranges")).analysis
+    assert kept is not None
+    assert [str(each) for each in kept.models] == ["y ~ x + z"]
+    assert "x" not in [each.term for each in kept.conclusions]
+    gone = rt.preview(told, rt.KAnonymity(300), rt.Mondrian(values="ranges"), models=["y ~ x"]).analysis
+    assert gone is not None
+    assert [(each.term, each.change) for each in gone.conclusions] == [("x", "undetermined")]
+    assert gone.verdict == "1 regression fitted before and after: 1 conclusion changes."
+    page = rt.report(rt.publish(told, rt.KAnonymity(300)), tmp_path / "page.html", raw=told).read_text()
+    assert "These conclusions change" in page
+    assert "y on x" in page

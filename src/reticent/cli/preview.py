@@ -64,6 +64,7 @@ def show_preview(
             for before, after in achieved
         ],
         "methods": compared,
+        "analysis": None if found.analysis is None else found.analysis.as_dict(),
         "compared": None if others is None else others.table.to_dicts(),
     }
     answer(payload, as_json, lambda console: _render(console, found, others, compared, attacks, details))
@@ -78,7 +79,15 @@ def _render(
     details: bool,
 ) -> None:
     from reticent.base.cards import percent
-    from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
+    from reticent.cli.screens import (
+        ROWS_SHOWN,
+        how_many,
+        show_columns,
+        show_conclusions,
+        show_methods,
+        show_rows,
+        show_worth,
+    )
     from reticent.cli.text import shown
     from reticent.propose import poor_worth
 
@@ -104,9 +113,10 @@ def _render(
             for before, after in found.attacks
         ]
         console.print(table("Attacks", ("adversary", "before", "after", "anyway", "succeeds"), hits))
+    show_conclusions(console, found.analysis)
     if others is not None:
         console.print(
-            table("PreviewComparison", ("method", "left out", "groups", "loss", "succeeding"), _compared(others))
+            table("Methods compared", ("method", "left out", "groups", "loss", "succeeding"), _compared(others))
         )
         for row in others.table.filter(~others.table["possible"]).iter_rows(named=True):
             console.print(f"{row['method']}: {row['problem']}")

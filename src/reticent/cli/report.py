@@ -61,7 +61,8 @@ def report(
     target = output if output is not None else default
     with working("Drawing ...", as_json) as context:
         if policy:
-            table = Policy.read(policy).table()
+            told = Policy.read(policy)
+            table = told.table()
             write_stewards_report(
                 release,
                 target,
@@ -69,6 +70,7 @@ def report(
                 people=listed.read(),
                 who=listed.who,
                 regression=regression,
+                models=told.sections.analysis.models,
                 coordinates=None if coordinates is None else Source(str(coordinates)).read(),
                 context=context,
             )

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
     from reticent.core import Groups, Recoding
     from reticent.propose import LowUtility
+    from reticent.reports import Analysis
     from reticent.table import Table
 
 _ROWS_LOOKED_AT = 200
 _COLUMNS_SHOWN, _LONGEST_CELL = 6, 24
 ROWS_SHOWN = 5
+_CONCLUSIONS_SHOWN = 6
 
 
 def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0) -> str:
@@ -72,6 +74,17 @@ def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
         elif pairs:
             found[name] = f"{pairs[0][0]} (unchanged)"
     return found
+
+
+def show_conclusions(console: Console, found: Analysis | None) -> None:
+    """Which conclusions of regressions change, with coefficients and intervals; nothing where none could be fitted."""
+    if found is None or not found.models:
+        return
+    console.print(found.verdict)
+    for each in found.conclusions[:_CONCLUSIONS_SHOWN]:
+        console.print(f"  {each.words}")
+    if len(found.conclusions) > _CONCLUSIONS_SHOWN:
+        console.print(f"  and {len(found.conclusions) - _CONCLUSIONS_SHOWN} more: --json lists all of them")
 
 
 def show_rows(console: Console, frame: pl.DataFrame) -> None:

@@ -32,7 +32,7 @@ def preview_policy(
     table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, wanted, **replaced)
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
-        return preview(table, wanted, how, context=context)
+        return preview(table, wanted, how, models=policy.sections.analysis.models, context=context)
 
 
 def compare_policy(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -83,7 +83,9 @@ def publish_policy(
             context=replace(context or Context(), scratch=_nearest(target)),
         )
     _save(release, target, place, named)
-    return Published(release, table, target, _report(release, table, target, wants_report), chosen)
+    return Published(
+        release, table, target, _report(release, table, target, wants_report, policy.sections.analysis.models), chosen
+    )
 
 
 def _save(release: Release, target: Path, to: str | None, table: str | None) -> None:
@@ -127,10 +129,10 @@ def check_free(target: Path) -> None:
         )
 
 
-def _report(release: Release, table: Table, target: Path, wanted: bool) -> Path | None:
+def _report(release: Release, table: Table, target: Path, wanted: bool, models: Sequence[str]) -> Path | None:
     """The steward's report goes to the private side: it tells what the raw table looked like."""
     if not wanted:
         return None
     from reticent.reports import write_stewards_report
 
-    return write_stewards_report(release, target / "private" / "report.html", table)
+    return write_stewards_report(release, target / "private" / "report.html", table, models=models)

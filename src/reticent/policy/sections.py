@@ -64,6 +64,12 @@ class SparkSection(Section):
     conf: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
 
+class AnalysisSection(Section):
+    """``[analysis]``: the regressions whose conclusions are compared before and after, such as ``"wage ~ age + sex"``."""
+
+    models: Names = Field(default_factory=list)
+
+
 class ReleaseSection(Section):
     """``[release]``: where the release goes and what comes with it."""
 
@@ -90,4 +96,5 @@ class Sections(Section):
     coarsen: dict[str, dict[str, Any]] = Field(default_factory=dict)
     definition: Annotated[list[dict[str, Any]], BeforeValidator(_several)] = Field(default_factory=list)
     method: dict[str, Any] = Field(default_factory=dict)
+    analysis: AnalysisSection = Field(default_factory=AnalysisSection)
     release: ReleaseSection = Field(default_factory=ReleaseSection)

@@ -10,10 +10,11 @@
 ``later_rows``       rows that come later, recoded alike
 ``cheapest_method``  the cheapest of several methods; ``method_lookup`` methods by name, and the default
 ``signature_keys``   Ed25519 keys and signatures
-``count_queries``    counting queries
+``count_queries``    counting queries; ``analyst_design`` published columns as regressors
 """
 
 from reticent.release.adversary_views import adversary_view_of, public_side
+from reticent.release.analyst_design import analyst_designs, default_models
 from reticent.release.assessment import natural_closeness
 from reticent.release.certificate import certificate_hash
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
@@ -66,6 +67,7 @@ __all__ = [
     "Verification",
     "Words",
     "adversary_view_of",
+    "analyst_designs",
     "apply",
     "certificate_hash",
     "cost_of",
@@ -74,6 +76,7 @@ __all__ = [
     "count_labels",
     "count_regions",
     "default_method",
+    "default_models",
     "domains_of",
     "format_of",
     "generate_keys",

@@ -137,6 +137,7 @@ def gather(
     risks: Sequence[Risk] = (),
     exposed: Sequence[Sequence[ExposedGroup]] = (),
     regression: str | None = None,
+    models: Sequence[str] = (),
     coordinates: pl.DataFrame | None = None,
     context: Context | None = None,
 ) -> ReportFacts:
@@ -144,7 +145,7 @@ def gather(
 
     ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
     of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
-    before, for each set of quasi columns that an adversary may know. ``regression`` is an analyst's formula, run before and after. Drawn rows are compared
+    before, for each set of quasi columns that an adversary may know. ``regression`` and ``models`` are an analyst's formulas, fitted before and after. Drawn rows are compared
     with the true ones, with distances and a map where ``coordinates`` tell where places lie.
     """
     context = context or Context()
@@ -175,7 +176,7 @@ def gather(
     told = replace(facts, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
     if table is not None and not table.streamed and facts.groups is not None:
         context.step("analysing before and after")
-        told = replace(told, analysis=analyse(table, side, regression))
+        told = replace(told, analysis=analyse(table, side, regression, models))
     if table is not None and facts.groups is None:
         told = replace(told, flows=flow_facts(table, side, coordinates, context))
     return _with_private(told, private, side, table, known, context)

@@ -290,10 +290,13 @@ def _analysis(facts: ReportFacts) -> _Section | None:
         )
         for each in found.coefficients
     ]
+    changed = [(each.words,) for each in found.conclusions]
     return _Section(
         "What an analyst finds",
         "The same figures from the table and from the release. A range is read by its middle, a set by its mean, a typical value as it is; cells that say nothing are left out.",
-        _plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
+        f"<p>{escape(found.verdict)}</p>"
+        + _listing("These conclusions change", ("coefficient, 95 % interval",), changed)
+        + _plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
         + _listing("Correlations that moved most", ("columns", "before", "after"), together)
         + (_listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
     )

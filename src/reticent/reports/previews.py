@@ -23,6 +23,7 @@ from reticent.core import Groups, Recoding
 from reticent.definitions import Definition, KAnonymity, Method
 from reticent.errors import Infeasible, PolicyError
 from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft, named_method
+from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
 from reticent.table import Table
@@ -38,6 +39,7 @@ class Preview(ShownAsCard):
     definition: Definition
     table: Table = field(repr=False)
     _made: JudgedDraft = field(repr=False)
+    models: tuple[str, ...] = ()
 
     def card(self) -> Card:
         """What would be published, and what it would cost; with some of its rows."""
@@ -112,6 +114,13 @@ class Preview(ShownAsCard):
         """What adversaries achieve on the table and on the release, run when first asked for."""
         return tuple(attacks_compared(self.table, self._made.side))
 
+    @cached_property
+    def analysis(self) -> Analysis | None:
+        """Means, correlations and regressions before and after, with the conclusions that change; None where rows are drawn at random or streamed."""
+        if self.groups is None or self.table.streamed:
+            return None
+        return analyse(self.table, self._made.side, models=self.models)
+
     def as_dict(self) -> dict[str, Any]:
         """The preview as plain data, without its rows and attacks."""
         groups = self.groups
@@ -139,7 +148,7 @@ class PreviewComparison(ShownAsCard):
         """Risk and cost of every combination."""
         heads = ("definition", "method", "smallest", "suppressed", "succeeding", "loss", "problem")
         rows = self.table.select(heads).rows()
-        return Card("PreviewComparison", {"combinations": len(rows)}, None, heads, rows)
+        return Card("Methods compared", {"combinations": len(rows)}, None, heads, rows)
 
     def chart(self, path: str | Path, measure: str = "loss") -> Path:
         """Draw what k costs, a line for each method, and write it as SVG or PNG (which needs the extra ``charts``). The definitions must ask for different k.
@@ -161,13 +170,15 @@ def preview(
     definition: Definition,
     method: Method | str | None = None,
     *,
+    models: Sequence[str] = (),
     insecure_seed: int | None = None,
     context: Context | None = None,
 ) -> Preview:
     """What :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks.
 
     Nothing is recorded, certified or saved, and the ledger is not opened. A method that draws at random draws anew when it publishes; one whose draws must
-    not be seen before they are recorded says so in ``unseen``, and is refused.
+    not be seen before they are recorded says so in ``unseen``, and is refused. ``models`` are regressions such as ``"wage ~ age + sex"`` whose conclusions
+    :attr:`Preview.analysis` compares before and after; by default each sensitive column on the quasi columns.
     """
     if not isinstance(table, Table):
         raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
@@ -175,7 +186,7 @@ def preview(
     if refused is not None:
         raise PolicyError(refused, setting=("method", "name"))
     context = context or Context(Randomness(insecure_seed))
-    return Preview(definition, table, judged_draft(table, definition, method, "csv", context))
+    return Preview(definition, table, judged_draft(table, definition, method, "csv", context), tuple(models))
 
 
 def compare(

@@ -35,6 +35,7 @@ def report(
     who: str | None = None,
     public: bool = False,
     regression: str | None = None,
+    models: Sequence[str] = (),
     coordinates: Any = None,
     context: Context | None = None,
 ) -> Path:
@@ -47,7 +48,9 @@ def report(
         people, who: with ``raw``, a list that adversaries look up, and the column to call people by; by default the
             table's own people.
         public: only what follows from the published files; such a page may be shown to everybody.
-        regression: with ``raw``, a formula such as ``"wage ~ age + sex"`` that is fitted before and after.
+        regression: with ``raw``, a formula such as ``"wage ~ age + sex"`` that is fitted before and after and shown in full.
+        models: with ``raw``, further formulas of which only changed conclusions are shown; by default each sensitive
+            column on the quasi columns.
         coordinates: with ``raw``, places with ``latitude`` and ``longitude``: synthetic flows are drawn on a map.
         context: reports progress and can stop the run before the file is written.
 
@@ -73,11 +76,20 @@ def report(
             raw=raw,
             people=people,
             regression=regression,
+            models=models or None,
             coordinates=coordinates,
         )
         return write_report(target, path, public=public, context=context)
     return write_stewards_report(
-        target, path, raw, people=people, who=who, regression=regression, coordinates=coordinates, context=context
+        target,
+        path,
+        raw,
+        people=people,
+        who=who,
+        regression=regression,
+        models=models,
+        coordinates=coordinates,
+        context=context,
     )
 
 
@@ -98,6 +110,7 @@ def write_report(
     exposed: Sequence[Sequence[ExposedGroup]] = (),
     public: bool = False,
     regression: str | None = None,
+    models: Sequence[str] = (),
     coordinates: pl.DataFrame | None = None,
     context: Context | None = None,
 ) -> Path:
@@ -110,7 +123,7 @@ def write_report(
     """
     target, context = Path(path), context or Context()
     side, private = _sides(release, public, context)
-    facts = gather(side, private, table, attacks, risks, exposed, regression, coordinates, context)
+    facts = gather(side, private, table, attacks, risks, exposed, regression, models, coordinates, context)
     context.step("drawing")
     content = render(facts)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -126,6 +139,7 @@ def write_stewards_report(
     people: Any = None,
     who: str | None = None,
     regression: str | None = None,
+    models: Sequence[str] = (),
     coordinates: Any = None,
     context: Context | None = None,
 ) -> Path:
@@ -144,6 +158,7 @@ def write_stewards_report(
         risks=risk_views(table, context=context),
         exposed=[each.exposed for each in exposures(table, (), context=context)],
         regression=regression,
+        models=models,
         coordinates=None if coordinates is None else as_polars(coordinates),
         context=context,
     )

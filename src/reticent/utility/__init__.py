@@ -4,6 +4,7 @@
 ``measures``      loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
 ``measurements``  all of them by name, each computed when it is looked at
 ``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group (spec 000b, B9)
+``regression``    models fitted before and after, and the conclusions that change
 ``workload``      the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
 
 Every figure here is computed with the original table in hand and stays with the steward.
@@ -36,6 +37,16 @@ from reticent.utility.measures import (
     ncp,
     non_uniform_entropy,
 )
+from reticent.utility.regression import (
+    ConclusionChange,
+    DesignColumn,
+    Model,
+    ModelFit,
+    Numbers,
+    changed_conclusions,
+    fit_model,
+    is_binary,
+)
 from reticent.utility.summary import BucketsSummary, CellsSummary, LevelsSummary, RegionsSummary, ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
@@ -44,11 +55,16 @@ __all__ = [
     "Cells",
     "CellsSummary",
     "CodedFlows",
+    "ConclusionChange",
+    "DesignColumn",
     "DistanceBin",
     "Flows",
     "GeoPoints",
     "LeafSets",
     "LevelsSummary",
+    "Model",
+    "ModelFit",
+    "Numbers",
     "QueryErrors",
     "RegionsSummary",
     "ReleaseSummary",
@@ -56,12 +72,15 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "average_group_size",
+    "changed_conclusions",
     "column_losses",
     "column_weights",
     "cp",
     "discernibility",
     "distances_by_size",
+    "fit_model",
     "height",
+    "is_binary",
     "kl",
     "kl_mixture",
     "log_ratio",

@@ -1,0 +1,158 @@
+"""Columns as an analyst's regression reads them, from the original table and from what was published.
+
+A published cell is read as an analyst would read it: a number as it is, a range by its middle, a set by its mean, a category of a set by its share
+of the set. Cells that say nothing count as missing. Dates are days.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from math import nan
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.release.manifest import ManifestColumn
+from reticent.release.public import PublicSide
+from reticent.table import Meaning, Table, ValueType
+from reticent.utility import DesignColumn, Model, Numbers, is_binary
+
+_FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+_A_DAY = 86_400_000_000  # microseconds, in which timestamps are counted
+_MOST_CATEGORIES = 8
+_MOST_OUTCOMES, _MOST_TERMS = 4, 8
+_ROWS_A_TERM = 10
+
+
+def analyst_designs(table: Table, side: PublicSide) -> tuple[dict[str, DesignColumn], dict[str, DesignColumn]]:
+    """The published columns that a regression can use, before and after: numbers, dates, and categories of at most eight values."""
+    published = {column.name: column for column in side.manifest.columns}
+    before: dict[str, DesignColumn] = {}
+    after: dict[str, DesignColumn] = {}
+    for name in (*table.quasi, *table.carried):
+        if name not in published:
+            continue
+        series = table.frame[name]
+        numbers = as_numbers(series)
+        categories = None if numbers is not None else _categories(series)
+        if numbers is not None:
+            before[name] = DesignColumn((name,), numbers[:, None])
+            after[name] = DesignColumn((name,), published_numbers(side, published[name], first_value(series))[:, None])
+        elif categories is not None:
+            names = tuple(f"{name}={value}" for value in categories[1:])
+            before[name] = DesignColumn(names, _indicators(series, categories))
+            after[name] = DesignColumn(names, _published_indicators(side, published[name], categories))
+    return before, after
+
+
+def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[Model, ...]:
+    """Each sensitive number or two-valued column regressed on the columns that others may know, as far as the rows allow."""
+    outcomes = [name for name in table.sensitive if name in design and len(design[name].names) == 1]
+    outcomes = [name for name in outcomes if _varies(design[name].values[:, 0])][:_MOST_OUTCOMES]
+    room = min(_MOST_TERMS, table.rows // _ROWS_A_TERM)
+    terms: list[str] = []
+    for name in table.quasi:
+        if name in design and sum(len(design[each].names) for each in [*terms, name]) <= room:
+            terms.append(name)
+    return tuple(Model(name, tuple(terms)) for name in outcomes if terms)
+
+
+def _varies(values: Numbers) -> bool:
+    known = np.unique(values[np.isfinite(values)])
+    return is_binary(values) or len(known) > 2
+
+
+def published_numbers(side: PublicSide, column: ManifestColumn, zero: str | None) -> Numbers:
+    """A published column as numbers, as an analyst would read its cells."""
+    shown = _shown(side, column)
+    if not column.labels or column.published != "labels" or shown.dtype != pl.String:
+        numbers = as_numbers(shown, zero)
+        return np.full(len(shown), nan) if numbers is None else numbers
+    values = {label: _middle(meaning, column.kind, zero) for label, meaning in column.labels.items()}
+    return shown.replace_strict(values, default=nan, return_dtype=pl.Float64).to_numpy()
+
+
+def _shown(side: PublicSide, column: ManifestColumn) -> pl.Series:
+    return next(rows.frame()[column.name] for rows in side.rows.values() if column.name in rows.schema)
+
+
+def _middle(meaning: Meaning, kind: ValueType, zero: str | None) -> float:
+    """The middle of the values that a label stands for; NaN where it says nothing."""
+    listed = meaning.listed(kind)
+    if listed is not None:
+        numbers = [_number(value, kind, zero) for value in listed if value is not None]
+        return sum(numbers) / len(numbers) if numbers else nan
+    part = None if kind in (ValueType.TEXT, ValueType.BOOLEAN) else meaning.stretch(kind)
+    if part is None or part.low is None or part.high is None:
+        return nan
+    return (part.low + part.high) / 2 / (_A_DAY if kind is ValueType.DATETIME else 1)
+
+
+def _number(value: Any, kind: ValueType, zero: str | None) -> float:
+    if kind is ValueType.TEXT:
+        return float(str(value) != zero) if zero is not None else nan
+    if kind is ValueType.BOOLEAN:
+        return float(value)
+    return float(kind.place(value)) / (_A_DAY if kind is ValueType.DATETIME else 1)
+
+
+def as_numbers(series: pl.Series, zero: str | None = None) -> Numbers | None:
+    """Values as numbers, dates as days, two categories as 0 and 1 (``zero`` is the first); None for anything else."""
+    if series.dtype.is_numeric() or series.dtype == pl.Boolean:
+        return series.cast(pl.Float64).fill_null(nan).to_numpy()
+    if series.dtype == pl.Date:
+        return (series.to_physical().cast(pl.Float64) + _FIRST_DAY).fill_null(nan).to_numpy()
+    if isinstance(series.dtype, pl.Datetime):
+        return (series.dt.timestamp("us").cast(pl.Float64) / _A_DAY).fill_null(nan).to_numpy()
+    first = zero if zero is not None else first_value(series)
+    if first is None:
+        return None
+    texts = series.cast(pl.String)
+    return (texts != first).cast(pl.Float64).fill_null(nan).to_numpy()
+
+
+def first_value(series: pl.Series) -> str | None:
+    """The first of the two values of a column of text; None where there are not two."""
+    if series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype == pl.Boolean:
+        return None
+    values = series.drop_nulls().cast(pl.String).unique().sort()
+    return values[0] if len(values) == 2 else None
+
+
+def _categories(series: pl.Series) -> list[str] | None:
+    """The values of a column of few categories, the most frequent first."""
+    if series.dtype.is_temporal() or series.dtype.is_nested():
+        return None
+    counted = series.drop_nulls().cast(pl.String).value_counts(sort=True)
+    values = counted.sort(["count", counted.columns[0]], descending=[True, False])[counted.columns[0]]
+    return values.to_list() if 2 < len(values) <= _MOST_CATEGORIES else None
+
+
+def _indicators(series: pl.Series, categories: Sequence[str]) -> Numbers:
+    texts = series.cast(pl.String)
+    return np.column_stack([(texts == value).cast(pl.Float64).fill_null(nan).to_numpy() for value in categories[1:]])
+
+
+def _published_indicators(side: PublicSide, column: ManifestColumn, categories: Sequence[str]) -> Numbers:
+    """For each category but the first the chance that a cell stands for it, all values that the cell lists being equally likely."""
+    shown = _shown(side, column)
+    if not column.labels or column.published != "labels":
+        return _indicators(shown, categories)
+    shares = {label: _shares(meaning, column.kind, categories) for label, meaning in column.labels.items()}
+    texts = shown.cast(pl.String)
+    return np.column_stack(
+        [
+            texts.replace_strict(
+                {label: each[place] for label, each in shares.items()}, default=nan, return_dtype=pl.Float64
+            ).to_numpy()
+            for place in range(1, len(categories))
+        ]
+    )
+
+
+def _shares(meaning: Meaning, kind: ValueType, categories: Sequence[str]) -> list[float]:
+    listed = meaning.listed(kind)
+    texts = [str(value) for value in listed or () if value is not None]
+    return [texts.count(value) / len(texts) if texts else nan for value in categories]

@@ -1,0 +1,254 @@
+"""Regression models fitted before and after publication, and which conclusions an analyst would draw differently.
+
+A model is written ``"wage ~ age + sex"``. An outcome of two values is fitted by logistic regression, any other by least squares. Figures are
+for the steward: they are computed with the original table in hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import PolicyError, did_you_mean
+
+Numbers = NDArray[np.float64]
+Change = Literal["sign", "lost", "new", "moved", "separated", "undetermined"]
+
+CONSTANT = "(constant)"
+_NORMAL = 1.959963984540054
+_STEPS, _NEAR = 50, 1e-9
+_SEPARATED = 12.0
+"""A logistic coefficient times the spread of its column beyond this means that the column splits the outcome: no finite estimate exists."""
+
+
+@dataclass(frozen=True)
+class DesignColumn:
+    """A column as regressors: one array of numbers, or for a category one a value but the first. Missing values are NaN."""
+
+    names: tuple[str, ...]
+    values: Numbers
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise PolicyError("A design column needs one array of numbers for each of its names.")
+
+
+Design = Mapping[str, DesignColumn]
+
+
+@dataclass(frozen=True)
+class Model:
+    """An outcome and the columns that it is regressed on."""
+
+    outcome: str
+    terms: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, formula: str, known: Sequence[str]) -> Model:
+        """The model of a formula such as ``"wage ~ age + sex"``; a name that is not ``known`` is a :class:`PolicyError`."""
+        outcome, sign, right = (part.strip() for part in formula.partition("~"))
+        terms = tuple(term.strip() for term in right.split("+"))
+        if not sign or not outcome or not all(terms) or outcome in terms:
+            raise PolicyError(
+                f"A regression is written 'wage ~ age + sex', but it is {formula!r}.", setting=("regression",)
+            )
+        for name in (outcome, *terms):
+            if name not in known:
+                raise PolicyError(
+                    f"The regression {formula!r} names {name!r}, which is not a published column of numbers, dates or few categories."
+                    f"{did_you_mean(name, known)} There are: {', '.join(known) or 'none'}.",
+                    setting=("regression",),
+                )
+        return cls(outcome, tuple(dict.fromkeys(terms)))
+
+    def __str__(self) -> str:
+        return f"{self.outcome} ~ {' + '.join(self.terms)}"
+
+
+@dataclass(frozen=True)
+class ModelFit:
+    """Estimates and standard errors by term, the constant first; NaN where the columns do not determine them."""
+
+    names: tuple[str, ...]
+    estimates: Numbers
+    errors: Numbers
+    separated: bool = False
+
+    def estimate(self, name: str) -> Estimate:
+        """The estimate of a term with its interval; NaN for a term that the model does not have."""
+        if name not in self.names:
+            return Estimate(nan, nan)
+        place = self.names.index(name)
+        return Estimate(float(self.estimates[place]), float(self.errors[place]))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A coefficient with its standard error."""
+
+    value: float
+    error: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval."""
+        return self.value - _NORMAL * self.error, self.value + _NORMAL * self.error
+
+    @property
+    def known(self) -> bool:
+        """Whether the data determine it."""
+        return isfinite(self.value) and isfinite(self.error)
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval excludes zero."""
+        low, high = self.interval
+        return self.known and (low > 0 or high < 0)
+
+    def words(self) -> str:
+        """The estimate and its interval, rounded."""
+        if not self.known:
+            return "undetermined"
+        low, high = self.interval
+        return f"{self.value:.3g} ({low:.3g} to {high:.3g})"
+
+
+@dataclass(frozen=True)
+class ConclusionChange:
+    """A coefficient from which an analyst of the release concludes something else than an analyst of the table.
+
+    ``sign``: significant in the table, and of the other sign in the release; ``lost``: no longer significant; ``new``: significant in the release
+    only; ``moved``: significant in both, but the intervals do not meet; ``separated``: the release has no finite estimate, because its values split
+    the outcome; ``undetermined``: the release does not determine it.
+    """
+
+    model: Model
+    term: str
+    before: Estimate
+    after: Estimate
+    change: Change
+
+    @property
+    def words(self) -> str:
+        """The change in one sentence."""
+        told = f"{self.model.outcome} on {self.term}: {self.before.words()} in the table"
+        if self.change == "separated":
+            return f"{told}; no finite estimate in the release, because its values separate the outcome."
+        if self.change == "undetermined":
+            return f"{told}; the release does not determine it."
+        return f"{told}, {self.after.words()} in the release: {_WORDS[self.change]}."
+
+    def as_dict(self) -> dict[str, object]:
+        """The change as plain data."""
+        pairs = {"before": self.before, "after": self.after}
+        return {
+            "model": str(self.model),
+            "term": self.term,
+            "change": self.change,
+            **{name: {"value": each.value, "interval": list(each.interval)} for name, each in pairs.items()},
+        }
+
+
+_WORDS: Mapping[Change, str] = {
+    "sign": "the sign is reversed",
+    "lost": "no longer distinguishable from zero",
+    "new": "an effect that the table does not show",
+    "moved": "the intervals do not meet",
+}
+
+
+def fit_model(model: Model, design: Design, *, logistic: bool | None = None) -> ModelFit:
+    """Fit a model to the rows in which all its columns are known. ``logistic`` is decided by the outcome if not given."""
+    outcome = design[model.outcome].values[:, 0]
+    names = (CONSTANT, *(name for term in model.terms for name in design[term].names))
+    regressors = np.column_stack([np.ones(len(outcome)), *(design[term].values for term in model.terms)])
+    rows = np.isfinite(regressors).all(axis=1) & np.isfinite(outcome)
+    regressors, outcome = regressors[rows], outcome[rows]
+    free = len(outcome) - len(names)
+    if free <= 0 or np.linalg.matrix_rank(regressors) < len(names):
+        undetermined = np.full(len(names), nan)
+        return ModelFit(names, undetermined, undetermined)
+    if is_binary(outcome) if logistic is None else logistic:
+        return _logistic(names, regressors, outcome)
+    return _least_squares(names, regressors, outcome)
+
+
+def is_binary(values: Numbers) -> bool:
+    """Whether all known values are 0 or 1, and both occur."""
+    known = np.unique(values[np.isfinite(values)])
+    return len(known) == 2 and known[0] == 0 and known[1] == 1
+
+
+def _least_squares(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> ModelFit:
+    estimates: Numbers = np.linalg.lstsq(regressors, outcome, rcond=None)[0].astype(np.float64)
+    variance = float(((outcome - regressors @ estimates) ** 2).sum()) / (len(outcome) - len(names))
+    errors: Numbers = np.sqrt(np.diag(np.linalg.inv(regressors.T @ regressors)) * variance)
+    return ModelFit(names, estimates, errors)
+
+
+def _logistic(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> ModelFit:
+    """Maximum likelihood by Newton's method on standardized columns; a column that splits the outcome shows as an estimate that runs away."""
+    centre, spread = regressors.mean(axis=0), regressors.std(axis=0)
+    centre[0], spread[0] = 0.0, 1.0
+    scaled = (regressors - centre) / spread
+    found = np.zeros(len(names))
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(scaled @ found, -35, 35)))
+        weight = np.maximum(chance * (1 - chance), 1e-12)
+        information = (scaled * weight[:, None]).T @ scaled
+        try:
+            step = np.linalg.solve(information, scaled.T @ (outcome - chance))
+        except np.linalg.LinAlgError:
+            break
+        found = found + step
+        if np.abs(found).max() > _SEPARATED or np.abs(step).max() < _NEAR:
+            break
+    separated = bool(np.abs(found[1:]).max(initial=0.0) > _SEPARATED) or not np.isfinite(found).all()
+    try:
+        covariance = np.linalg.inv(information)
+    except np.linalg.LinAlgError:
+        separated, covariance = True, np.full((len(names), len(names)), nan)
+    back = np.diag(1 / spread)
+    back[0, 1:] = -centre[1:] / spread[1:]
+    estimates = back @ found
+    errors = np.sqrt(np.maximum(np.diag(back @ covariance @ back.T), 0.0))
+    return ModelFit(names, estimates, errors, separated)
+
+
+def changed_conclusions(models: Sequence[Model], before: Design, after: Design) -> tuple[ConclusionChange, ...]:
+    """The conclusions of the models that the release changes, model by model; constants are no conclusions."""
+    found: list[ConclusionChange] = []
+    for model in models:
+        first = fit_model(model, before)
+        if first.separated:
+            continue
+        logistic = is_binary(before[model.outcome].values[:, 0])
+        second = fit_model(model, after, logistic=logistic)
+        for name in first.names[1:]:
+            one, other = first.estimate(name), second.estimate(name)
+            change = _change(one, other, second.separated)
+            if change is not None:
+                found.append(ConclusionChange(model, name, one, other, change))
+    return tuple(found)
+
+
+def _change(before: Estimate, after: Estimate, separated: bool) -> Change | None:
+    if not before.known:
+        return None
+    if separated and (before.significant or not after.known or abs(after.value) > 2 * max(map(abs, before.interval))):
+        return "separated"
+    if not after.known:
+        return "undetermined" if before.significant else None
+    if before.significant and after.value * before.value < 0:
+        return "sign"
+    if before.significant and not after.significant:
+        return "lost"
+    if not before.significant:
+        return "new" if after.significant else None
+    (low, high), (least, most) = before.interval, after.interval
+    return "moved" if most < low or least > high else None
