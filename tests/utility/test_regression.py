@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from reticent.errors import PolicyError
-from reticent.utility import DesignColumn, Model, changed_conclusions, fit_model
+from reticent.utility import DesignColumn, RegressionModel, changed_conclusions, fit_model
 
 
 def design(**columns: NDArray[np.float64]) -> dict[str, DesignColumn]:
@@ -30,7 +30,7 @@ def sample(seed: int, rows: int = 400) -> dict[str, NDArray[np.float64]]:
 @given(st.integers(0, 10_000))
 def test_least_squares_are_those_of_the_normal_equations(seed: int) -> None:
     data = sample(seed, 60)
-    fit = fit_model(Model("y", ("x", "z")), design(**data))
+    fit = fit_model(RegressionModel("y", ("x", "z")), design(**data))
     matrix = np.column_stack([np.ones(60), data["x"], data["z"]])
     inverse = np.linalg.inv(matrix.T @ matrix)
     beta = inverse @ matrix.T @ data["y"]
@@ -43,7 +43,7 @@ def test_least_squares_are_those_of_the_normal_equations(seed: int) -> None:
 def test_logistic_estimates_are_those_of_another_library(seed: int) -> None:
     models = pytest.importorskip("sklearn.linear_model")
     data = sample(seed)
-    fit = fit_model(Model("b", ("x", "z")), design(**data))
+    fit = fit_model(RegressionModel("b", ("x", "z")), design(**data))
     other = models.LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000)
     other.fit(np.column_stack([data["x"], data["z"]]), data["b"])
     assert not fit.separated
@@ -56,18 +56,18 @@ def test_logistic_estimates_are_those_of_another_library(seed: int) -> None:
 
 def test_an_outcome_that_a_column_splits_is_called_separated() -> None:
     split = design(x=np.arange(40.0), b=(np.arange(40) >= 20) * 1.0)
-    assert fit_model(Model("b", ("x",)), split).separated
+    assert fit_model(RegressionModel("b", ("x",)), split).separated
 
 
 def test_an_unchanged_release_changes_no_conclusion() -> None:
     data = design(**sample(1))
-    models = [Model("y", ("x", "z")), Model("b", ("x", "z"))]
+    models = [RegressionModel("y", ("x", "z")), RegressionModel("b", ("x", "z"))]
     assert changed_conclusions(models, data, data) == ()
 
 
 def test_changes_are_named_with_sign_and_interval() -> None:
     data = sample(2)
-    model = Model("y", ("x", "z"))
+    model = RegressionModel("y", ("x", "z"))
     turned = changed_conclusions([model], design(**data), design(**{**data, "x": -data["x"]}))
     assert [(each.term, each.change) for each in turned] == [("x", "sign")]
     assert "the sign is reversed" in turned[0].words
@@ -86,7 +86,7 @@ def test_changes_are_named_with_sign_and_interval() -> None:
 def test_separation_in_the_release_is_a_change() -> None:
     data = sample(3)
     split = {**data, "x": np.where(data["b"] > 0, 80.0, 20.0)}
-    found = changed_conclusions([Model("b", ("x", "z"))], design(**data), design(**split))
+    found = changed_conclusions([RegressionModel("b", ("x", "z"))], design(**data), design(**split))
     assert ("x", "separated") in [(each.term, each.change) for each in found]
     assert "no finite estimate" in found[0].words
 
@@ -94,4 +94,4 @@ def test_separation_in_the_release_is_a_change() -> None:
 @pytest.mark.parametrize("formula", ["y", "y ~", "~ x", "y ~ x + ", "y ~ y", "y ~ age"])
 def test_a_formula_that_makes_no_sense_is_refused(formula: str) -> None:
     with pytest.raises(PolicyError, match="regression"):
-        Model.parse(formula, ["y", "x"])
+        RegressionModel.parse(formula, ["y", "x"])

@@ -17,7 +17,7 @@ import polars as pl
 from reticent.release.manifest import ManifestColumn
 from reticent.release.public import PublicSide
 from reticent.table import Meaning, Table, ValueType
-from reticent.utility import DesignColumn, Model, Numbers, is_binary
+from reticent.utility import DesignColumn, Numbers, RegressionModel, is_binary
 
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 _A_DAY = 86_400_000_000  # microseconds, in which timestamps are counted
@@ -47,7 +47,7 @@ def analyst_designs(table: Table, side: PublicSide) -> tuple[dict[str, DesignCol
     return before, after
 
 
-def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[Model, ...]:
+def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[RegressionModel, ...]:
     """Each sensitive number or two-valued column regressed on the columns that others may know, as far as the rows allow."""
     outcomes = [name for name in table.sensitive if name in design and len(design[name].names) == 1]
     outcomes = [name for name in outcomes if _varies(design[name].values[:, 0])][:_MOST_OUTCOMES]
@@ -56,7 +56,7 @@ def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[Mo
     for name in table.quasi:
         if name in design and sum(len(design[each].names) for each in [*terms, name]) <= room:
             terms.append(name)
-    return tuple(Model(name, tuple(terms)) for name in outcomes if terms)
+    return tuple(RegressionModel(name, tuple(terms)) for name in outcomes if terms)
 
 
 def _varies(values: Numbers) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reticent.base.cards import Card, ShownAsCard
 from reticent.release import PublicSide, Release, analyst_designs, default_models
 from reticent.table import Table
-from reticent.utility import ConclusionChange, DesignColumn, Model, changed_conclusions, fit_model, is_binary
+from reticent.utility import ConclusionChange, DesignColumn, RegressionModel, changed_conclusions, fit_model, is_binary
 
 Numbers = NDArray[np.float64]
 Columns = Mapping[str, Numbers]
@@ -60,7 +60,7 @@ class Analysis(ShownAsCard):
     correlations: tuple[CorrelationChange, ...]
     formula: str | None = None
     coefficients: tuple[CoefficientChange, ...] = ()
-    models: tuple[Model, ...] = ()
+    models: tuple[RegressionModel, ...] = ()
     conclusions: tuple[ConclusionChange, ...] = ()
 
     def card(self) -> Card:
@@ -109,8 +109,8 @@ def analyse(
     """
     side = release.public if isinstance(release, Release) else release
     before, after = analyst_designs(table, side)
-    asked = [Model.parse(formula, list(before)) for formula in ([regression] if regression else [])]
-    named = [Model.parse(formula, list(before)) for formula in models] or list(default_models(table, before))
+    asked = [RegressionModel.parse(formula, list(before)) for formula in ([regression] if regression else [])]
+    named = [RegressionModel.parse(formula, list(before)) for formula in models] or list(default_models(table, before))
     numbers, published = (
         {name: each.values[:, 0] for name, each in design.items() if len(each.names) == 1} for design in (before, after)
     )
@@ -140,7 +140,7 @@ def _correlations(before: Columns, after: Columns) -> tuple[CorrelationChange, .
 
 
 def _regressed(
-    model: Model, before: Mapping[str, DesignColumn], after: Mapping[str, DesignColumn]
+    model: RegressionModel, before: Mapping[str, DesignColumn], after: Mapping[str, DesignColumn]
 ) -> tuple[CoefficientChange, ...]:
     """The coefficients of a model in the table and in the release, the constant first."""
     first = fit_model(model, before)

@@ -42,14 +42,14 @@ Design = Mapping[str, DesignColumn]
 
 
 @dataclass(frozen=True)
-class Model:
+class RegressionModel:
     """An outcome and the columns that it is regressed on."""
 
     outcome: str
     terms: tuple[str, ...]
 
     @classmethod
-    def parse(cls, formula: str, known: Sequence[str]) -> Model:
+    def parse(cls, formula: str, known: Sequence[str]) -> RegressionModel:
         """The model of a formula such as ``"wage ~ age + sex"``; a name that is not ``known`` is a :class:`PolicyError`."""
         outcome, sign, right = (part.strip() for part in formula.partition("~"))
         terms = tuple(term.strip() for term in right.split("+"))
@@ -79,16 +79,16 @@ class ModelFit:
     errors: Numbers
     separated: bool = False
 
-    def estimate(self, name: str) -> Estimate:
+    def estimate(self, name: str) -> Coefficient:
         """The estimate of a term with its interval; NaN for a term that the model does not have."""
         if name not in self.names:
-            return Estimate(nan, nan)
+            return Coefficient(nan, nan)
         place = self.names.index(name)
-        return Estimate(float(self.estimates[place]), float(self.errors[place]))
+        return Coefficient(float(self.estimates[place]), float(self.errors[place]))
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Coefficient:
     """A coefficient with its standard error."""
 
     value: float
@@ -127,10 +127,10 @@ class ConclusionChange:
     the outcome; ``undetermined``: the release does not determine it.
     """
 
-    model: Model
+    model: RegressionModel
     term: str
-    before: Estimate
-    after: Estimate
+    before: Coefficient
+    after: Coefficient
     change: Change
 
     @property
@@ -162,7 +162,7 @@ _WORDS: Mapping[Change, str] = {
 }
 
 
-def fit_model(model: Model, design: Design, *, logistic: bool | None = None) -> ModelFit:
+def fit_model(model: RegressionModel, design: Design, *, logistic: bool | None = None) -> ModelFit:
     """Fit a model to the rows in which all its columns are known. ``logistic`` is decided by the outcome if not given."""
     outcome = design[model.outcome].values[:, 0]
     names = (CONSTANT, *(name for term in model.terms for name in design[term].names))
@@ -220,7 +220,9 @@ def _logistic(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> 
     return ModelFit(names, estimates, errors, separated)
 
 
-def changed_conclusions(models: Sequence[Model], before: Design, after: Design) -> tuple[ConclusionChange, ...]:
+def changed_conclusions(
+    models: Sequence[RegressionModel], before: Design, after: Design
+) -> tuple[ConclusionChange, ...]:
     """The conclusions of the models that the release changes, model by model; constants are no conclusions."""
     found: list[ConclusionChange] = []
     for model in models:
@@ -237,7 +239,7 @@ def changed_conclusions(models: Sequence[Model], before: Design, after: Design) 
     return tuple(found)
 
 
-def _change(before: Estimate, after: Estimate, separated: bool) -> Change | None:
+def _change(before: Coefficient, after: Coefficient, separated: bool) -> Change | None:
     if not before.known:
         return None
     if separated and (before.significant or not after.known or abs(after.value) > 2 * max(map(abs, before.interval))):
