@@ -134,6 +134,7 @@ def _render(
 ) -> None:
     from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
     from reticent.cli.text import shown
+    from reticent.release import DeclaredColumns
     from reticent.utility import UtilityMeasures
 
     release, private = found.release, found.release.private
@@ -142,6 +143,8 @@ def _render(
     console.print(f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.\n")
     for claim in release.certificate["claims"]:
         console.print(f"{_claim(claim)}: {claim['covers']}")
+    for sentence in DeclaredColumns.stated(release.certificate).sentences():
+        console.print(sentence)
     losses = release.utility.loss_by_column if isinstance(release.utility, UtilityMeasures) else {}
     show_columns(console, losses, private.recoding, found.table, release.utility.get("loss"))
     show_rows(console, release.public.sample(ROWS_SHOWN))

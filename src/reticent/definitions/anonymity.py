@@ -41,6 +41,10 @@ class KAnonymity(GroupDefinition):
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         return groups.people < self.k
 
+    @property
+    def crowd(self) -> int | None:
+        return self.k if self.quasi is None else None
+
     def least_rows(self) -> int:
         return self.k
 

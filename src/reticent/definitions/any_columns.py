@@ -64,6 +64,10 @@ class AnyColumns(GroupDefinition):
         """What every cell must pass."""
         return cast(GroupDefinition, self.inner)
 
+    @property
+    def crowd(self) -> int | None:
+        return self.demand.crowd
+
     def in_each_group(self) -> GroupDefinition:
         """Cells of fewer columns are unions of groups, and the inner definition is monotone."""
         return self.demand

@@ -55,6 +55,10 @@ class Conjunction(GroupDefinition):
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
         return self.together.doomed(groups)
 
+    @property
+    def crowd(self) -> int | None:
+        return max((part.crowd for part in self.together.parts() if part.crowd is not None), default=None)
+
     def least_rows(self) -> int:
         return self.together.least_rows()
 

@@ -91,6 +91,11 @@ class Definition(ABC):
     counts_people: bool = False
     shown_by_files: bool = True
 
+    @property
+    def crowd(self) -> int | None:
+        """How many people of the table an adversary finds at least who looks for one; None for a definition that speaks of no such number."""
+        return max((part.crowd for part in self.parts() if part is not self and part.crowd is not None), default=None)
+
     @abstractmethod
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         """What is promised of what was judged, in one plain sentence; this is the one place that words it, for every text that people read."""

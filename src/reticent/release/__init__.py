@@ -9,6 +9,7 @@
 ``public_tables``    how public tables are written and read
 ``later_rows``       rows that come later, recoded alike
 ``cheapest_method``  the cheapest of several methods; ``method_lookup`` methods by name, and the default
+``declared_columns`` how many records declared columns tell apart
 ``signature_keys``   Ed25519 keys and signatures
 ``count_queries``    counting queries; ``analyst_design`` published columns as regressors
 """
@@ -20,6 +21,7 @@ from reticent.release.certificate import certificate_hash
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
 from reticent.release.count_queries import Count, count_batches, count_buckets, count_labels, count_regions, domains_of
+from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import (
     Answer,
     EvidenceRequest,
@@ -46,6 +48,7 @@ __all__ = [
     "Cheapest",
     "Check",
     "Count",
+    "DeclaredColumns",
     "EarlierLayout",
     "EvidenceRequest",
     "FileKind",

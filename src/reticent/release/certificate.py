@@ -15,6 +15,7 @@ from reticent.errors import DataError
 from reticent.ledger import Entry
 from reticent.release import statements as wording
 from reticent.release.canonical_json import canonical, parsed, readable
+from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest, check_layout
 from reticent.release.reference_histogram import ReferenceColumn
@@ -28,7 +29,7 @@ CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEME
 LAYOUT = 3
 _MOST_CLAIMS = 100
 FIELDS = (
-    "layout", "reticent", "format", "claims", "quasi", "sensitive", "declared", "unit", "reference", "randomness",
+    "layout", "reticent", "format", "claims", "quasi", "sensitive", "declared", "declared_together", "unit", "reference", "randomness",
     "residual_risks", "files", "ledger", "created",
 )  # fmt: skip
 
@@ -39,6 +40,7 @@ def content_of(
     words: Words,
     reference: Mapping[str, ReferenceColumn] | None,
     insecure: bool,
+    declared: DeclaredColumns,
 ) -> dict[str, Any]:
     """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
     compared = {name: column.as_json() for name, column in reference.items()} if reference else None
@@ -49,14 +51,15 @@ def content_of(
         "claims": claims_of(definition, wording.scope_of(manifest, words), compared),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
-        "declared": declared_of(manifest),
+        "declared": declared.listed(),
+        "declared_together": declared.summed(),
         "unit": manifest.unit,
         "reference": compared,
         "randomness": {
             "releasable": not insecure,
             "statement": wording.INSECURE if insecure else wording.SECURE,
         },
-        "residual_risks": wording.risks(definition, manifest, words, compared, insecure),
+        "residual_risks": wording.risks(definition, manifest, words, compared, insecure, declared),
     }
 
 
@@ -76,11 +79,6 @@ def read_certificate(content: bytes) -> dict[str, Any]:
         many = len(certificate["claims"])
         raise DataError(f"{CERTIFICATE} makes {many:,} claims; no release makes more than {_MOST_CLAIMS}.")
     return certificate
-
-
-def declared_of(manifest: Manifest) -> list[dict[str, Any]]:
-    """The columns that the steward declared unknown, each with the reason."""
-    return [{"column": each.name, "reason": each.reason} for each in manifest.columns if each.role == "declared"]
 
 
 def claims_of(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:

@@ -133,6 +133,10 @@ class Format(ABC):
         """The columns of a draft as far as it describes them itself: enough for :meth:`seen`."""
         raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
 
+    def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
+        """The table that shows declared columns, and the columns there by which records with the same labels are known; None where rows are not true rows."""
+        return None
+
     @abstractmethod
     def check(self, public: PublicSide) -> None:
         """Whether manifest and tables fit together; a :class:`DataError` says where they do not. Sizes are looked at before anything is computed."""
@@ -296,6 +300,9 @@ class GroupFormat(Format):
             )
             for name, dtype in listed.items()
         )
+
+    def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
+        return self.tables[0], manifest.named("quasi")
 
     def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
         """The labels that each quasi column shows, each at least once. Distinct rows are counted, which groups are made of later."""

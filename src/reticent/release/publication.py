@@ -30,6 +30,7 @@ from reticent.release.certificate import (
     former_hash,
 )
 from reticent.release.claims import check_claims
+from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Format, Words, format_of, role_of
 from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.method_lookup import default_method, named_method
@@ -166,7 +167,9 @@ def _checked(
     words = form.words(side)
     reference = reference_of(definition, draft.evidence, table.sensitive)
     insecure = draft.insecure or not context.randomness.is_secure
-    side = PublicSide(side.manifest, content_of(definition, side.manifest, words, reference, insecure), side.rows)
+    declared = DeclaredColumns.of(side, definition.parts())
+    content = content_of(definition, side.manifest, words, reference, insecure, declared)
+    side = PublicSide(side.manifest, content, side.rows)
     _judge_public(definition, draft, side, context)
     return JudgedDraft(draft, side, words, spool)
 

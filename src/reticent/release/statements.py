@@ -12,6 +12,7 @@ from typing import Any
 
 from reticent.core import Columns, Comparison
 from reticent.definitions import ClaimScope, Definition, named_column
+from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 
@@ -60,16 +61,16 @@ def covers(definition: Definition, scope: ClaimScope, reference: Mapping[str, An
 
 
 def risks(
-    definition: Definition, manifest: Manifest, words: Words, reference: Mapping[str, Any] | None, insecure: bool
+    definition: Definition,
+    manifest: Manifest,
+    words: Words,
+    reference: Mapping[str, Any] | None,
+    insecure: bool,
+    declared: DeclaredColumns,
 ) -> list[str]:
     """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
     found = [INSECURE] if insecure else []
-    for column in manifest.columns:
-        if column.role == "declared":
-            found.append(
-                f"The column {column.name!r} is declared unknown by the publisher and is not protected: an adversary who knows it of a person may recognise the record. "
-                f"Reason given: {column.reason}"
-            )
+    found.extend(declared.sentences())
     if manifest.named("pseudonym"):
         found.append(
             "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."

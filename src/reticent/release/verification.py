@@ -19,7 +19,7 @@ from polars.exceptions import PolarsError
 import reticent
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
-from reticent.definitions import all_of
+from reticent.definitions import Definition, all_of
 from reticent.errors import Cancelled, DataError, MissingPackage, PolicyError, ReticentError
 from reticent.ledger import TIME_FORMAT
 from reticent.release import statements as wording
@@ -29,12 +29,12 @@ from reticent.release.certificate import (
     MANIFEST,
     STATEMENT,
     claims_of,
-    declared_of,
     fingerprint,
     read_certificate,
     unsigned,
 )
 from reticent.release.claims import Check, check_claims, read_claims
+from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.public import (
     PublicFile,
     PublicSide,
@@ -186,7 +186,9 @@ def _verified(
         context.step("checking the order of rows")
         checks.append(_check_order(side))
         checks.extend(check_claims(side, population, earlier, context))
-        checks.append(_check_wording(side, files))
+        declared = DeclaredColumns.of(side, _known_claims(side))
+        checks.extend(_check_declared(side, declared))
+        checks.append(_check_wording(side, files, declared))
     except (Cancelled, MissingPackage):
         # Whether the files keep their promises is not known, and nothing is wrong with them.
         raise
@@ -286,7 +288,6 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
         "format": manifest.format,
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
-        "declared": declared_of(manifest),
         "unit": manifest.unit,
     }
     for name, value in described.items():
@@ -306,13 +307,41 @@ def _check_order(side: PublicSide) -> Check:
     return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
 
 
-def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
+def _known_claims(side: PublicSide) -> tuple[Definition, ...]:
+    """The claims that this version knows."""
+    return tuple(claim.definition for claim in read_claims(side.certificate) if claim.definition is not None)
+
+
+def _check_declared(side: PublicSide, declared: DeclaredColumns) -> Iterator[Check]:
+    """The certificate says how many records each declared column tells apart, and it is so."""
+    said = side.certificate
+    if declared.each and len(_known_claims(side)) < len(said["claims"]):
+        yield Check(
+            "declared columns",
+            "not re-checked",
+            "A claim is not known to this version, so how many records are few is not known.",
+        )
+    elif said["declared"] != declared.listed() or said["declared_together"] != declared.summed():
+        found = next(
+            (
+                f"says {one!r}, and counting gives {other!r}"
+                for one, other in zip(said["declared"], declared.listed(), strict=False)
+                if one != other
+            ),
+            f"lists {len(said['declared'])} columns with {said['declared_together']!r} together, and counting gives {declared.summed()!r} for {len(declared.each)}",
+        )
+        yield Check("declared columns", "fails", f"The certificate {found}.")
+    elif declared.each:
+        yield Check("declared columns", "holds", f"Recounted in the published rows. {' '.join(declared.sentences())}")
+
+
+def _check_wording(side: PublicSide, files: Mapping[str, PublicFile], declared: DeclaredColumns) -> Check:
     """The plain words say what the exact entries say; only the version that wrote them can tell."""
     said = side.certificate
     if said["reticent"] != reticent.__version__:
         text = f"The words were written by Reticent {said['reticent']}, and this is {reticent.__version__}."
         return Check("wording", "not re-checked", text)
-    known = tuple(claim.definition for claim in read_claims(said) if claim.definition is not None)
+    known = _known_claims(side)
     if len(known) < len(said["claims"]):
         return Check("wording", "not re-checked", "A claim is not known to this version.")
     definition = all_of(known)
@@ -320,7 +349,7 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     words = side.form.words(side)
     if said["claims"] != claims_of(definition, wording.scope_of(side.manifest, words), said["reference"]):
         return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
-    if said["residual_risks"] != wording.risks(definition, side.manifest, words, said["reference"], insecure):
+    if said["residual_risks"] != wording.risks(definition, side.manifest, words, said["reference"], insecure, declared):
         return Check("wording", "fails", "The residual risks are not those of this release.")
     if said["randomness"] != {
         "releasable": not insecure,

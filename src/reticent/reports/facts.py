@@ -22,7 +22,7 @@ from reticent.errors import DataError
 from reticent.methods.lattice import search
 from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
 from reticent.propose import ExposedGroup, Risk
-from reticent.release import PublicSide, Release
+from reticent.release import DeclaredColumns, PublicSide, Release
 from reticent.release.canonical_json import parsed
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.format import Words
@@ -104,7 +104,7 @@ class PrivateFacts:
 class ReportFacts:
     """Everything that a report tells. What is None or empty is not known, or not for the public; ``groups`` is None where rows are not true rows.
 
-    ``seen`` is what everybody sees of the groups.
+    ``seen`` is what everybody sees of the groups; ``declared`` says what columns that do not count as known would give away.
     """
 
     title: str
@@ -122,6 +122,7 @@ class ReportFacts:
     attacks: tuple[Comparison, ...] = ()
     risks: tuple[Risk, ...] = ()
     exposed: tuple[Sequence[ExposedGroup], ...] = ()
+    declared: tuple[str, ...] = ()
     residual: tuple[str, ...] = ()
     certificate: tuple[tuple[str, str], ...] = ()
     sample: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -167,6 +168,7 @@ def gather(
         least=max(least, default=None),
         seen=side.seen,
         labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
+        declared=tuple(DeclaredColumns.stated(side.certificate).sentences()),
         residual=tuple(side.certificate["residual_risks"]),
         certificate=_certificate(side),
         sample=side.sample(_ROWS_SHOWN),

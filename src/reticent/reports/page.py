@@ -81,7 +81,8 @@ def _verdict(facts: ReportFacts) -> str:
     if facts.verdict.status == "holds" and _of_little_use(facts):
         kind, icon, words = " unknown", _QUESTION, "The release keeps its promise, but it is of little use."
     detail = escape(f"{facts.verdict.detail}{_price(facts)}")
-    return f'<div class="verdict{kind}">{icon}<div><strong>{words}</strong><p>{detail}</p></div></div>'
+    declared = "".join(f"<p>{escape(sentence)}</p>" for sentence in facts.declared)
+    return f'<div class="verdict{kind}">{icon}<div><strong>{words}</strong><p>{detail}</p>{declared}</div></div>'
 
 
 def _of_little_use(facts: ReportFacts) -> bool:

@@ -99,6 +99,10 @@ class RegionsFormat(GroupFormat):
             return ""
         return f"This is release {number} of a table that grows. That people who were new in it satisfy what is promised on their own shows only beside the releases before: verify all folders together, first to last."
 
+    def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
+        # Classes may show the same labels; who knows a person's values knows the region that has them.
+        return _DATA, manifest.named("group")
+
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:

@@ -22,7 +22,7 @@ from reticent.methods.randomize.estimators import Estimate
 from reticent.methods.randomize.format import ROLE
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.perturbation import FORMAT, PerturbedManifest, is_local
-from reticent.release import ManifestColumn
+from reticent.release import Manifest, ManifestColumn
 from reticent.release.format import MechanismFormat, Words, read_details, role_of
 from reticent.table import Rows, Table, ValueType, unused
 
@@ -60,6 +60,10 @@ class PerturbedFormat(MechanismFormat):
             )
             for name, dtype in rows["data"].schema.items()
         )
+
+    def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
+        # All columns but the drawn one are true.
+        return "data", manifest.named("quasi")
 
     def read(self, public: PublicSide) -> PerturbedManifest:
         """The details of a release."""

@@ -15,7 +15,7 @@ from reticent.core import AdversaryView, Draft, cover
 from reticent.definitions import Definition
 from reticent.errors import DataError
 from reticent.methods.typical.ranges import LabelRanges, places_of
-from reticent.release import GROUPS, ManifestColumn, PublishedAs
+from reticent.release import GROUPS, Manifest, ManifestColumn, PublishedAs
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.table import FrameRows, RepeatedRows, Rows
 
@@ -71,6 +71,10 @@ class Typical(GroupFormat):
         behind = shown.select(number).join(listed, on=number, how="left", maintain_order="left")
         for name in quasi:
             _check_typical(manifest.column(name), shown[name], behind[name])
+
+    def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
+        # No two groups show the same labels, and typical values are not what an adversary knows.
+        return _DATA, manifest.named(_ROLE)
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]

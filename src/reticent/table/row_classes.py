@@ -1,0 +1,60 @@
+"""Classes of rows that agree in some columns: how large they are, for many sets of columns in one pass."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.table.hierarchies.hierarchy import unused
+from reticent.table.rows import Rows
+
+Columns = tuple[str, ...]
+_Hashes = NDArray[np.uint64]
+
+
+def class_sizes(rows: Rows, labels: Sequence[str], beside: Iterable[Columns]) -> dict[Columns, NDArray[np.int64]]:
+    """For each set of columns in ``beside`` the sizes of the classes of rows that agree in it and in ``labels``. Missing values agree with each other, and so does NaN.
+
+    Rows are compared by two hashes of 64 bits, so that rows larger than memory take 16 bytes each. Where the first hash joins rows that the second tells apart, both are
+    made again with other random seeds: two different rows are taken for one with a chance of 2^-128.
+    """
+    sets = tuple(dict.fromkeys(beside))
+    while True:
+        hashes = _hashed(rows, tuple(labels), sets, (secrets.randbits(64), secrets.randbits(64)))
+        sizes = {columns: _sizes(*each) for columns, each in hashes.items()}
+        found = {columns: each for columns, each in sizes.items() if each is not None}
+        if len(found) == len(sets):
+            return found
+
+
+def _hashed(
+    rows: Rows, labels: Columns, sets: Sequence[Columns], seeds: tuple[int, int]
+) -> dict[Columns, tuple[_Hashes, _Hashes]]:
+    """Two hashes of every row for each set of columns."""
+    read = list(dict.fromkeys([*labels, *(name for columns in sets for name in columns)]))
+    name, nothing = unused("hash", read), pl.Series(dtype=pl.UInt64)
+    parts: dict[Columns, tuple[list[pl.Series], list[pl.Series]]] = {each: ([nothing], [nothing]) for each in sets}
+    for chunk in rows.chunks(read):
+        counted = chunk if read else pl.DataFrame({name: pl.repeat(0, rows.height, eager=True)})
+        for place, seed in enumerate(seeds):
+            shared = counted.select(labels or pl.repeat(0, pl.len())).hash_rows(seed).alias(name)
+            for columns, hashes in parts.items():
+                own = pl.DataFrame([shared, *counted.select(columns)])
+                hashes[place].append(own.hash_rows(seed).alias(""))
+    return {each: (pl.concat(one).to_numpy(), pl.concat(two).to_numpy()) for each, (one, two) in parts.items()}
+
+
+def _sizes(first: _Hashes, second: _Hashes) -> NDArray[np.int64] | None:
+    """How many rows have each hash; None where rows agree in the first and differ in the second."""
+    order = np.argsort(first)
+    first, second = first[order], second[order]
+    differs = first[1:] != first[:-1]
+    if (second[1:] != second[:-1])[~differs].any():
+        return None
+    starts = np.flatnonzero(np.concatenate([np.ones(min(len(first), 1), dtype=bool), differs]))
+    sizes: NDArray[np.int64] = np.diff(np.append(starts, len(first)))
+    return sizes
