@@ -43,7 +43,7 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a table without rows": (
         "name,age,zip,disease\n",
         POLICY,
-        "policy.toml:3:1: patients.csv has a header but no rows. There is nothing to publish; check the source.",
+        "policy.toml:3:1: patients.csv has column names (line 1) but no rows. There is nothing to publish; check the source.",
     ),
     "a missing column": (
         CSV.replace("disease", "illness", 1),

@@ -201,10 +201,13 @@ def test_frames_of_every_kind_are_read() -> None:
     [
         (b"", "a.csv is empty. A CSV file needs a line of column names and a line for each row."),
         (b"  \n\n", "a.csv is empty. A CSV file needs a line of column names and a line for each row."),
-        (b"a,b\n", "a.csv has a header but no rows. There is nothing to publish; check the source."),
+        (
+            b"a,b\n",
+            "a.csv has column names (line 1) but no rows. There is nothing to publish; check the source. If that line is a row, pass header=False (--no-header).",
+        ),
         (
             b"a,b,a\n1,2,3\n",
-            "a.csv, line 1: two columns are called 'a' (the 1st and the 3rd). Give every column its own name.",
+            "a.csv, line 1: two columns are called 'a' (the 1st and the 3rd). Give every column its own name. If the line is a row, pass header=False (--no-header).",
         ),
         (
             b'a,b\n1,2\n"x\ny",4\n5\n',

@@ -63,9 +63,15 @@ def test_every_setting_of_a_policy_is_documented() -> None:
 def test_every_option_of_a_documented_command_is_documented() -> None:
     text = (DOCS / "command-line.md").read_text()
     group = typer.main.get_command(app)
-    for name in ("inspect", "assess", "preview", "publish", "verify", "query"):
+
+    def section_of(name: str) -> str:
+        return text[text.index(f"\n## {name}\n") :].split("\n## ")[1]
+
+    for name in ("inspect", "assess", "preview", "publish", "verify", "query", "apply"):
         command = group.commands[name]  # type: ignore[attr-defined]  # the application is a group
-        section = text[text.index(f"\n## {name}\n") :].split("\n## ")[1]
+        section = section_of(name)
+        # The options of reading are listed once.
+        section += section_of("inspect") if "[READING]" in section else ""
         for parameter in command.params:
             if parameter.param_type_name != "option" or parameter.name in ("as_json", "help"):
                 continue

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reticent.cli.console import Json, answer
+from reticent.cli.options import ReadingOptions
 
 
 def apply(
     release: Annotated[Path, typer.Argument(help="The folder of a release, with its private side.")],
-    data: Annotated[str, typer.Argument(help="The new rows: CSV, Parquet, Arrow.")],
+    data: Annotated[
+        str, typer.Argument(help="The new rows: any file that `reticent inspect` reads, or the address of a database.")
+    ],
+    reading: ReadingOptions,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write: .csv, .parquet, .xlsx, .sav, .dta or .xpt.")
     ],
@@ -22,23 +27,40 @@ def apply(
             help="How to treat a value that the release does not cover: error, or suppress (leave its row out)."
         ),
     ] = "error",
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            help="The policy of the release: the new rows are read as its [data] says (types, missing values).",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Recode rows that came later as a release recoded the first ones. What is written was not judged: it is not a release.
 
-    Example: reticent apply release new.csv -o recoded.csv
+    Example: reticent apply release new.csv --policy policy.toml -o recoded.csv
     """
     from typing import cast
 
     from reticent.core import Unseen
-    from reticent.io import read_frame
+    from reticent.io import Source
+    from reticent.policy import Policy
     from reticent.release import apply as recode
     from reticent.table import write_frame
 
-    rows = read_frame(data)
+    source = replace(Source.fitting(data, {} if policy is None else Policy.read(policy).reading), **reading.said())
+    there = source.columns()
+    # Later rows may lack columns that the release dropped.
+    source = replace(source, types={name: kind for name, kind in source.types.items() if name in there})
+    rows = source.read()
     recoded = recode(release, rows, cast(Unseen, unseen))
     write_frame(recoded, output)
     left_out = rows.height - recoded.height
-    payload = {"ok": True, "output": str(output), "rows": recoded.height, "left_out": left_out}
-    said = f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release."
+    notes = source.codebook().notes()
+    payload = {"ok": True, "output": str(output), "rows": recoded.height, "left_out": left_out, "notes": list(notes)}
+    told = "".join(f"Note: {note}\n" for note in notes)
+    said = (
+        told
+        + f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release."
+    )
     answer(payload, as_json, said)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from reticent.cli.console import Details, Json, answer, table, working
-from reticent.cli.options import QuasiOption
+from reticent.cli.options import QuasiOption, ReadingOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +24,7 @@ _DRIVERS_SHOWN = 3
 
 def assess(
     policy: Annotated[str, typer.Argument(help="A policy (.toml), or a data file together with --quasi.")],
+    reading: ReadingOptions,
     quasi: QuasiOption = None,
     sensitive: Annotated[
         list[str] | None, typer.Option("--sensitive", help="A sensitive column; repeat for several.")
@@ -80,7 +81,7 @@ def assess(
 
     application = application_of(protect, knows or [], measure, near)
     with working("Counting who stands alone ...", as_json) as context:
-        rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
+        rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls, reading.said())
         found = exposures(rows, definitions, groups, context=context)
         risks, audits = risk_views(rows, context=context), diversity_audits(rows, context=context)
     worst, risk = min(zip(found, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
@@ -126,7 +127,12 @@ def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...
 
 
 def _load(
-    policy: str, quasi: list[str], sensitive: list[str], definition: str | None, nulls: str | None
+    policy: str,
+    quasi: list[str],
+    sensitive: list[str],
+    definition: str | None,
+    nulls: str | None,
+    reading: Mapping[str, Any],
 ) -> tuple[Table, tuple[Definition, ...]]:
     """The rows, and the definitions that they are held to."""
     from reticent.definitions import KAnonymity
@@ -145,10 +151,10 @@ def _load(
                 f"{policy} is not a policy, so name the columns that others may know: --quasi age --quasi sex. "
                 f"Or let `reticent inspect {policy}` propose a policy."
             )
-        rows = read(policy, quasi=quasi, sensitive=sensitive, nulls=nulls or "refuse")
+        rows = read(policy, quasi=quasi, sensitive=sensitive, nulls=nulls or "refuse", **reading)
         return rows, said or (KAnonymity(2),)
     loaded = Policy.read(policy)
-    overrides: dict[str, Any] = {}
+    overrides: dict[str, Any] = dict(reading)
     if quasi:
         overrides["quasi"] = {name: loaded.hierarchies.get(name) for name in quasi}
     if sensitive:

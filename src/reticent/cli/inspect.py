@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Details, Json, answer, table, working
+from reticent.cli.options import ReadingOptions
 from reticent.errors import DataError, PolicyError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def inspect(
             help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, SQLite, DuckDB ...) or the address of a database."
         ),
     ],
+    reading: ReadingOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -40,15 +42,7 @@ def inspect(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
-    database_table: Annotated[str | None, typer.Option("--table", help="The table of a database.")] = None,
-    query: Annotated[str | None, typer.Option("--query", help="A query to a database instead of a table.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="The delimiter of a CSV file, if the guess is wrong.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV file, if the guess is wrong.")] = None,
     details: Details = False,
-    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet, where several have rows.")] = None,
-    labels: Annotated[
-        str | None, typer.Option(help="text or codes: how columns with value labels are read (SPSS, Stata, SAS).")
-    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -70,12 +64,7 @@ def inspect(
         inspected = look(
             data,
             output=place,
-            table=database_table,
-            query=query,
-            delimiter=delimiter,
-            encoding=encoding,
-            sheet=sheet,
-            labels=labels,
+            **reading.said(),
             template=template,
             context=context,
         )

@@ -93,6 +93,43 @@ def _method_name(given: str) -> str:
 
 
 @dataclass(frozen=True)
+class ReadingOptions:
+    """How a file or a database is read, where that cannot be found out or is found out wrongly."""
+
+    database_table: Annotated[str | None, typer.Option("--table", help="The table of a database.")] = None
+    query: Annotated[str | None, typer.Option("--query", help="A query to a database instead of a table.")] = None
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="The delimiter of a CSV file, if the guess is wrong.")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="The encoding of a CSV file, if the guess is wrong.")
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", help="The sheet of a spreadsheet, where several have rows.")
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option("--labels", help="text or codes: how columns with value labels are read (SPSS, Stata, SAS)."),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether a text file or sheet has a line of column names, if the guess is wrong.",
+        ),
+    ] = None
+    skip_rows: Annotated[
+        int | None, typer.Option("--skip-rows", help="How many lines stand above the table, if the guess is wrong.")
+    ] = None
+
+    def said(self) -> dict[str, Any]:
+        """What was said, as keywords of :class:`reticent.io.Source`, ``rt.read`` and ``rt.inspect``."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        named = {"table": given.pop("database_table"), **given}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
 class PeopleOptions:
     """A list of people to look up."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import DatasetOption, LedgerOption, SeedOption, SignOption, add_group
+from reticent.cli.options import DatasetOption, LedgerOption, ReadingOptions, SeedOption, SignOption, add_group
 from reticent.cli.verify import verify
 from reticent.errors import PolicyError
 
@@ -102,7 +102,8 @@ def plan(
 
 
 def publish(
-    data: Annotated[Path, typer.Argument(help="The data (.csv or .parquet).")],
+    data: Annotated[Path, typer.Argument(help="The data: any file that `reticent inspect` reads.")],
+    reading: ReadingOptions,
     plan_file: PlanFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the view.")],
     domain: Values = None,
@@ -125,7 +126,7 @@ def publish(
     made = read_plan(plan_file)
     with working("Drawing the view ...", as_json) as context:
         rows = publish_to(
-            read_frame(data), made, output, read_domain(domain) if domain else None, dataset,
+            read_frame(data, **reading.said()), made, output, read_domain(domain) if domain else None, dataset,
             duplicates=duplicates, files=cast(Any, files), ledger=ledger, again=again, insecure_seed=insecure_seed,
             signing_key=sign, context=context,
         )  # fmt: skip
@@ -241,7 +242,8 @@ def compare(
 
 
 def republish(
-    data: Annotated[Path, typer.Argument(help="The current data (.csv or .parquet).")],
+    data: Annotated[Path, typer.Argument(help="The current data: any file that `reticent inspect` reads.")],
+    reading: ReadingOptions,
     series: Annotated[Path, typer.Option("--series", help="The folder of the series.")],
     plan_file: Annotated[
         Path | None, typer.Option("--plan", help="The plan (.json); needed for the first view only.")
@@ -273,7 +275,7 @@ def republish(
         opened = Series(read_plan(plan_file))
     with working("Drawing the view ...", as_json) as context:
         grown = opened.publish(
-            read_frame(data), dataset, domain=read_domain(domain) if domain else None,
+            read_frame(data, **reading.said()), dataset, domain=read_domain(domain) if domain else None,
             duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed, context=context,
         )  # fmt: skip
     last = grown.views[-1]

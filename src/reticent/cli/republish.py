@@ -71,7 +71,7 @@ def republish(
     from reticent.policy import Policy
 
     loaded = Policy.read(policy)
-    source = None if data is None else Source(data, **loaded.reading)
+    source = None if data is None else Source.fitting(data, loaded.reading)
     given: dict[str, Any] = {}
     with working("Comparing with the release before ...", as_json) as context:
         if changes is None:
@@ -79,7 +79,7 @@ def republish(
             given["frame"] = rows
         else:
             series = _open_history(history, {"retention": retention})
-            given["changes"] = Source(str(changes), **loaded.reading).read()
+            given["changes"] = Source.fitting(str(changes), loaded.reading).read()
         if dry_run:
             found = series.preview(**given, context=context)
             payload: dict[str, Any] = {"ok": True, "dry_run": True, **found}

@@ -24,15 +24,17 @@ import polars as pl
 
 from reticent.base.memory import text_fits
 from reticent.errors import DataError
+from reticent.io.record_layout import find_layout, is_note, usual_width
 from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.text_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
-from reticent.table import StreamRows
+from reticent.table import StreamRows, TableCodebook
 
 # Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
 _BLOCK = 1 << 21
 _SAMPLE = 1 << 16
 _LONGEST_HEADER = 1 << 23
 _MOST_COLUMNS = 5_000
+_MOST_NOTES = 20
 _CONVERTED_AT_ONCE = 1 << 26
 _DELIMITERS = (",", ";", "\t", "|")
 # The line by which spreadsheets are told the delimiter.
@@ -50,6 +52,8 @@ class CsvFile(RowSource):
     encoding: str | None = None
     null_values: Sequence[str] = ()
     types: Mapping[str, str] = field(default_factory=dict)
+    header: bool | None = None
+    skip_rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -74,7 +78,10 @@ class CsvFile(RowSource):
         wanted = self._wanted(layout, columns)
         whole = _whole(list(self._batches(layout, wanted, threads=True)))
         if whole is None:
-            raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
+            raise DataError(
+                f"{self.path} has column names (line {layout.lines_above + 1}) but no rows. There is nothing to publish; check the source. If that line is a "
+                "row, pass header=False (--no-header)."
+            )
         kinds = self._kinds(layout, wanted, [whole])
         return pl.DataFrame([self._typed(whole, name, kinds, layout) for name in wanted])
 
@@ -93,6 +100,14 @@ class CsvFile(RowSource):
 
         return StreamRows(frame(nothing, wanted).schema, make)
 
+    def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        return TableCodebook(assumed=self.layout.assumed)
+
+    def found(self) -> dict[str, Any]:
+        layout = self.layout
+        skipped = {} if self.skip_rows is not None or not layout.titles else {"skip_rows": layout.lines_above}
+        return {**skipped, **({} if self.header is not None or layout.header else {"header": False})}
+
     def _wanted(self, layout: Layout, columns: Sequence[str] | None) -> list[str]:
         """The columns to read; one that the file does not have is refused."""
         chosen_columns(list(self.types), layout.names, str(self.path))
@@ -101,39 +116,68 @@ class CsvFile(RowSource):
     @cached_property
     def layout(self) -> Layout:
         """Encoding, delimiter and column names."""
-        encoding, odd_quotes = _survey(self.path, self.encoding)
-        text, cut = _beginning(self.path, encoding)
+        survey = _survey(self.path, self.encoding)
+        text, cut = _beginning(self.path, survey.encoding, self.skip_rows or 0)
         if not text.strip():
-            raise DataError(f"{self.path} is empty. A CSV file needs a line of column names and a line for each row.")
-        lines = text.splitlines(keepends=True)
-        blank = next(number for number, line in enumerate(lines) if line.strip())
-        said = _SAID_DELIMITER.fullmatch(lines[blank])
-        if said is not None:
-            blank += 1
-            text = "".join(lines[blank:])
+            said = f" below the {self.skip_rows} lines that are skipped" if self.skip_rows else ""
+            raise DataError(
+                f"{self.path} is empty{said}. A CSV file needs a line of column names and a line for each row."
+            )
+        skipped = self.skip_rows or 0
+        blank, said_delimiter = _said_delimiter(text)
+        if said_delimiter is not None:
+            skipped += blank
+            text = "".join(text.splitlines(keepends=True)[blank:])
             if not text.strip():
                 raise DataError(f"{self.path} says its delimiter and nothing else. There are no column names.")
-        delimiter = self.delimiter or (said[1] if said is not None else _find_delimiter(text, cut))
+        delimiter = self.delimiter or said_delimiter or _find_delimiter(text, cut)
+        numbered = self._numbered(text, cut, delimiter, skipped)
+        found = find_layout([record for _, record in numbered], self.header, self.skip_rows, str(self.path))
+        begins, record = numbered[found.above]
+        names = self._names(record, begins) if found.header else _numbered_names(len(record))
+        width = len(names)
+        end, notes = _rows_end(survey, delimiter, width)
+        layout = Layout(
+            survey.encoding, delimiter, names, begins - 1, found.above > 0, found.header, end,
+            (*found.assumed, *(f"{self.path}: {note}" for note in notes)),
+        )  # fmt: skip
+        if survey.odd_quotes:
+            self._check_quotes(layout)
+        return layout
+
+    def _numbered(self, text: str, cut: bool, delimiter: str, skipped: int) -> list[tuple[int, list[str]]]:
+        """The records of the beginning that are not empty, with the line on which each begins; the last one is left out where it is cut."""
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        found, begins = [], skipped + 1
         try:
-            record = next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row))
+            for record in reader:
+                if any(cell.strip() for cell in record):
+                    found.append((begins, [cell.strip() for cell in record]))
+                begins = skipped + reader.line_num + 1
         except csv.Error as error:
-            raise DataError(f"{self.path}, line {blank + 1}: the column names cannot be read ({error}).") from None
-        names = tuple(name.strip() or f"column_{number}" for number, name in enumerate(record, start=1))
+            if not found:
+                raise DataError(f"{self.path}, line {begins}: the column names cannot be read ({error}).") from None
+        if not found:
+            raise DataError(
+                f"{self.path} has lines of delimiters and nothing else. There are no column names and no rows."
+            )
+        return found[:-1] if cut and len(found) > 1 else found
+
+    def _names(self, record: Sequence[str], line: int) -> tuple[str, ...]:
+        """The column names that a record has; one that is empty is called by its position."""
+        names = tuple(name or f"column_{number}" for number, name in enumerate(record, start=1))
         if len(names) > _MOST_COLUMNS:
             raise DataError(
-                f"{self.path}, line {blank + 1}: {len(names):,} columns, and at most {_MOST_COLUMNS:,} are read. Select the columns about people first."
+                f"{self.path}, line {line}: {len(names):,} columns, and at most {_MOST_COLUMNS:,} are read. Select the columns about people first."
             )
         places: dict[str, int] = {}
         for number, name in enumerate(names):
             if places.setdefault(name, number) != number:
                 raise DataError(
-                    f"{self.path}, line {blank + 1}: two columns are called {name!r} "
-                    f"(the {_nth(places[name])} and the {_nth(number)}). Give every column its own name."
+                    f"{self.path}, line {line}: two columns are called {name!r} (the {_nth(places[name])} and the {_nth(number)}). Give every column its own "
+                    "name. If the line is a row, pass header=False (--no-header)."
                 )
-        layout = Layout(encoding, delimiter, names, blank)
-        if odd_quotes:
-            self._check_quotes(layout)
-        return layout
+        return names
 
     def _check_quotes(self, layout: Layout) -> None:
         """A quotation mark that never closes would swallow the rest of the file."""
@@ -167,7 +211,7 @@ class CsvFile(RowSource):
         from pyarrow import csv as arrow_csv
 
         names = list(layout.names)
-        with closing(_arrow_streams(self.path, layout.encoding, layout.delimiter)) as streams:
+        with closing(_arrow_streams(self.path, layout)) as streams:
             for number, stream in enumerate(streams):
                 try:
                     reader = arrow_csv.open_csv(
@@ -176,8 +220,8 @@ class CsvFile(RowSource):
                             use_threads=threads,
                             block_size=_BLOCK,
                             column_names=names,
-                            skip_rows=0 if number else layout.blank_lines,
-                            skip_rows_after_names=0 if number else 1,
+                            skip_rows=0 if number else layout.lines_above,
+                            skip_rows_after_names=0 if number else int(layout.header),
                         ),
                         parse_options=arrow_csv.ParseOptions(
                             delimiter=layout.delimiter,
@@ -213,13 +257,13 @@ class CsvFile(RowSource):
         return DataError(f"{self.path} cannot be read as CSV: {str(error).rstrip('.')}.")
 
     def _records(self, layout: Layout, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """Every record with the line on which it begins, header included."""
+        """Every record with the line on which it begins, from the column names or the first row on."""
         with _open(self.path) as stream, io.TextIOWrapper(stream, encoding=layout.encoding, newline="") as text:
             reader = csv.reader(text, delimiter=layout.delimiter, strict=strict)
             begins = 1
             try:
                 for record in reader:
-                    if begins > layout.blank_lines:
+                    if begins > layout.lines_above:
                         yield begins, record
                     begins = reader.line_num + 1
             except csv.Error as error:
@@ -254,7 +298,7 @@ class CsvFile(RowSource):
     def _line(self, layout: Layout, row: int) -> int:
         """The line of a data row."""
         filled = (line for line, record in self._records(layout) if record or len(layout.names) == 1)
-        return next(itertools.islice(filled, row + 1, None))
+        return next(itertools.islice(filled, row + layout.header, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,12 +335,20 @@ def _series(array: Any) -> pl.Series:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a CSV file is laid out; ``blank_lines`` come before the column names: empty, or the line that says the delimiter."""
+    """How a CSV file is laid out.
+
+    ``lines_above`` come before the column names, or before the first row where there is no ``header``; some are ``titles``, others blank. Rows end at byte ``end`` of the unpacked file, where
+    notes follow them. ``assumed`` is what was found out and may be wrong.
+    """
 
     encoding: str
     delimiter: str
     names: tuple[str, ...]
-    blank_lines: int
+    lines_above: int
+    titles: bool = False
+    header: bool = True
+    end: int | None = None
+    assumed: tuple[str, ...] = ()
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -307,15 +359,23 @@ def _open(path: Path) -> IO[bytes]:
     return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if packed else raw
 
 
-def _arrow_streams(path: Path, encoding: str, delimiter: str) -> Generator[Any, None, None]:
+def _blocks_of(stream: IO[bytes], end: int | None) -> Iterator[bytes]:
+    """The bytes of a stream, up to ``end``."""
+    read = 0
+    while block := stream.read(_BLOCK if end is None else min(_BLOCK, end - read)):
+        yield block
+        read += len(block)
+
+
+def _arrow_streams(path: Path, layout: Layout) -> Generator[Any, None, None]:
     """The file's text as UTF-8 for Arrow, in one stream or in several of whole records.
 
     Arrow reads ahead in threads of its own. Where these call Python (a file object, a codec, a handler of bad rows) after an error has ended the program, the
-    process aborts. So files are read by Arrow itself, and texts in other encodings are converted here, into buffers of Arrow's own.
+    process aborts. So files are read by Arrow itself. Texts in other encodings, and those with notes below the rows, are copied into buffers of Arrow's own.
     """
     import pyarrow as pa
 
-    if encoding in ("utf-8", "utf-8-sig"):
+    if layout.encoding in ("utf-8", "utf-8-sig") and layout.end is None:
         with pa.OSFile(str(path)) as raw:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
@@ -323,18 +383,18 @@ def _arrow_streams(path: Path, encoding: str, delimiter: str) -> Generator[Any, 
                 yield stream
         return
     with _open(path) as source:
-        for piece in _pieces(source, encoding, delimiter):
+        for piece in _pieces(_blocks_of(source, layout.end), layout.encoding, layout.delimiter):
             # One of Python's buffers would be let go by Arrow's threads.
             memory = pa.BufferOutputStream()
             memory.write(piece)
             yield pa.BufferReader(memory.getvalue())
 
 
-def _pieces(stream: IO[bytes], encoding: str, delimiter: str) -> Iterator[bytes]:
-    """A text in another encoding as UTF-8, cut behind records."""
+def _pieces(blocks: Iterable[bytes], encoding: str, delimiter: str) -> Iterator[bytes]:
+    """A text in any encoding as UTF-8, cut behind records."""
     decoder = codecs.getincrementaldecoder(encoding)()
     waiting, size = [], 0
-    for block in iter(lambda: stream.read(_BLOCK), b""):
+    for block in blocks:
         waiting.append(decoder.decode(block).encode())
         size += len(waiting[-1])
         if size >= _CONVERTED_AT_ONCE:
@@ -364,29 +424,99 @@ def _end_of_records(text: bytes, delimiter: bytes) -> int:
     return text.rfind(b"\n", 0, end) + 1
 
 
-def _beginning(path: Path, encoding: str) -> tuple[str, bool]:
-    """The first text of a file, with the whole line of column names, and whether more follows."""
-    with _open(path) as stream:
-        sample, more = b"", True
-        while more and len(sample) < _LONGEST_HEADER:
-            block = stream.read(_SAMPLE)
-            sample, more = sample + block, bool(block)
-            text = codecs.getincrementaldecoder(encoding)().decode(sample, final=False).lstrip("\ufeff")
-            if text.lstrip("\r\n \t").count("\n") > 1:
-                break
-        else:
-            if more:
-                raise DataError(
-                    f"{path}: the line of column names is longer than {_LONGEST_HEADER:,} bytes. Is this a CSV file?"
-                )
-        return text, bool(stream.read(1))
+def _beginning(path: Path, encoding: str, skipped: int) -> tuple[str, bool]:
+    """The first text of a file below the lines that are skipped, with the whole line of column names, and whether more follows."""
+    with _open(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+        for _ in itertools.islice(text, skipped):
+            pass
+        sample = ""
+        while len(sample) < _LONGEST_HEADER:
+            block = text.read(_SAMPLE)
+            sample += block
+            if not block:
+                return sample.lstrip("\ufeff"), False
+            if sample.lstrip("\ufeff\r\n \t").count("\n") > 1:
+                return sample.lstrip("\ufeff"), bool(text.read(1))
+    raise DataError(
+        f"{path}: the line of column names is longer than {_LONGEST_HEADER:,} characters. Is this a CSV file?"
+    )
 
 
-def _survey(path: Path, declared: str | None) -> tuple[str, bool]:
-    """The encoding, after every byte has been looked at once, and whether the quotation marks are odd in number.
+def _said_delimiter(text: str) -> tuple[int, str | None]:
+    """How many lines end with the one by which spreadsheets are told the delimiter, and that delimiter."""
+    lines = text.splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if line.strip())
+    said = _SAID_DELIMITER.fullmatch(lines[first])
+    return (first + 1, said[1]) if said is not None else (0, None)
 
-    A byte order mark decides; then UTF-8 if all bytes are, then Windows, then Latin-1.
+
+def _numbered_names(width: int) -> tuple[str, ...]:
+    return tuple(f"column_{number}" for number in range(1, width + 1))
+
+
+def _rows_end(survey: _Survey, delimiter: str, width: int) -> tuple[int | None, list[str]]:
+    """Where rows end, if notes or empty rows follow them (None: at the end of the file), and a sentence about these.
+
+    A note is a text in a line of its own, with fewer fields than a row has or below an empty line. Only the last bytes are looked at, and only where line
+    ends can be told from them: not in two-byte encodings, nor among quotation marks that do not close.
     """
+    if width < 2 or survey.encoding not in _EXTENDING_ASCII:
+        return None, []
+    lines = survey.tail.splitlines(keepends=True)
+    lines = lines if len(survey.tail) == survey.size else lines[1:]
+    kinds: list[str] = []
+    for line in reversed(lines[-_MOST_NOTES - 1 :]):
+        kind = _kind_of_line(line.decode(survey.encoding, errors="replace"), delimiter, width)
+        if kind == "row":
+            break
+        kinds.insert(0, kind)
+    if len(kinds) in (len(lines), 0) or len(kinds) > _MOST_NOTES:
+        return None, []
+    # A row may have a single value, unless an empty line stands above it.
+    first = next((number for number, kind in enumerate(kinds) if kind != "cell"), len(kinds))
+    below = list(zip(kinds, lines[len(lines) - len(kinds) :], strict=True))[first:]
+    notes = [line for kind, line in below if kind in ("note", "cell")]
+    if not notes and not any(kind == "empty row" for kind, _ in below):
+        return None, []
+    end = survey.size - sum(len(line) for _, line in below)
+    if not notes:
+        count = sum(kind == "empty row" for kind, _ in below)
+        return end, [
+            f"{count} empty {'row' if count == 1 else 'rows'} at the end {'was' if count == 1 else 'were'} not read."
+        ]
+    shown = notes[0].decode(survey.encoding).strip(f' "{delimiter}\r\n')[:40]
+    count = len(notes)
+    return end, [
+        f"the last {'line is a note' if count == 1 else f'{count} lines are notes'} below the rows and {'was' if count == 1 else 'were'} not read ({shown!r})."
+    ]
+
+
+def _kind_of_line(line: str, delimiter: str, width: int) -> str:
+    """What a line below the rows is: blank, an empty row, a note, a row with a single cell in front, or another row."""
+    if not line.strip():
+        return "blank"
+    if line.count('"') % 2:
+        return "row"
+    record = next(csv.reader([line], delimiter=delimiter))
+    if is_note([cell.strip() for cell in record], width):
+        return "note"
+    if width < 3 or len(record) != width or any(record[1:]) or f'{delimiter}"' in line:
+        return "row"
+    return "cell" if record[0].strip() else "row" if '"' in line else "empty row"
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """What every byte of a file, looked at once, says: its encoding, whether its quotation marks are odd in number, its size unpacked and its last bytes."""
+
+    encoding: str
+    odd_quotes: bool
+    size: int
+    tail: bytes
+
+
+def _survey(path: Path, declared: str | None) -> _Survey:
+    """A byte order mark decides the encoding; then UTF-8 if all bytes are, then Windows, then Latin-1."""
     try:
         with _open(path) as stream:
             head = stream.read(4096)
@@ -397,17 +527,17 @@ def _survey(path: Path, declared: str | None) -> tuple[str, bool]:
                 tally.add(block)
     except (gzip.BadGzipFile, EOFError) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}") from None
-    if tally.wrong_line is None:
-        return encoding or "utf-8", tally.odd_quotes
-    if encoding is not None:
-        raise DataError(
-            f"{path}, line {tally.wrong_line}: the text is not {encoding}. Pass another encoding=, such as cp1252 or latin-1."
-        )
-    return "latin-1" if tally.undefined else "cp1252", tally.odd_quotes
+    if tally.wrong_line is not None:
+        if encoding is not None:
+            raise DataError(
+                f"{path}, line {tally.wrong_line}: the text is not {encoding}. Pass another encoding=, such as cp1252 or latin-1."
+            )
+        encoding = "latin-1" if tally.undefined else "cp1252"
+    return _Survey(encoding or "utf-8", tally.odd_quotes, tally.size, tally.tail)
 
 
 class _Bytes:
-    """What the bytes of a file say about its encoding. A stray NUL byte is an error at once."""
+    """What the bytes of a file say about its encoding and its end. A stray NUL byte is an error at once."""
 
     def __init__(self, path: Path, encoding: str, wide: bool) -> None:
         self.path, self.wide = path, wide
@@ -417,7 +547,8 @@ class _Bytes:
         self.wrong_line: int | None = None
         self.undefined = False
         self.odd_quotes = False
-        self._read = 0
+        self.size = 0
+        self.tail = b""
 
     def add(self, block: bytes) -> None:
         nul = -1 if self.wide else block.find(b"\0")
@@ -428,7 +559,8 @@ class _Bytes:
         if not (self.plain and block.isascii() and not self.decoder.getstate()[0]):
             self._decode(block)
         self.odd_quotes ^= bool(block.count(b'"') % 2)
-        self._read += len(block)
+        self.size += len(block)
+        self.tail = (self.tail + block)[-_SAMPLE:] if len(block) < _SAMPLE else block[-_SAMPLE:]
 
     def _decode(self, block: bytes) -> None:
         self.undefined = self.undefined or any(byte in block for byte in _UNDEFINED_IN_CP1252)
@@ -442,7 +574,7 @@ class _Bytes:
     def _line(self, place: int) -> int:
         """The line of a place in the block at hand, counted from the beginning of the file."""
         with _open(self.path) as stream:
-            rest, line = self._read + place, 1
+            rest, line = self.size + place, 1
             while rest > 0 and (block := stream.read(min(rest, _BLOCK))):
                 line, rest = line + block.count(10), rest - len(block)
         return line
@@ -468,7 +600,7 @@ def _find_delimiter(text: str, cut: bool) -> str:
         except csv.Error:
             continue
         records = records[:-1] if cut and len(records) > 1 else records
-        width = len(records[0]) if records else 0
+        width = usual_width(records)
         if width < 2:
             continue
         alike = sum(len(record) == width for record in records) / len(records)

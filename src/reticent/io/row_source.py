@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -38,6 +39,10 @@ class RowSource(ABC):
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
         """What the source knows about columns beside their values."""
         return TableCodebook()
+
+    def found(self) -> Mapping[str, Any]:
+        """Options of reading that were found out and not said; to be written down, so that later runs need not find them out again."""
+        return {}
 
 
 def address_of(text: str) -> str:

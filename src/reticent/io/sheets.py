@@ -1,6 +1,6 @@
 """Spreadsheets: sheets of Excel and LibreOffice files, read by fastexcel and written by XlsxWriter (extra ``formats``).
 
-The first row of a sheet has the column names. A column has the type of its cells; one that mixes numbers with text is text. A cell with an error (``#N/A``) is
+The first row of a sheet has the column names, unless it is a title or looks like the rows below it. A column has the type of its cells; one that mixes numbers with text is text. A cell with an error (``#N/A``) is
 missing. Of a formula the stored value is read; a formula without one is refused, since only a spreadsheet program can compute it.
 """
 
@@ -11,7 +11,7 @@ import io
 import logging
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,9 @@ import polars as pl
 
 from reticent.base.extras import needed
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
+from reticent.io.record_layout import RecordLayout, find_layout
 from reticent.io.row_source import RowSource, chosen_columns
-from reticent.table import LossyTable, as_plain_text, conformed
+from reticent.table import LossyTable, TableCodebook, as_plain_text, conformed
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _COMPOUND = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -32,38 +33,80 @@ _WHOLE = 10**15
 _FIRST_DAY = datetime.date(1900, 3, 1)
 _EMPTY_FORMULA = re.compile(rb'<c r="([A-Z]+[0-9]+)"[^>]*><f[^>]*?(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>)?</c>')
 _UNNAMED = "__UNNAMED__"
+_SAMPLE = 200
 
 
 @dataclass(frozen=True)
 class Workbook(RowSource):
-    """A spreadsheet file. ``sheet`` is the name of a sheet; it may be left out where only one has rows."""
+    """A spreadsheet file. ``sheet`` is the name of a sheet; it may be left out where only one has rows. What is not said of ``header`` and ``skip_rows`` is
+    found out.
+    """
 
     path: Path
     sheet: str | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
 
     def columns(self) -> list[str]:
-        return self._frame.columns
+        return self._sheet.frame.columns
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        return self._frame.select(chosen_columns(columns, self._frame.columns, str(self.path)))
+        frame = self._sheet.frame
+        return frame.select(frame[name] for name in chosen_columns(columns, frame.columns, str(self.path)))
+
+    def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        return TableCodebook(assumed=self._sheet.assumed)
+
+    def found(self) -> dict[str, Any]:
+        return dict(self._sheet.found)
 
     @cached_property
-    def _frame(self) -> pl.DataFrame:
+    def _sheet(self) -> _Sheet:
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         # What it says about columns without values is no news.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
             opened = package.read_excel(str(self.path))
             name = self._chosen(opened)
-            header = opened.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_polars()
-            self._check_header([] if not header.height else list(header.row(0)), name)
-            found: pl.DataFrame = opened.load_sheet(name, schema_sample_rows=None).to_polars()
+            first = opened.load_sheet(name, header_row=None, skip_rows=0, n_rows=_SAMPLE, dtypes="string").to_polars()
+            layout, above = self._layout(first, name)
+            beginning = {"header_row": above} if layout.header else {"header_row": None, "skip_rows": above}
+            found: pl.DataFrame = opened.load_sheet(name, **beginning, schema_sample_rows=None).to_polars()
+            rows, below = _rows_above_notes(found)
+            if rows < found.height:
+                # Without the notes below them, columns have the types of their rows.
+                found = opened.load_sheet(name, **beginning, n_rows=rows, schema_sample_rows=None).to_polars()
         except package.FastExcelError as error:
             raise self._unreadable(error) from None
         if not found.height:
-            raise DataError(f"{self.path}: sheet {name!r} has no rows below its column names.")
+            raise DataError(
+                f"{self.path}: sheet {name!r} has no rows below its column names (row {above + 1}). If that is a row, pass "
+                "header=False (--no-header)."
+            )
         self._check_formulas(opened.sheet_names.index(name), name)
-        return pl.DataFrame([_plain(column) for column in found])
+        assumed = (*layout.assumed, *(f"{self.path}, sheet {name!r}: {note}" for note in below))
+        settings = {
+            **({"skip_rows": above} if layout.above and self.skip_rows is None else {}),
+            **({} if layout.header or self.header is not None else {"header": False}),
+        }
+        return _Sheet(pl.DataFrame([_plain(column) for column in found]), assumed, settings)
+
+    def _layout(self, first: pl.DataFrame, sheet: str) -> tuple[RecordLayout, int]:
+        """Where the table begins, by the first rows as text, and how many rows stand above it."""
+        numbered = [
+            (number, [None if cell is None else cell.strip() for cell in row])
+            for number, row in enumerate(first.iter_rows())
+            if number >= (self.skip_rows or 0) and any(row)
+        ]
+        if not numbered:
+            said = f" below the {self.skip_rows} rows that are skipped" if self.skip_rows else ""
+            raise DataError(f"{self.path}: sheet {sheet!r} is empty{said}.")
+        where = f"{self.path}, sheet {sheet!r}"
+        layout = find_layout([row for _, row in numbered], self.header, self.skip_rows, where, "row")
+        above, names = numbered[layout.above]
+        if layout.header:
+            self._check_header(names, sheet)
+        return layout, above
 
     def _chosen(self, opened: Any) -> str:
         names = list(opened.sheet_names)
@@ -88,12 +131,11 @@ class Workbook(RowSource):
 
     def _check_header(self, header: Sequence[str | None], sheet: str) -> None:
         for number, name in enumerate(header):
-            if name is not None and name in header[:number]:
+            if name and name in header[:number]:
                 raise DataError(
-                    f"{self.path}: two columns of sheet {sheet!r} are called {name!r}. Give every column its own name."
+                    f"{self.path}: two columns of sheet {sheet!r} are called {name!r}. Give every column its own name. If these are not names, pass header=False "
+                    "(--no-header) or skip_rows=1 (--skip-rows 1)."
                 )
-        if not any(header):
-            raise DataError(f"{self.path}: the first row of sheet {sheet!r} is empty. It must have the column names.")
 
     def _check_formulas(self, number: int, sheet: str) -> None:
         """A formula that no spreadsheet program has computed reads as nothing."""
@@ -121,6 +163,37 @@ class Workbook(RowSource):
         if "assword" in said or "ncrypt" in said:
             return DataError(f"{self.path} is protected by a password. Save a copy without one.")
         return DataError(f"{self.path} cannot be read as a spreadsheet: {said}. Is it whole, and is the ending right?")
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """The rows of a sheet, what was assumed in reading them, and the settings that say the same."""
+
+    frame: pl.DataFrame
+    assumed: tuple[str, ...]
+    found: Mapping[str, Any]
+
+
+def _rows_above_notes(frame: pl.DataFrame) -> tuple[int, list[str]]:
+    """How many rows there are before empty rows and notes at the end, and a sentence about these. A note is a single cell below an empty row."""
+    last = frame.tail(_SAMPLE)
+    filled = last.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list() if last.width else []
+    few = 1 if frame.width > 2 else 0
+    first = next((place for place in range(len(filled), 0, -1) if filled[place - 1] > few), 0)
+    below = filled[first:]
+    start = next((place for place, count in enumerate(below) if not count), len(below))
+    end, notes, empty = first + start, sum(below[start:]), below[start:].count(0)
+    if start == len(below) or not end:
+        return frame.height, []
+    if not notes:
+        return frame.height - (len(filled) - end), [
+            f"{empty} empty {'row' if empty == 1 else 'rows'} at the end {'was' if empty == 1 else 'were'} not read."
+        ]
+    shown = next(str(cell) for cell in last.row(end + below[start:].index(1)) if cell is not None)[:40]
+    what = "row is a note" if notes == 1 else f"{notes} rows are notes"
+    return frame.height - (len(filled) - end), [
+        f"the last {what} below the table and {'was' if notes == 1 else 'were'} not read ({shown!r})."
+    ]
 
 
 def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:

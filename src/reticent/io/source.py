@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -32,15 +32,18 @@ _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".ipc", ".feather")
 _DUCKDB = (".duckdb", ".ddb")
 _SQLITE = (".sqlite", ".sqlite3", ".db")
-_TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dat", ".data")
 _SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+_MOST_SKIPPED = 100_000
 _POSTGRES = ("postgresql://", "postgres://")
 _OPTIONS = {
     "table": "databases (a .duckdb or .sqlite file, or the address of a server)",
     "query": "databases (a .duckdb or .sqlite file, or the address of a server)",
     "sheet": "spreadsheets (.xlsx, .xls, .ods)",
     "labels": "files of SPSS, Stata and SAS",
+    "header": "text files and spreadsheets",
+    "skip_rows": "text files and spreadsheets",
 }
 
 
@@ -50,7 +53,8 @@ class Source:
 
     ``location`` is a path, the address of a database server, ``env:NAME`` (the address stands in that environment variable, so that no
     password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for text, ``sheet`` for spreadsheets,
-    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs. An ``engine`` with sources of its own (``"spark"``) reads what it knows of: folders and tables
+    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs. ``header`` says whether a text file or a sheet has column names, ``skip_rows`` how many
+    lines stand above them; what is not said is found out, and :meth:`codebook` tells what was assumed. An ``engine`` with sources of its own (``"spark"``) reads what it knows of: folders and tables
     too; ``spark`` is its session, or settings for one.
     """
 
@@ -63,6 +67,8 @@ class Source:
     types: Mapping[str, str] = field(default_factory=dict)
     sheet: str | None = None
     labels: str | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
     engine: str | None = None
     spark: Any = field(default=None, compare=False)
 
@@ -73,18 +79,36 @@ class Source:
         if not isinstance(self.location, str | Path | pl.LazyFrame) and not self._distant:
             # A stream can be read once only, and columns are asked for before rows.
             object.__setattr__(self, "location", as_polars(self.location))
-        kind = self._kind
-        allowed = {
-            "table": kind == "database" or self._distant,
-            "query": kind == "database" or self._distant,
-            "sheet": kind == "sheet",
-            "labels": kind == "statistics",
-        }
-        for option, fitting in allowed.items():
+        for option, fitting in self._allowed.items():
             if getattr(self, option) is not None and not fitting:
                 raise PolicyError(
                     f"{option}= is for {_OPTIONS[option]}, but the source is {self.name}.", setting=(option,)
                 )
+        if self.skip_rows is not None and not 0 <= self.skip_rows <= _MOST_SKIPPED:
+            raise PolicyError(
+                f"skip_rows must be a number of lines from 0 to {_MOST_SKIPPED:,}, but it is {self.skip_rows}.",
+                setting=("skip_rows",),
+            )
+
+    @classmethod
+    def fitting(cls, location: Any, options: Mapping[str, Any]) -> Source:
+        """A source read with those of the ``options`` that are for its kind: what a policy says of its own file may not be said of another."""
+        plain = cls(location, engine=options.get("engine"), spark=options.get("spark"))
+        allowed = plain._allowed
+        return replace(plain, **{name: said for name, said in options.items() if allowed.get(name, True)})
+
+    @property
+    def _allowed(self) -> dict[str, bool]:
+        """For each option that not every source has, whether this one has it."""
+        kind = self._kind
+        return {
+            "table": kind == "database" or self._distant,
+            "query": kind == "database" or self._distant,
+            "sheet": kind == "sheet",
+            "labels": kind == "statistics",
+            "header": kind in ("text", "sheet") or self._distant,
+            "skip_rows": kind in ("text", "sheet"),
+        }
 
     @property
     def name(self) -> str:
@@ -142,6 +166,15 @@ class Source:
         """The names of all columns, without reading the rows where that is possible."""
         return self._rows.columns()
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the rows are in a text file, whose values are spelled and not typed."""
+        return self._kind == "text"
+
+    def found(self) -> Mapping[str, Any]:
+        """Options of reading that were found out, as ``[data]`` of a policy writes them: ``header``, ``skip_rows``."""
+        return self._rows.found()
+
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
         """What the source knows about columns beside their values: titles, labels, codes for missing values."""
         return self._rows.codebook(columns)
@@ -161,13 +194,14 @@ class Source:
         suffix = _suffix(Path(self.location))
         if self._is_address or suffix in (*_DUCKDB, *_SQLITE):
             return "database"
-        return "sheet" if suffix in _SHEETS else "statistics" if suffix in _STATISTICS else "file"
+        kinds = {"text": _TEXT, "sheet": _SHEETS, "statistics": _STATISTICS}
+        return next((kind for kind, endings in kinds.items() if suffix in endings), "file")
 
     @cached_property
     def _rows(self) -> RowSource:
         """What reads the rows, by what the location is."""
         if self._distant:
-            said = ("table", "query", "delimiter", "encoding", "null_values", "types")
+            said = ("table", "query", "delimiter", "encoding", "null_values", "types", "header")
             reading = {name: getattr(self, name) for name in said}
             return cast(RowSource, opener(str(self.engine)).source(self.location, self.spark, reading))
         if not isinstance(self.location, str | Path):
@@ -183,7 +217,7 @@ class Source:
         if suffix in _SHEETS:
             from reticent.io.sheets import Workbook
 
-            return Workbook(path, self.sheet)
+            return Workbook(path, self.sheet, self.header, self.skip_rows)
         if suffix in _STATISTICS:
             from reticent.io.statistics_files import StatisticsFile
 
@@ -191,7 +225,15 @@ class Source:
         if suffix in (*_PARQUET, *_ARROW):
             return _LazyRows(partial(pl.scan_parquet if suffix in _PARQUET else pl.scan_ipc, path), self.name)
         delimiter = self.delimiter or ("\t" if suffix in (".tsv", ".tab") else None)
-        return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
+        return CsvFile(
+            path,
+            delimiter,
+            self.encoding,
+            tuple(self.null_values),
+            dict(self.types),
+            self.header,
+            self.skip_rows,
+        )
 
     def _served(self, address: str) -> RowSource:
         if address.startswith(_POSTGRES):
@@ -264,13 +306,16 @@ def read_frame(
     types: Mapping[str, str] | None = None,
     sheet: str | None = None,
     labels: str | None = None,
+    header: bool | None = None,
+    skip_rows: int | None = None,
 ) -> pl.DataFrame:
     """Rows from a file, a database, or a frame of any kind, as a polars frame.
 
     ``types`` says what a column is where the guess would be wrong: text, integer, number, date (or ``date:%d/%m/%Y``),
-    timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``.
+    timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``. The other options are those of :class:`Source`.
     """
-    return Source(source, table, query, delimiter, encoding, null_values, types or {}, sheet, labels).read(columns)
+    said = null_values, types or {}, sheet, labels, header, skip_rows
+    return Source(source, table, query, delimiter, encoding, *said).read(columns)
 
 
 def people_of(population: Any) -> pl.DataFrame:

@@ -39,6 +39,10 @@ class DatabaseSection(Section):
     encoding: str | None = None
     null_values: Names = Field(default_factory=list)
     types: dict[str, str] = Field(default_factory=dict)
+    sheet: str | None = None
+    labels: Literal["text", "codes"] | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
 
 
 class PriorSection(Section):
@@ -185,6 +189,10 @@ class AuditPolicy(PolicyFile):
                 encoding=data.encoding,
                 null_values=tuple(data.null_values),
                 types=data.types,
+                sheet=data.sheet,
+                labels=data.labels,
+                header=data.header,
+                skip_rows=data.skip_rows,
             )
 
     @property

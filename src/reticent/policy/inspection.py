@@ -16,8 +16,6 @@ from reticent.policy.table_reader import read
 from reticent.propose import Proposal, Tradeoff, propose_policy
 from reticent.table import Table
 
-_OPTIONS = ("table", "query", "delimiter", "encoding", "sheet", "labels")
-
 
 @dataclass(frozen=True, repr=False)
 class Inspection(ShownAsCard):
@@ -83,6 +81,8 @@ def inspect(
     encoding: str | None = None,
     sheet: str | None = None,
     labels: str | None = None,
+    header: bool | None = None,
+    skip_rows: int | None = None,
     template: str | None = None,
     context: Context | None = None,
 ) -> Inspection:
@@ -90,13 +90,23 @@ def inspect(
 
     The result is what ``reticent inspect`` writes. Nothing is written here: ``output`` is where the policy is going to lie, because the paths
     in it are relative to its folder. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for CSV files, ``sheet``
-    for spreadsheets, ``labels`` (``"text"`` or ``"codes"``) for files of SPSS, Stata and SAS. ``template``
+    for spreadsheets, ``labels`` (``"text"`` or ``"codes"``) for files of SPSS, Stata and SAS. ``header`` says whether a text file or a sheet has column names,
+    ``skip_rows`` how many lines stand above the table; what is not said is found out, and a note tells it. ``template``
     (``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"``) bends the proposal to a purpose, and its first note says what that does not settle. The ``context`` reports progress and can stop
     the run.
     """
-    options = dict(zip(_OPTIONS, (table, query, delimiter, encoding, sheet, labels), strict=True))
+    options: dict[str, Any] = {
+        "table": table,
+        "query": query,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "labels": labels,
+        "header": header,
+        "skip_rows": skip_rows,
+    }
     place = Path(output)
     # A stream can be read once only, so what is profiled here is read as a frame later.
-    location = Source(source, table, query, delimiter, encoding, sheet=sheet, labels=labels).location
+    location = Source(source, **options).location
     priced, text = propose_policy(location, place, options, context, template)
     return Inspection(location, priced.proposal, text, place.parent, priced)

@@ -83,21 +83,23 @@ class Policy(PolicyFile):
                 location,
                 table=data.table,
                 query=data.query,
-                sheet=data.sheet,
-                labels=data.labels,
                 **self.reading,
                 **machine,
             )
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What is said about reading files, wherever they are."""
+        """What is said about reading files, wherever they are; :meth:`Source.fitting` takes of it what is for a file's kind."""
         data = self.sections.data
         return {
             "delimiter": data.delimiter,
             "encoding": data.encoding,
             "null_values": tuple(data.null_values),
             "types": data.types,
+            "sheet": data.sheet,
+            "labels": data.labels,
+            "header": data.header,
+            "skip_rows": data.skip_rows,
         }
 
     @property

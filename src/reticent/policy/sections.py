@@ -38,6 +38,8 @@ class DataSection(Section):
     types: dict[str, str] = Field(default_factory=dict)
     sheet: str | None = None
     labels: Literal["text", "codes"] | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
     engine: Literal["local", "streaming", "spark"] | None = None
 
 

@@ -13,7 +13,19 @@ from reticent.policy.policy import Policy
 from reticent.registry import FRAMES
 from reticent.table import Table
 
-_READING = ("table", "query", "delimiter", "encoding", "null_values", "types", "sheet", "labels", "spark")
+_READING = (
+    "table",
+    "query",
+    "delimiter",
+    "encoding",
+    "null_values",
+    "types",
+    "sheet",
+    "labels",
+    "header",
+    "skip_rows",
+    "spark",
+)
 _TABLE = tuple(name for name in inspect.signature(Table).parameters if name not in ("frame", "left_out"))
 
 
@@ -36,7 +48,8 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
         return _table(Source(source, **reading, engine=_own(roles.get("engine"))), roles)
     loaded = policy if isinstance(policy, Policy) else Policy.read(policy)
     engine = roles.pop("engine", loaded.sections.data.engine)
-    base = loaded.sourced(engine) if source is None else Source(source, **loaded.reading, **loaded.machine(engine))
+    said = {**loaded.reading, **loaded.machine(engine)}
+    base = loaded.sourced(engine) if source is None else Source.fitting(source, said)
     chosen = replace(base, **reading)
     return _table(chosen, {**loaded.roles, **roles, "engine": engine}) if roles else loaded.table(chosen, engine)
 

@@ -30,7 +30,8 @@ def propose_policy(
 ) -> tuple[Tradeoff, str]:
     """Profile the rows of ``location`` (an address or a frame) and write the text of a policy that is going to lie at ``policy``.
 
-    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels. A password in an address is not written down; a frame has
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels, header, skip_rows. What was found out about the last two is written
+    down, so that every later run reads the same rows. A password in an address is not written down; a frame has
     no address, so its policy names no source. ``template`` is one of :data:`reticent.propose.TEMPLATES`.
     """
     if template is not None:
@@ -40,8 +41,8 @@ def propose_policy(
     source = Source(location, **options)
     frame = source.read()
     codes, unsure = missing_codes(frame)
-    # Only CSV files spell numbers; elsewhere null_values speak of text.
-    is_csv = isinstance(location, str | Path) and _is_csv(str(location))
+    # Only text files spell numbers; elsewhere null_values speak of text.
+    is_csv = source.is_text
     words = [*missing_words(frame), *(codes if is_csv else ())]
     if words:
         source = replace(source, null_values=words)
@@ -64,7 +65,7 @@ def propose_policy(
     if address != place and not is_file:
         note = "The password of the database is not written down here. Give it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
         found = replace(found, notes=(*found.notes, note))
-    settings = {"source": address, **options, "null_values": words, "types": types}
+    settings = {"source": address, **options, **source.found(), "null_values": words, "types": types}
     priced = _afforded(found, frame, template, context)
     return priced, policy_text(priced, settings, _dataset(place, options, is_file), folder)
 
@@ -73,10 +74,6 @@ def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, contex
     """What the table affords; columns that it does not afford to protect are judged by the template again."""
     priced = afford(found, frame, context, None if template is None else TEMPLATES[template].shown)
     return replace(priced, proposal=templated(priced.proposal, template))
-
-
-def _is_csv(place: str) -> bool:
-    return "://" not in place and any(end in Path(place).name.lower() for end in (".csv", ".tsv", ".txt", ".data"))
 
 
 def _noting(found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool) -> Proposal:

@@ -1,4 +1,4 @@
-"""What a statistics program knows about columns beside their values: titles, labels of values, and codes that stand for a missing value."""
+"""What a source says about its columns beside their values: titles, labels of values, codes for missing values, and what was assumed in reading it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ Code = int | float | str
 class TableCodebook:
     """Of some columns the ``titles`` (variable labels), the ``labels`` of their codes, and how many rows had a code that means ``missing``.
 
-    Labels are in the order of their codes. Codes for missing values are named with their label where they have one: ``"97 (refused)"``.
+    Labels are in the order of their codes. Codes for missing values are named with their label where they have one: ``"97 (refused)"``. ``assumed`` are
+    sentences about what was found out and may be wrong, such as lines that were skipped.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Mapping[Code, str]] = field(default_factory=dict)
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
     def notes(self) -> tuple[str, ...]:
-        """What was read as missing, a sentence for each column."""
-        return tuple(_note(column, codes) for column, codes in self.missing.items() if codes)
+        """What was assumed, and what was read as missing, a sentence for each column."""
+        return (*self.assumed, *(_note(column, codes) for column, codes in self.missing.items() if codes))
 
 
 def _note(column: str, codes: Mapping[str, int]) -> str:

@@ -63,7 +63,7 @@ class SparkSource(RowSource):
     """Rows that Spark finds at a ``location``: a path (also of a folder, with a pattern, or on another file system), a table of the catalogue, or ``jdbc:...``.
 
     A ``query`` is asked of the catalogue or, where the location is ``jdbc:...``, of that database. Text is read as in other engines: with commas unless a
-    ``delimiter`` is said, and a column is a number, a day or a truth value if every value is one.
+    ``delimiter`` is said, with column names in the first line unless ``header`` is false, and a column is a number, a day or a truth value if every value is one.
     """
 
     location: Any
@@ -74,6 +74,7 @@ class SparkSource(RowSource):
     encoding: str | None = None
     null_values: Sequence[str] = ()
     types: Mapping[str, str] = field(default_factory=dict)
+    header: bool | None = None
 
     @property
     def name(self) -> str:
@@ -155,9 +156,11 @@ class SparkSource(RowSource):
 
     def _text(self, location: str) -> DataFrame:
         delimiter = self.delimiter or ("\t" if Path(location.removesuffix(".gz")).suffix == ".tsv" else ",")
-        options = {"header": "true", "sep": delimiter, "escape": '"', "encoding": self.encoding or "UTF-8"}
+        named = self.header is not False
+        options = {"header": str(named).lower(), "sep": delimiter, "escape": '"', "encoding": self.encoding or "UTF-8"}
         frame = self.session.read.options(**options, emptyValue=_EMPTY, mode="FAILFAST").csv(location)
-        return frame.select(*(self._known(name).alias(name) for name in frame.columns))
+        names = frame.columns if named else [f"column_{number}" for number in range(1, len(frame.columns) + 1)]
+        return frame.select(*(self._known(was).alias(name) for was, name in zip(frame.columns, names, strict=True)))
 
     def _known(self, name: str) -> Column:
         """A column of text: an empty field is missing, a quoted one is the empty text, and some spellings are missing."""
