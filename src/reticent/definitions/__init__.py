@@ -39,6 +39,7 @@ from reticent.definitions.any_columns import AnyColumns
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, column_list, named_column
 from reticent.definitions.closeness import NTCloseness, TCloseness
+from reticent.definitions.column_sets import count_largest_sets, largest_sets
 from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.definition import (
     All,
@@ -174,6 +175,7 @@ __all__ = [
     "certainty",
     "column_list",
     "columns_compared",
+    "count_largest_sets",
     "definition_from",
     "diversity_diagnostics",
     "entry_of",
@@ -184,6 +186,7 @@ __all__ = [
     "homogeneity_audit",
     "individual_risk",
     "judge",
+    "largest_sets",
     "named_column",
     "named_values",
     "names",

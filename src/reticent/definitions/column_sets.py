@@ -51,6 +51,34 @@ class _Base:
     more: int
 
 
+def _bases(
+    names: Sequence[str], known: int, relations: Sequence[Relation], splitting: Sequence[int]
+) -> tuple[_Base, ...]:
+    """Where sets of at most so many columns begin; besides sources they are made of columns that are ``splitting``."""
+    sources = [name for name in names if any(name in each for each, _ in relations)]
+    plain = [place for place in splitting if names[place] not in sources]
+    chosen = chain.from_iterable(combinations(sources, size) for size in range(min(known, len(sources)) + 1))
+    bases = []
+    for held in chosen:
+        follows = closure(held, relations)
+        columns = tuple(name for name in names if name in follows)
+        others = tuple(place for place in plain if names[place] not in follows)
+        bases.append(_Base(columns, others, min(known - len(held), len(others))))
+    return tuple(bases)
+
+
+def count_largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation] = ()) -> int:
+    """How many sets :func:`largest_sets` gives."""
+    return sum(comb(len(base.others), base.more) for base in _bases(names, known, relations, range(len(names))))
+
+
+def largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation] = ()) -> Iterator[tuple[str, ...]]:
+    """The largest sets of columns that an adversary knows who knows so many, with all that follows from them: all smaller ones lie in one of these."""
+    for base in _bases(names, known, relations, range(len(names))):
+        for added in combinations(base.others, base.more):
+            yield (*base.columns, *(names[place] for place in added))
+
+
 @dataclass(frozen=True)
 class ColumnSets:
     """All sets of at most ``known`` columns of some groups, which all have rows."""
@@ -173,17 +201,7 @@ class ColumnSets:
 
     @cached_property
     def _bases(self) -> tuple[_Base, ...]:
-        names = self.labels.names
-        sources = [name for name in names if any(name in each for each, _ in self.relations)]
-        splitting = [place for place in self._splitting if names[place] not in sources]
-        chosen = chain.from_iterable(combinations(sources, size) for size in range(min(self.known, len(sources)) + 1))
-        bases = []
-        for known in chosen:
-            follows = closure(known, self.relations)
-            columns = tuple(name for name in names if name in follows)
-            others = tuple(place for place in splitting if names[place] not in follows)
-            bases.append(_Base(columns, others, min(self.known - len(known), len(others))))
-        return tuple(bases)
+        return _bases(self.labels.names, self.known, self.relations, self._splitting)
 
     @cached_property
     def _splitting(self) -> list[int]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of
 from reticent.core import Draft, FrequencySet, Kind
-from reticent.definitions import Definition, GroupDefinition, require_feasible
+from reticent.definitions import Definition, GroupDefinition, of_groups, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible
 from reticent.methods.grouping import (
@@ -32,6 +32,7 @@ from reticent.methods.grouping import (
     narrowed,
 )
 from reticent.methods.mondrian.allowed_cuts import CutJudge
+from reticent.methods.mondrian.column_cuts import ColumnCuts
 from reticent.methods.mondrian.partition import Choice, Partition
 from reticent.methods.typical import refused
 from reticent.table import Table
@@ -76,6 +77,13 @@ class Mondrian:
         table = wanted.prepare(table)
         units, order = self._units(table, context)
         shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
+        cuts = ColumnCuts.of(table, units, of_groups(definition, "Mondrian"), self.values) if order is None else None
+        if cuts is not None:
+            cut = cuts.best(context)
+            if cut.loss < cuts.loss_of(shown.group, ~left_out.mask):
+                shown = ShownGroups.of(units, cut.parts, self.values)
+                leaving = PublishedGroups.of(table, wanted, shown.groups, shown.seen, 0)
+                left_out = SuppressedGroups(np.zeros(len(shown), dtype=bool))
         return draft_shown(self, table, shown, leaving.evidence(left_out), ~left_out.mask, context, order)
 
     def describe(self) -> dict[str, Any]:

@@ -1,0 +1,309 @@
+"""Column cuts: every column recoded by itself, for adversaries who know any few of the columns.
+
+Each column starts with one label for all units. A cut parts a label at a value: units go to the left, to the right, or stay at the label, so that for every few other columns that are known
+the cells of each part are empty or pass. Cuts are partial, which is what makes them possible: a unit stays where it would be nearly alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import count
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import sum_by
+from reticent.base.ragged import starts_of
+from reticent.core import FrequencySet, Groups, Histograms
+from reticent.definitions import AnyColumns, GroupDefinition, KAnonymity, all_of, count_largest_sets, largest_sets
+from reticent.methods.grouping import CellStyle, Ids, Stage, judged_sets
+from reticent.table import Table
+
+Weigh = Callable[[float, float], float]
+"""What a cut is worth, by the loss that it saves and the share of its smaller half; cuts are tried in this order."""
+
+ORDERS: tuple[Weigh, ...] = (
+    lambda gain, balance: gain * sqrt(balance),
+    lambda gain, balance: gain * balance,
+    lambda gain, balance: gain,
+)
+_QUANTILES = np.arange(1, 6) / 6
+_LEAST_MOVED = 0.05
+_MOST_VISITS = 10**9
+_MOST_SETS = 100_000
+_JUDGED_VISITS = 30
+"""What judging a label takes beside counting it."""
+
+
+@dataclass(frozen=True)
+class ColumnLabels:
+    """The label of every unit in every column, as numbers, and the loss: the share of leaves that labels cover, added up over rows and columns."""
+
+    labels: Ids
+    loss: float
+
+    @property
+    def parts(self) -> list[tuple[tuple[int, ...], Ids]]:
+        """The columns one by one, each with the label of every unit."""
+        return [((place,), labels) for place, labels in enumerate(self.labels)]
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Sets of columns beside the one that is cut: set ``s`` is ``columns[starts[s]:starts[s + 1]]``, and its cells need ``least[s]`` people.
+
+    ``demands`` has what else cells must pass, each with the sets that it is about.
+    """
+
+    starts: Ids
+    columns: Ids
+    least: Ids
+    demands: Sequence[tuple[GroupDefinition, _Beside]] = ()
+
+    @classmethod
+    def of(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _Beside:
+        """Sets in the order of their columns, so that those that begin alike follow each other."""
+        plain = cls._listed(sets)
+        asked = dict.fromkeys(known.demand for known in sets.values() if known.demand is not None)
+        chosen = ((each, {key: known for key, known in sets.items() if known.demand == each}) for each in asked)
+        return replace(plain, demands=[(each, cls._listed(mine)) for each, mine in chosen])
+
+    @classmethod
+    def _listed(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _Beside:
+        others = sorted(sets)
+        return cls(
+            starts_of([len(each) for each in others]),
+            np.array([each for known in others for each in known], dtype=np.int64),
+            np.array([sets[each].least for each in others], dtype=np.int64),
+        )
+
+
+class _Run:
+    """One run of cuts. Mutable: the labels change with every cut."""
+
+    def __init__(self, units: FrequencySet, stage: Stage, beside: tuple[_Beside, ...], weigh: Weigh) -> None:
+        self.units, self.stage, self.beside, self.weigh = units, stage, beside, weigh
+        self.people: Ids = units.groups().people.astype(np.int64)
+        self.labels: Ids = np.zeros((len(stage.scales), len(units)), dtype=np.int64)
+        self.counts: Ids = np.ones(len(self.labels), dtype=np.int64)
+        self.loss, self.visits = 0.0, 0
+        self._waiting: list[tuple[float, int, int, int, int, int]] = []
+        self._numbers = count()
+        self._versions: dict[tuple[int, int], int] = {}
+        everybody = np.arange(len(units))
+        for column in range(len(self.labels)):
+            self.loss += self._cost(column, everybody)
+            self._offer(column, 0, everybody)
+
+    def run(self, context: Context) -> None:
+        """Try cuts, the most promising first, until none is left or the time is used up."""
+        while self._waiting and self.visits < _MOST_VISITS:
+            context.check("cutting columns")
+            _, _, column, label, version, last = heappop(self._waiting)
+            if self._versions[column, label] == version:
+                self._try(column, label, last)
+
+    def _try(self, column: int, label: int, last: int) -> None:
+        from reticent.methods.mondrian._column_kernels import settle
+
+        members = np.flatnonzero(self.labels[column] == label)
+        side = (self.stage.ranks[column, members] > last).astype(np.int8)
+        shown = self.labels[:, members]
+        fixed: NDArray[np.bool_] = (shown == shown[:, :1]).all(axis=1)
+        everybody = int(self.people[members].sum())
+        fewest = max(int(np.ceil(_LEAST_MOVED * everybody)), 1)
+        known, settling = self.beside[column], True
+        while settling:
+            self.visits += settle(
+                side,
+                members,
+                self.labels,
+                self.counts,
+                self.people,
+                known.starts,
+                known.columns,
+                known.least,
+                fixed,
+                fewest,
+            )
+            moves = int(self.people[members[side < 2]].sum()) >= fewest
+            settling = moves and any(self._hold_back(each, sets, members, side) for each, sets in known.demands)
+        parts = [members[side == each] for each in range(3)]
+        if int(self.people[members[side < 2]].sum()) < fewest:
+            return
+        saved = self._cost(column, members) - sum(self._cost(column, part) for part in parts if len(part))
+        if saved <= 0:
+            return
+        self.loss -= saved
+        for part in parts[:2] if len(parts[2]) or not len(parts[0]) else parts[1:2]:
+            if len(part):
+                fresh = int(self.counts[column])
+                self.labels[column, part] = fresh
+                self.counts[column] += 1
+                self._offer(column, fresh, part)
+        self._offer(column, label, np.flatnonzero(self.labels[column] == label))
+
+    def _hold_back(self, demand: GroupDefinition, sets: _Beside, members: Ids, side: NDArray[np.int8]) -> bool:
+        """Let units stay whose cell would fail what else is asked of it; whether there are any."""
+        from reticent.methods.mondrian._column_kernels import number_cells
+
+        cells = np.empty((len(sets.least), len(members)), dtype=np.int64)
+        total = number_cells(members, self.labels, self.counts, sets.starts, sets.columns, cells)
+        self.visits += _JUDGED_VISITS * cells.size
+        parts = 3 * cells + side
+        place = np.full(len(self.units), -1)
+        place[members] = np.arange(len(members))
+        entries = self.units.histograms
+        owner = place[entries.owners]
+        inside = owner >= 0
+        shape = (len(cells), int(inside.sum()))
+        histograms = Histograms.from_cells(
+            parts[:, owner[inside]].ravel(),
+            np.broadcast_to(entries.values[inside], shape).ravel(),
+            np.broadcast_to(entries.counts[inside], shape).ravel(),
+            3 * total,
+            self.units.domain.size,
+        )
+        sizes = sum_by(histograms.owners, histograms.counts, 3 * total)
+        groups = Groups(sizes, histograms, self.units.reference, self.units.domain)
+        failing = demand.failing(groups) & (sizes > 0)
+        # Those who stay and fail need others of their cell: the smaller side stays with them, and the other one after it.
+        moving = np.where(sizes > 0, sizes, np.iinfo(np.int64).max).reshape(-1, 3)[:, :2]
+        short = np.flatnonzero(failing[2::3])
+        failing[3 * short + np.argmin(moving[short], axis=1)] = True
+        back = (side < 2) & failing[parts].any(axis=0)
+        side[back] = 2
+        return bool(back.any())
+
+    def _offer(self, column: int, label: int, members: Ids) -> None:
+        """Propose cuts of a label, at five quantiles of its units; those of before are forgotten."""
+        version = self._versions[column, label] = self._versions.get((column, label), -1) + 1
+        places, rows = self.stage.ranks[column, members], self.stage.sizes[members]
+        values, inverse = np.unique(places, return_inverse=True)
+        if len(values) < 2:
+            return
+        weights = np.bincount(inverse, weights=rows).astype(np.float64)
+        before = np.cumsum(weights)[:-1]
+        cuts = self._cuts(column, values, before, float(weights.sum()))
+        whole = self._cost(column, members)
+        for cut in cuts:
+            left, right = members[places <= values[cut]], members[places > values[cut]]
+            gain = whole - self._cost(column, left) - self._cost(column, right)
+            if gain > 0:
+                share = float(before[cut] / weights.sum())
+                score = self.weigh(gain, min(share, 1 - share))
+                heappush(self._waiting, (-score, next(self._numbers), column, label, version, int(values[cut])))
+
+    def _cuts(self, column: int, values: Ids, before: NDArray[np.float64], rows: float) -> Sequence[int]:
+        """Behind which values to cut: near the quantiles, and where nodes are shown between those that meet highest."""
+        scale, allowed = self.stage.scales[column], np.arange(len(before))
+        if len(scale.parts):
+            apart = scale.apart(values[:-1], values[1:])
+            allowed = np.flatnonzero(apart == apart.max())
+        nearest = [int(allowed[np.argmin(np.abs(before[allowed] - share * rows))]) for share in _QUANTILES]
+        return list(dict.fromkeys(nearest))
+
+    def _cost(self, column: int, members: Ids) -> float:
+        """The share of leaves that one label for these units covers, once for every row."""
+        scale, places = self.stage.scales[column], self.stage.ranks[column, members]
+        known = places[places != scale.apart_null] if scale.apart_null >= 0 else places
+        missing = int(len(known) < len(places))
+        low, high = (int(known.min()), int(known.max())) if len(known) else (1, 0)
+        distinct = 0 if scale.needs_ends else len(np.unique(places))
+        width = scale.covered(*(np.array([each]) for each in (distinct, low, high, missing)))[0]
+        return float(self.stage.sizes[members].sum() * (width - 1) / max(scale.size - 1, 1))
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """Columns, by their places, that an adversary knows, how many people each cell of theirs needs, and what else it must pass."""
+
+    columns: tuple[int, ...]
+    least: int
+    demand: GroupDefinition | None = None
+
+    def joined(self, other: KnownSet) -> KnownSet:
+        """The same columns, for which both must hold."""
+        demands = [each.demand for each in (self, other) if each.demand is not None]
+        demand = None if not demands else demands[0] if len(demands) == 1 else demands[0] & demands[1]
+        return KnownSet(self.columns, max(self.least, other.least), demand)
+
+
+@dataclass(frozen=True)
+class ColumnCuts:
+    """Cuts of the columns of some units, for adversaries who know one of the ``sets``."""
+
+    units: FrequencySet
+    values: CellStyle
+    sets: Sequence[KnownSet]
+
+    @classmethod
+    def of(cls, table: Table, units: FrequencySet, definition: GroupDefinition, values: CellStyle) -> ColumnCuts | None:
+        """The cuts that keep a definition about any few of the columns; None where none is asked for, or columns cannot be cut one by one."""
+        parts = definition.parts()
+        if values == "typical" or any(each.capped for each in units.hierarchies):
+            return None
+        if not any(isinstance(part, AnyColumns) for part in parts):
+            return None
+        sets: dict[tuple[int, ...], KnownSet] = {}
+        places = {name: place for place, name in enumerate(table.quasi)}
+        for judged in judged_sets(table, definition):
+            for part in judged.definition.parts():
+                found = _sets_of(part, judged.names)
+                if found is None:
+                    return None
+                for names, demand in found:
+                    columns = tuple(sorted(places[name] for name in names))
+                    known = _known_set(columns, demand)
+                    sets[columns] = sets[columns].joined(known) if columns in sets else known
+        return cls(units, values, list(sets.values()))
+
+    def best(self, context: Context | None = None) -> ColumnLabels:
+        """The run with the least loss."""
+        context = context or Context()
+        runs = []
+        for weigh in ORDERS:
+            run = _Run(self.units, self._stage, self._beside, weigh)
+            run.run(context)
+            runs.append(ColumnLabels(run.labels, run.loss))
+        return min(runs, key=lambda run: run.loss)
+
+    def loss_of(self, group: Ids, kept: NDArray[np.bool_]) -> float:
+        """The loss of units in groups of all columns, to compare with; rows of groups that are not kept lose everything."""
+        spans = (self._stage.widths_of(group, len(kept)) - 1) / np.maximum(self._stage.leaves - 1, 1)
+        spans[~kept] = 1.0
+        return float((np.bincount(group, weights=self.units.sizes, minlength=len(kept)) @ spans).sum())
+
+    @cached_property
+    def _stage(self) -> Stage:
+        return Stage.of(self.units, self.values)
+
+    @cached_property
+    def _beside(self) -> tuple[_Beside, ...]:
+        """For every column the sets that it belongs to, without it."""
+        found: list[dict[tuple[int, ...], KnownSet]] = [{} for _ in self.units.codes]
+        for known in self.sets:
+            for column in known.columns:
+                found[column][tuple(each for each in known.columns if each != column)] = known
+        return tuple(_Beside.of(sets) for sets in found)
+
+
+def _known_set(columns: tuple[int, ...], demand: GroupDefinition) -> KnownSet:
+    """Columns with what their cells must pass: people are counted, anything else is judged."""
+    counted = [part.k for part in demand.parts() if isinstance(part, KAnonymity)]
+    others = tuple(part for part in demand.parts() if not isinstance(part, KAnonymity))
+    return KnownSet(columns, max(counted, default=1), all_of(others) if others else None)
+
+
+def _sets_of(part: GroupDefinition, names: Sequence[str]) -> list[tuple[tuple[str, ...], GroupDefinition]] | None:
+    """The sets of columns that a part is about, and what each cell must pass; None where it does not judge cells one by one, or there are too many."""
+    if not isinstance(part, AnyColumns):
+        return [(tuple(names), part)] if part.local and part.monotone and not part.needs_population else None
+    if count_largest_sets(names, part.known, part.relations) > _MOST_SETS:
+        return None
+    return [(known, part.demand) for known in largest_sets(names, part.known, part.relations)]
