@@ -63,11 +63,11 @@ def test_the_proposed_policy_writes_down_the_cheapest_method_and_what_the_others
 
 
 def test_what_others_hardly_know_is_dropped_before_what_they_see() -> None:
-    frame = people(200, **{f"item_{number}": lambda draw: draw.randrange(40) for number in range(12)})
+    frame = people(200, **{f"gadget_{number}": lambda draw: draw.randrange(40) for number in range(12)})
     found = afford(propose(frame), frame)
     roles = {column.name: column.role for column in found.proposal.columns}
     assert {roles[name] for name in ("age", "sex", "region")} == {"quasi"}
-    assert None in {role for name, role in roles.items() if name.startswith("item")}
+    assert None in {role for name, role in roles.items() if name.startswith("gadget")}
     assert any("not published" in note for note in found.proposal.notes)
 
 
@@ -103,7 +103,7 @@ def test_a_column_that_is_the_same_everywhere_is_protected_at_no_cost(tmp_path: 
 def test_indicators_of_one_category_are_protected_together_or_not_at_all() -> None:
     draw = random.Random(5)
     kinds = [draw.randrange(6) for _ in range(200)]
-    frame = people(200, **{f"item_{number}": lambda draw: draw.randrange(30) for number in range(8)}).with_columns(
+    frame = people(200, **{f"gadget_{number}": lambda draw: draw.randrange(30) for number in range(8)}).with_columns(
         pl.Series(f"kind{number}", [int(kind == number) for kind in kinds]) for number in range(5)
     )
     found = afford(propose(frame), frame)
@@ -112,7 +112,9 @@ def test_indicators_of_one_category_are_protected_together_or_not_at_all() -> No
 
 
 def test_columns_outside_quasi_are_offered_as_sets_of_their_own_and_the_offer_holds() -> None:
-    frame = people(400, **{f"item_{number}": lambda draw: min(int(draw.expovariate(1.2)), 5) for number in range(6)})
+    frame = people(
+        400, **{f"count_{number}": lambda draw: 2 + min(int(draw.expovariate(1.2)), 5) for number in range(6)}
+    )
     found = afford(propose(frame), frame)
     offer = next(note for note in found.proposal.notes if "quasi_sets = " in note)
     sets = json.loads(offer.split("quasi_sets = ")[1].split(". That covers")[0])

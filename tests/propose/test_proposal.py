@@ -143,7 +143,7 @@ def test_the_definition_is_the_strongest_that_the_values_allow(values: list[str]
 def test_so_many_columns_that_nothing_would_be_left_are_not_all_protected() -> None:
     chance = random.Random(1)
     frame = pl.DataFrame(
-        {f"answer {i}": [chance.randrange(3) for _ in range(40)] for i in range(40)} | {"age": list(range(40))}
+        {f"gadget {i}": [2 + chance.randrange(3) for _ in range(40)] for i in range(40)} | {"age": list(range(40))}
     )
     priced = afford(propose(frame), frame)
     found = {column.name: column.role for column in priced.proposal.columns}
@@ -205,14 +205,16 @@ def test_longitude_is_not_pay_and_is_not_published() -> None:
 def test_the_weight_of_a_body_is_not_that_of_a_survey() -> None:
     bodies = propose(people(weight=lambda c: [c.randrange(45, 120) for _ in range(100)]))
     assert bodies.weight is None
-    assert {column.name: column.role for column in bodies.columns}["weight"] == "quasi"
+    weight = next(column for column in bodies.columns if column.name == "weight")
+    assert weight.role == "sensitive"
+    assert weight.reason.startswith("health: body weight; ")
     assert propose(people(weight=lambda c: [0.2 + 3 * c.random() for _ in range(100)])).weight == "weight"
     assert propose(people(WGTP=lambda c: [c.randrange(45, 120) for _ in range(100)])).weight == "WGTP"
 
 
 def test_uniqueness_alone_makes_no_identifier() -> None:
-    found = roles(people(spent=lambda c: c.sample(range(90_000), 100), row=list(range(1, 101))))
-    assert found["spent"] == "quasi"
+    found = roles(people(mileage=lambda c: c.sample(range(90_000), 100), row=list(range(1, 101))))
+    assert found["mileage"] == "quasi"
     assert found["row"] == "identifier"
 
 
@@ -413,8 +415,8 @@ def test_longitudes_under_any_name_bodies_and_cards_are_what_their_values_say() 
     assert roles(frame) == {
         "lat": None,
         "long": None,
-        "Wgt": "quasi",
-        "card": "quasi",
+        "Wgt": "sensitive",
+        "card": "sensitive",
         "childid": "identifier",
         "sex": "quasi",
     }

@@ -12,6 +12,7 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.io import MISSING_WORDS
 from reticent.propose.identifier_patterns import hidden_identifier
+from reticent.propose.vocabulary import Kind
 
 _EXAMPLES, _SAMPLE = 5, 2000
 _NEGATIVE_CODES = frozenset((-1.0, -6.0, -7.0, -8.0, -9.0, -88.0, -97.0, -98.0, -99.0, -888.0, -998.0, -999.0, -9999.0))
@@ -27,7 +28,8 @@ class ColumnProfile:
 
     ``single`` is the number of rows whose value nobody else has. ``missing_words`` are spellings of "nothing" among the values,
     ``missing_codes`` numbers that probably mean it; ``hidden`` is the kind of identifier that some text contains. ``sample`` holds the most frequent
-    values, ``times`` how often each occurs; ``parts`` are the numbers that cut the rows into sixteenths.
+    values, ``times`` how often each occurs; ``parts`` are the numbers that cut the rows into sixteenths. ``title`` is what a codebook calls the column,
+    ``kind`` what it is about, once it was seen beside the others.
     """
 
     name: str
@@ -46,6 +48,8 @@ class ColumnProfile:
     sample: pl.Series = field(default_factory=pl.Series, repr=False, compare=False)
     times: tuple[int, ...] = field(default=(), repr=False, compare=False)
     parts: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    title: str = field(default="", repr=False, compare=False)
+    kind: Kind | None = field(default=None, repr=False, compare=False)
 
     @property
     def filled(self) -> int:

@@ -21,19 +21,12 @@ from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveL
 from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
-from reticent.propose.names import (
-    SENSITIVE,
-    is_visible,
-    meaning_of,
-    says_number_of_somebody,
-    says_record,
-    says_survey,
-    words_of,
-)
+from reticent.propose.meanings import meaning_in, with_kinds
+from reticent.propose.names import SENSITIVE, is_visible, says_number_of_somebody, says_record
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.relations import ColumnRelation, relations
 from reticent.propose.safe_harbor import safe_harbor
-from reticent.table import SensitiveColumn, coarsening_from
+from reticent.table import SensitiveColumn, TableCodebook, coarsening_from
 
 _IDENTIFYING = Fraction(9, 10)
 _K = 5
@@ -43,9 +36,6 @@ _MANY_VALUES = 100
 _MEASURED = 20
 _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
-_BODIES, _NEWBORN = (30, 700), (2000, 5000)
-_SMALLEST_BODY, _BODY_SPREAD = 1.5, 0.35
-_AGES_REACH = (13, 125)
 _FEWEST_PEOPLE = 50
 
 
@@ -70,7 +60,7 @@ class ColumnProposal:
         meaning = meaning_in(self.profile)
         if meaning in ("age", "birth", "postcode") or (meaning == "demographic" and is_visible(self.name)):
             return 0
-        if meaning == "demographic":
+        if meaning in ("demographic", "time"):
             return 1
         measured = self.profile.type in ("integer", "number") and self.profile.distinct > _MEASURED
         return 3 if measured or says_record(self.name) or self.role == "sensitive" else 2
@@ -116,9 +106,14 @@ class Proposal:
     relations: tuple[ColumnRelation, ...] = ()
 
 
-def propose(frame: pl.DataFrame, beside: Path | None = None, context: Context | None = None) -> Proposal:
-    """Propose roles, hierarchies and a definition. ``beside`` is the data file, next to which hierarchy files may lie."""
-    profiles = profile(frame, context)
+def propose(
+    frame: pl.DataFrame,
+    beside: Path | None = None,
+    context: Context | None = None,
+    codebook: TableCodebook | None = None,
+) -> Proposal:
+    """Propose roles, hierarchies and a definition. ``beside`` is the data file, next to which hierarchy files may lie; ``codebook`` what it says of its columns."""
+    profiles = with_kinds(profile(frame, context), beside.name.split(".")[0] if beside else "", codebook)
     refusal = _too_few(frame.height)
     if refusal is not None:
         nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
@@ -190,37 +185,6 @@ def missing_codes(frame: pl.DataFrame) -> tuple[list[str], dict[str, list[str]]]
     return safe, {name: codes for name, codes in unsure.items() if codes}
 
 
-def meaning_in(column: ColumnProfile) -> str | None:
-    """What the name says, if the values can be that: a longitude is no pay, the weight of a body is none of a survey."""
-    meaning = meaning_of(column.name)
-    numeric = column.type in ("integer", "number")
-    if meaning == "place":
-        if numeric and column.lowest is not None and column.lowest >= -180 and column.highest <= 180:
-            return "place"
-        return "money" if numeric and "lon" in words_of(column.name) else None
-    if meaning == "weight" and numeric and not says_survey(column.name) and _like_bodies(column):
-        return "demographic"
-    if meaning == "age" and numeric and not _like_ages(column):
-        return "demographic"
-    return meaning
-
-
-def _like_ages(column: ColumnProfile) -> bool:
-    """Numbers as ages in years are: not below zero, above those of children, and not those of trees; classes of ages and shares of a century are none."""
-    return column.lowest is not None and column.lowest >= 0 and _AGES_REACH[0] <= column.highest <= _AGES_REACH[1]
-
-
-def _like_bodies(column: ColumnProfile) -> bool:
-    """Numbers as kilograms, pounds or, of the newborn, grams of people are: bounded on both sides, and close to their mean, which a survey's are seldom."""
-    if column.lowest is None or not column.lowest > 0 or column.distinct < 2 or column.highest > 12 * column.lowest:
-        return False
-    values = np.repeat(column.sample.cast(pl.Float64).to_numpy(), column.times)
-    mean, spread = float(values.mean()), float(values.std() / values.mean())
-    if mean > _BODIES[1]:
-        return _NEWBORN[0] <= mean <= _NEWBORN[1] and spread <= _BODY_SPREAD
-    return mean >= _BODIES[0] or (mean >= _SMALLEST_BODY and spread <= _BODY_SPREAD)
-
-
 def _is_weight(column: ColumnProfile) -> bool:
     """Whether it can say how many people a row stands for: numbers, none missing or below zero, and not too many people in all."""
     if column.type not in ("integer", "number") or column.nulls or meaning_in(column) != "weight":
@@ -274,7 +238,8 @@ def _by_values(column: ColumnProfile) -> tuple[str | None, str] | None:
     meaning = meaning_in(column)
     if meaning == "place":
         return None, "coordinates of places; coarser places can be published instead"
-    if meaning is None and full_names(column.sample, column.filled):
+    unsaid = meaning is None or (column.kind is not None and column.kind.says == "how somebody looks")
+    if unsaid and full_names(column.sample, column.filled):
         return "identifier", "values look like names of people"
     return None
 
@@ -293,10 +258,10 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return None, "free text may say anything about anybody"
     if column.type == "text" and meaning in SENSITIVE and 2 * column.single > column.filled:
         return None, f"texts; {float(column.uniqueness):.0%} of the rows have one of their own"
-    if meaning in SENSITIVE and column.distinct > 1:
-        return "sensitive", "the name says that it must not be learned about anybody"
-    if meaning in ("age", "postcode", "birth", "demographic"):
-        return "quasi", "others may know it: a demographic value"
+    if column.kind is not None and column.kind.sensitive and column.distinct > 1:
+        return "sensitive", column.kind.words
+    if column.kind is not None and meaning in ("age", "postcode", "birth", "demographic", "time"):
+        return "quasi", f"others may know it: {column.kind.says}"
     if countable and (own := _own_values(column)) is not None:
         return own
     return "quasi", "others may know it: nothing says that they do not"

@@ -59,7 +59,7 @@ def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
     if column.profile.type in ("date", "timestamp"):
         years = {"kind": "dates", "levels": ["year"], "min_level": 1}
         return _limited(column, {"kind": "calendar", "unit": "year"}, years, f"{why}; the year may stay")
-    if column.profile.type == "integer":
+    if column.profile.type in ("integer", "number"):
         ages = {
             "kind": "cuts",
             "levels": [list(range(step, _OLDEST + 2, step)) for step in (1, 5, 10, 30)],

@@ -1,0 +1,155 @@
+"""Values that are sensitive whatever their column is called: results of tests, codes of diagnoses and drugs, amounts of money, grades, opinions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import polars as pl
+
+from reticent.propose.vocabulary import Kind
+from reticent.propose.vocabulary.kinds import folded
+
+_RESULT = Kind("health", "a test result", topic=True)
+_DIAGNOSIS = Kind("health", "codes of diagnoses", topic=True)
+_DRUG = Kind("health", "codes of drugs", topic=True)
+_MEASURED = Kind("health", "codes of clinical findings", topic=True)
+_FATE = Kind("health", "a patient's condition", topic=True)
+_AMOUNT = Kind("money", "an amount of money")
+_GRADE = Kind("achievement", "a score or grade")
+_OPINION = Kind("opinion", "an opinion or feeling", topic=True)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(folded(word).replace("_", " ") for word in text.split())
+
+
+_POLAR = (
+    _words("positive pos positiv positif positivo positiva positief pozytywny dodatni положительный 阳性 陽性 ايجابي חיובי reactive detected"),
+    _words("negative neg negativ negatif negativo negativa negatief negatywny ujemny отрицательный 阴性 陰性 سلبي שלילי nonreactive non-reactive not_detected undetected"),
+)  # fmt: skip
+_BETWEEN = _words("indeterminate inconclusive equivocal invalid borderline pending unknown uncertain na n/a - ? unklar weak_positive trace not_tested untested not_done missing")  # fmt: skip
+_FATES: Sequence[frozenset[str]] = (
+    _words("alive dead"),
+    _words("alive died"),
+    _words("alive deceased"),
+    _words("survived died"),
+    _words("benign malignant"),
+    _words("patient control"),
+    _words("case control"),
+    _words("placebo treatment"),
+    _words("treatment control"),
+    _words("placebo active"),
+    _words("lebend verstorben"),
+    _words("lebt verstorben"),
+    _words("vivant decede"),
+    _words("vivo muerto"),
+    _words("vivo fallecido"),
+    _words("vivo deceduto"),
+    _words("levend overleden"),
+    _words("zyje zmarl"),
+    _words("levande avliden"),
+    _words("жив умер"),
+    _words("生存 死亡"),
+)
+_OPINIONS = re.compile(
+    r"\b(?:agree|disagree|satisfied|dissatisfied|unsatisfied|approve|disapprove|(?:un)?important|(?:un)?happy|too (?:little|much)|about right|trust|favou?r|oppose"
+    r"|likely|unlikely|stimme|zufrieden|unzufrieden|d'accord|satisfait|de acuerdo|satisfecho|d'accordo|soddisfatto|concordo|satisfeito|eens|oneens|tevreden|zgadzam|zadowolon\w+|nojd)\b"
+)
+_LETTER_GRADE = r"^[A-F][+-]?$"
+_MONEY = r"^\s*(?:-?\(?(?:US|CA|AU|R)?[$€£¥₹₽₪]|(?:USD|EUR|GBP|CHF|PLN|SEK|BRL|JPY|CNY)\b)\s?-?\d|^-?\d[\d.,' ]*\s?(?:[$€£¥₹₽₪]|USD|EUR|GBP|CHF|PLN|zł|kr|руб\.?|元|円)\s*$"
+_ICD_10 = r"^[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}[+*!]?$"
+_ICD_9 = r"^(?:\d{3}|[VE]\d{2,3})(?:\.\d{1,2})?$"
+_ATC = r"^[A-DGHJ-NPRSV]\d{2}[A-Z]{2}\d{2}$"
+_LOINC = r"^\d{1,5}-\d$"
+_SHARE, _ENOUGH, _TRIED = 0.8, 3, 200
+_FEW_LEVELS = 12
+_SNOMED = range(6, 19)
+
+
+def kind_of_values(sample: pl.Series, labels: Sequence[str] = ()) -> Kind | None:
+    """The kind of sensitive value that most of the values are, or that the ``labels`` of codes say."""
+    if sample.dtype.is_integer():
+        return _labelled(labels) or (_MEASURED if _are_snomed(sample) else None)
+    if sample.dtype != pl.String or not len(sample):
+        return _labelled(labels)
+    text = sample.str.strip_chars()
+    if len(text) <= _FEW_LEVELS and (kind := _labelled(text.to_list())) is not None:
+        return kind
+    if _mostly(text, _MONEY):
+        return _AMOUNT
+    if len(text) < _ENOUGH:
+        return None
+    for pattern, kind in _CODES.items():
+        if _mostly(text, pattern):
+            return kind
+    if _mostly(text, _ICD_9) and text.str.contains(r"^[VE]\d{2}").any() and text.str.contains(r"\.").any():
+        return _DIAGNOSIS
+    if _mostly(text, _LOINC) and _share(text, _right_loinc) >= _SHARE:
+        return _MEASURED
+    return None
+
+
+_CODES: Mapping[str, Kind] = {_ICD_10: _DIAGNOSIS, _ATC: _DRUG}
+
+
+def _labelled(values: Sequence[str]) -> Kind | None:
+    """What a few levels of a category say."""
+    levels = {folded(value).strip() for value in values} - {""}
+    if not 2 <= len(levels) <= _FEW_LEVELS:
+        return None
+    positive, negative = ({level for level in levels if level in pole} for pole in _POLAR)
+    if positive and negative and levels - positive - negative <= _BETWEEN:
+        return _RESULT
+    if any(levels == fate or levels == fate | {"unknown"} for fate in _FATES):
+        return _FATE
+    if all(re.fullmatch(_LETTER_GRADE, value.strip()) for value in values) and any(
+        "+" in v or "-" in v for v in values
+    ):
+        return _GRADE
+    opinions = sum(bool(_OPINIONS.search(level)) for level in levels)
+    return _OPINION if opinions >= 2 else None
+
+
+def _mostly(text: pl.Series, pattern: str) -> bool:
+    return bool(text.str.contains(pattern).mean() >= _SHARE)  # type: ignore[operator]  # the mean of truth values is a float
+
+
+def _share(text: pl.Series, right: Callable[[str], bool]) -> float:
+    tried = text.head(_TRIED).to_list()
+    return sum(map(right, tried)) / len(tried)
+
+
+def _right_loinc(code: str) -> bool:
+    """Whether the last digit follows from the others (Luhn)."""
+    digits = [int(c) for c in reversed(code) if c.isdigit()]
+    return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
+
+
+def _are_snomed(sample: pl.Series) -> bool:
+    """Whether whole numbers are concepts of SNOMED CT: long, not of one length, their last digit right (Verhoeff), as one number in ten is by chance."""
+    tried = [str(value) for value in sample.head(_TRIED).to_list() if value is not None]
+    if len(tried) < 2 * _ENOUGH or not all(len(value) in _SNOMED and value.isdigit() for value in tried):
+        return False
+    concepts = all(value[-3:-1] in ("00", "10") for value in tried)
+    return concepts and sum(map(_right_verhoeff, tried)) >= _SHARE * len(tried)
+
+
+def _right_verhoeff(number: str) -> bool:
+    check = 0
+    for index, digit in enumerate(reversed(number)):
+        check = _dihedral(check, _permuted(index % 8, int(digit)))
+    return check == 0
+
+
+def _dihedral(a: int, b: int) -> int:
+    """The product in the dihedral group of the pentagon."""
+    if a < 5:
+        return (a + b) % 5 if b < 5 else (a + b) % 5 + 5
+    return (a - b) % 5 + 5 if b < 5 else (a - b) % 5
+
+
+def _permuted(times: int, digit: int) -> int:
+    for _ in range(times):
+        digit = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)[digit]
+    return digit

@@ -1,0 +1,129 @@
+"""The kinds of columns that names speak of, and the words for each, read from the files of this folder once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+SENSITIVE = (
+    "health",
+    "outcome",
+    "sexuality",
+    "genetics",
+    "crime",
+    "religion",
+    "politics",
+    "union",
+    "money",
+    "achievement",
+    "opinion",
+)
+"""Meanings of what must not be learned about anybody, the most delicate first."""
+
+_DEMOGRAPHIC = frozenset(["sex", "race", "region", "family", "schooling", "work", "figure"])
+_COMPOUND = 6
+_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a column is about: its ``meaning`` (one of :data:`SENSITIVE`, or ``age``, ``demographic``, ``identifier`` ...) and in words what it ``says``."""
+
+    meaning: str
+    says: str
+    topic: bool = False
+    numbers: bool = False
+    person: bool = False
+    visible: bool = False
+
+    @property
+    def sensitive(self) -> bool:
+        """Whether it must not be learned about anybody."""
+        return self.meaning in SENSITIVE
+
+    @property
+    def words(self) -> str:
+        """The kind in words, for the steward."""
+        return f"{self.meaning}: {self.says}" if self.sensitive and self.says != self.meaning else self.says
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of all kinds, by the way in which they are found."""
+
+    exact: dict[str, list[Kind]] = field(default_factory=dict)
+    plain: dict[str, list[Kind]] = field(default_factory=dict)
+    whole: dict[str, list[Kind]] = field(default_factory=dict)
+    starts: dict[str, list[Kind]] = field(default_factory=dict)
+    ends: dict[str, list[Kind]] = field(default_factory=dict)
+    inside: dict[str, list[Kind]] = field(default_factory=dict)
+    followed: dict[str, list[Kind]] = field(default_factory=dict)
+    following: dict[str, list[Kind]] = field(default_factory=dict)
+
+
+def folded(text: str) -> str:
+    """A text in small letters and without accents."""
+    plain = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ł", "l").replace("Ł", "L"))
+    return "".join(c for c in plain if not unicodedata.combining(c)).lower()
+
+
+@cache
+def lexicon() -> Lexicon:
+    """All words, read once."""
+    words = Lexicon()
+    for file in sorted(resources.files(__package__).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            category = file.name.removesuffix(".toml")
+            for name, table in tomllib.loads(file.read_text("utf-8")).items():
+                _add(words, _kind(category, name, table), table)
+    return words
+
+
+def _kind(category: str, name: str, table: dict[str, Any]) -> Kind:
+    meaning = category if category in SENSITIVE else "demographic" if name in _DEMOGRAPHIC else name
+    flags = {flag: bool(table.get(flag, False)) for flag in ("topic", "numbers", "person", "visible")}
+    return Kind(meaning, table["says"], **flags)
+
+
+def _add(words: Lexicon, kind: Kind, table: dict[str, Any]) -> None:
+    for language, listed in table.items():
+        if len(language) > 2 and language != "short":
+            continue
+        for written in listed.split():
+            # Umlauts are also spelled with two letters.
+            for word in {folded(written), folded(written.translate(_GERMAN))}:
+                _add_word(words, kind, word)
+
+
+def _add_word(words: Lexicon, kind: Kind, written: str) -> None:
+    word = re.sub(r"[=^~_]", "", written)
+    if written.startswith("="):
+        places = [words.exact]
+    elif written.startswith("^"):
+        places = [words.whole]
+    elif written.endswith("_~"):
+        places = [words.followed]
+    elif written.startswith("~_"):
+        places = [words.following]
+    elif written.startswith("~") and written.endswith("~"):
+        places = [words.inside]
+    elif written.startswith("~"):
+        places = [words.ends]
+    elif written.endswith("~"):
+        places = [words.starts]
+    elif without_spaces(word):
+        places = [words.inside]
+    else:
+        places = [words.plain, *([words.starts, words.ends] if len(word) >= _COMPOUND else [])]
+    for place in places:
+        place.setdefault(word, []).append(kind)
+
+
+def without_spaces(word: str) -> bool:
+    """Whether a word is of a script that writes no spaces between words."""
+    return any("\u3040" <= c <= "\u9fff" for c in word)

@@ -1,0 +1,119 @@
+"""Words of the lexicon in a column's name. The longer word wins: a birth weight is no weight of a survey, the size of a party is no party."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from reticent.propose.vocabulary.kinds import Kind, Lexicon, folded, lexicon
+
+Span = tuple[int, int]
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+_LONGEST_PHRASE = 5
+_LONGEST_WORD = 30
+# What surveys put before and after a word: iinjury, realrinc, lfaminc; agep, racef, educcat, incomesq.
+_BEFORE = ("real", "final", "hh", "fam", "tot", "total", "respondent", "resp", "per", "num", "ln", "log", "avg", "mean")
+_LETTERS_BEFORE = ("i", "r", "h", "n", "l")
+_RARE_LETTERS_BEFORE = ("c", "d", "g", "s", "w", "m", "f", "p", "b", "u", "y", "x", "q", "v", "t", "z")
+_AFTER = _listed(
+    "p f r a x w h s es sq cat rec recode code cd grp group num no yrs years gr lvl class level amt amount pct ind flag"
+)
+_SHORT = frozenset(["age", "sex", "occ", "ind", "inc", "wgt", "rac", "icd", "bmi", "edu", "gpa", "fam", "sat", "vis"])
+_ARTICLES = ("ال", "ה")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name: ``PatientID_2`` is ``patient``, ``id``, ``2``."""
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return [word for word in re.split(r"[\W_]+", folded(plain)) if word]
+
+
+def _readings(name: str) -> list[list[str]]:
+    """The words with and without cuts between small and large letters: ``testResult``, but also ``HIVresult`` and ``PaCO2``."""
+    cut, uncut = words_of(name), words_of(name.lower())
+    return [cut] if cut == uncut else [cut, uncut]
+
+
+@lru_cache(maxsize=20_000)
+def kinds_of(name: str) -> tuple[Kind, ...]:
+    """The kinds that the name speaks of, each once; of words that lie in one another only the longest."""
+    lists = lexicon()
+    found = {match for words in _readings(name) for match in _matches(words, lists)}
+    kept = [
+        (span, kind)
+        for span, kind in found
+        if not any(span != other and other[0] <= span[0] and span[1] <= other[1] for other, _ in found)
+    ]
+    kept.sort(key=lambda each: (each[0], each[1].meaning, each[1].says))
+    return tuple(dict.fromkeys(kind for _, kind in kept))
+
+
+def _matches(words: list[str], lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
+    starts = [sum(map(len, words[:index])) for index in range(len(words) + 1)]
+    whole = "".join(words)
+    for word in {whole, whole.rstrip("0123456789")}:
+        for kind in lists.whole.get(word, ()):
+            yield (0, len(whole)), kind
+    for first in range(len(words)):
+        for last in range(first + 1, min(first + _LONGEST_PHRASE, len(words)) + 1):
+            phrase = "".join(words[first:last])
+            kinds = _listed_as(phrase, lists) or _listed_as(phrase.rstrip("0123456789"), lists)
+            for kind in kinds:
+                yield (starts[first], starts[last]), kind
+            for length in range(len(words[first]) + 1, len(phrase) + 1):
+                for kind in lists.starts.get(phrase[:length], ()):
+                    yield (starts[first], starts[first] + length), kind
+            for length in range(len(words[last - 1]) + 1, len(phrase) + 1):
+                for kind in lists.ends.get(phrase[-length:], ()):
+                    yield (starts[last] - length, starts[last]), kind
+        word = words[first]
+        if first + 1 < len(words):
+            for kind in lists.followed.get(word, ()):
+                yield (starts[first], starts[first + 1]), kind
+        if first:
+            for kind in lists.following.get(word, ()):
+                yield (starts[first], starts[first + 1]), kind
+        for (begin, end), kind in _parts(word[:_LONGEST_WORD], lists):
+            yield (starts[first] + begin, starts[first] + end), kind
+
+
+def _listed_as(word: str, lists: Lexicon) -> list[Kind]:
+    return [*lists.plain.get(word, ()), *lists.exact.get(word, ())]
+
+
+def _parts(word: str, lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
+    """What is found inside one word: cores between affixes, beginnings, ends, and words of scripts without spaces."""
+    bare = word.rstrip("0123456789")
+    for begin, end in _cores(bare):
+        for kind in lists.plain.get(bare[begin:end], ()):
+            yield (begin, end), kind
+    for length in range(2, len(word) + 1):
+        for kind in lists.starts.get(word[:length], ()):
+            yield (0, length), kind
+        if length <= len(bare):
+            for kind in lists.ends.get(bare[-length:], ()):
+                yield (len(bare) - length, len(bare)), kind
+    if lists.inside:
+        for begin in range(len(word)):
+            for end in range(begin + 1, len(word) + 1):
+                for kind in lists.inside.get(word[begin:end], ()):
+                    yield (begin, end), kind
+
+
+def _cores(bare: str) -> Iterator[Span]:
+    """Where the word itself may lie once what surveys put around it is gone; three letters must be left, or a page would have an age."""
+    ends = [len(bare), *(len(bare) - len(after) for after in _AFTER if bare.endswith(after))]
+    for end in ends:
+        for before in ("", *_BEFORE, *_LETTERS_BEFORE, *_RARE_LETTERS_BEFORE, *_ARTICLES):
+            if not bare.startswith(before) or (not before and end == len(bare)):
+                continue
+            core = bare[len(before) : end]
+            least = 5 if before in _RARE_LETTERS_BEFORE else 4
+            if len(core) >= least or (core in _SHORT and before not in _RARE_LETTERS_BEFORE):
+                yield (len(before), end)
