@@ -7,6 +7,7 @@
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``remainder``      what a declared histogram tells about those left out
 ``singling_out``   descriptions that one row fits
+``known_columns``  records that are unique to an adversary who knows so many of the columns
 ``record_lookup``  records looked up in a randomized release, where most are not true
 ``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people out
 ``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``numeric_records``, ``foreign``)
@@ -25,6 +26,7 @@ from reticent.attacks.exclusion import Exclusion
 from reticent.attacks.foreign import synthetic
 from reticent.attacks.homogeneity import Homogeneity
 from reticent.attacks.inference import Inference
+from reticent.attacks.known_columns import KnownColumns
 from reticent.attacks.linkage import Linkage
 from reticent.attacks.minimality import Minimality
 from reticent.attacks.probabilistic import ProbabilisticLinkage
@@ -48,6 +50,7 @@ __all__ = [
     "Homogeneity",
     "Inference",
     "Isolation",
+    "KnownColumns",
     "Learned",
     "Linkability",
     "Linkage",

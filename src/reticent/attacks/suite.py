@@ -17,6 +17,7 @@ from reticent.attacks.foreign import artificial_adversaries, coded_columns
 from reticent.attacks.guess_models import ModelName
 from reticent.attacks.homogeneity import Homogeneity
 from reticent.attacks.inference import Inference
+from reticent.attacks.known_columns import known_column_adversaries
 from reticent.attacks.linkage import Linkage
 from reticent.attacks.minimality import Minimality
 from reticent.attacks.probabilistic import ProbabilisticLinkage
@@ -96,6 +97,7 @@ def _every(
     for name in seen.sensitive:
         yield from _after(seen, name, alike.get(name))
     yield SinglingOut()
+    yield from known_column_adversaries(seen)
     yield Sighting(frame, who=who)
     for name in told:
         known = pl.DataFrame() if frame is None else frame.filter(pl.col(name).is_not_null())

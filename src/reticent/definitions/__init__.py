@@ -20,6 +20,7 @@
 ``personal``            what people themselves want guarded
 ``population``          k-map and delta-presence, which compare with people outside the table
 ``mechanisms``          bounds on belief before and after; ``local_dp`` local differential privacy; ``probabilistic_dp`` probabilistic differential privacy
+``unique_records``      records that are unique in some columns, beyond what is covered
 ``risk``                the average risk of being picked out, its figures, and uniqueness in a population
 ``estimates``           what survey weights tell about a population that nobody counted
 ``conjunction``         definitions that are others at once
@@ -74,6 +75,7 @@ from reticent.definitions.shares import (
     PSensitive,
 )
 from reticent.definitions.unbounded_dp import UnboundedDP
+from reticent.definitions.unique_records import UniqueRecords, numbers_beyond, unique_records
 from reticent.definitions.uniqueness import MEligible, MUnique
 from reticent.definitions.verdicts import (
     LEFT_OUT,
@@ -163,6 +165,7 @@ __all__ = [
     "Several",
     "TCloseness",
     "UnboundedDP",
+    "UniqueRecords",
     "Uniqueness",
     "Witness",
     "WorstCaseKnowledge",
@@ -190,6 +193,7 @@ __all__ = [
     "named_column",
     "named_values",
     "names",
+    "numbers_beyond",
     "of_groups",
     "own_sets",
     "population_estimate",
@@ -201,6 +205,7 @@ __all__ = [
     "require_same",
     "single_demands",
     "tells_about",
+    "unique_records",
     "unkept",
     "verdict",
 ]

@@ -1,0 +1,88 @@
+"""Known columns: records that are unique to an adversary who knows so many of the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reticent.attacks.adversary import Findings, needs_groups
+from reticent.base.exact import whole
+from reticent.core import AdversaryView, GroupLabels
+from reticent.definitions import AnyColumns, definition_from, numbers_beyond, unique_records
+from reticent.definitions.unique_records import UniqueRecords
+
+
+@dataclass(frozen=True)
+class KnownColumns:
+    """An adversary who knows ``known`` columns of everybody looks for records that no other record equals there.
+
+    Hits are the records that are unique in a random set of so many columns (the mean over all sets, or over 100 of them, rounded); the details and the example have a set of
+    columns, found by a greedy search, in which most records are unique. A guarantee for any few columns (:class:`AnyColumns`) makes it fail
+    for as many columns as it covers, and says nothing about more: these are the figures that go with it. *Baseline.* Nobody.
+    """
+
+    known: int
+
+    def __post_init__(self) -> None:
+        whole(self.known, "KnownColumns: known", low=1)
+
+    @property
+    def name(self) -> str:
+        """What the attack is called."""
+        return f"{self.known} known {'column' if self.known == 1 else 'columns'}"
+
+    def needs(self, seen: AdversaryView) -> str | None:
+        """Rows that show labels, and at least so many columns."""
+        reason = needs_groups(seen)
+        if reason is None and seen.labelled_groups.labels is None:
+            return "KnownColumns: this release does not show its labels row by row and column by column."
+        if reason is None and len(seen.columns) < self.known:
+            return f"KnownColumns: {len(seen.columns)} columns were published, fewer than {self.known}."
+        return reason
+
+    def attack(self, seen: AdversaryView) -> Findings:
+        """Count unique records."""
+        groups = seen.labelled_groups
+        assert groups.labels is not None
+        found = unique_records(groups, self.known)
+        everything = found.known == len(seen.columns)
+        return Findings(
+            self.name,
+            "all columns of everybody"
+            if everything
+            else f"any {found.known} of the {len(seen.columns)} columns, the same of everybody",
+            "are unique" if everything else "are unique in a random choice of columns",
+            round(found.mean),
+            found.records,
+            _example(found, groups.labels),
+            details={
+                "known": found.known,
+                "sets": found.sets,
+                "mean": found.mean,
+                "worst_columns": list(found.worst),
+                "worst_records": found.most,
+            },
+            unit="records",
+        )
+
+
+def known_column_adversaries(seen: AdversaryView) -> list[KnownColumns]:
+    """Adversaries for a release that covers any few columns: who knows as many as are covered, and who knows more; none for other releases."""
+    claims = () if seen.made is None else seen.made.claims
+    parts = [
+        definition_from(each["definition"], each["parameters"]) for each in claims if each["definition"] == "AnyColumns"
+    ]
+    covered = [part.known for part in parts if isinstance(part, AnyColumns)]
+    if not covered:
+        return []
+    width = len(seen.columns)
+    return [KnownColumns(each) for each in (min(max(covered), width), *numbers_beyond(max(covered), width)) if each]
+
+
+def _example(found: UniqueRecords, labels: GroupLabels) -> str:
+    if found.single is None:
+        return f"In no set of {found.known} columns that was tried is a record unique."
+    if found.known == len(labels.columns):
+        return f"{found.most:,} of {found.records:,} records are unique in all columns together."
+    columns = [labels.column(name) for name in found.worst]
+    shown = " and ".join(f"{each.name} {each.texts[int(each.codes[found.single])]}" for each in columns)
+    return f"{found.most:,} of {found.records:,} records are unique in {', '.join(found.worst)}; one of them shows {shown}."

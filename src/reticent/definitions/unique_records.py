@@ -1,0 +1,119 @@
+"""Records that are unique in some columns: the figures for an adversary who knows more columns than a guarantee covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import number, pack
+from reticent.core import GroupLabels, Groups
+from reticent.errors import PolicyError
+
+_USUAL = (3, 5, 8)
+_SETS, _VISITS = 100, 2 * 10**8
+"""So many sets are sampled, or fewer where they would take more labels than this."""
+
+
+@dataclass(frozen=True)
+class UniqueRecords:
+    """How many of the ``records`` are unique to an adversary who knows so many columns.
+
+    ``mean`` is the number for a random set of columns, over all sets or a fixed random sample of ``sets`` of them. ``worst`` is the set that a greedy search
+    found, and ``most`` its number: no upper bound. ``single`` is a group that is unique there, if there is one.
+    """
+
+    known: int
+    records: int
+    mean: float
+    sets: int
+    worst: tuple[str, ...]
+    most: int
+    single: int | None
+
+    @property
+    def share(self) -> float:
+        """The share of records that are unique in a random set of columns."""
+        return self.mean / self.records if self.records else 0.0
+
+
+def numbers_beyond(known: int, width: int) -> tuple[int, ...]:
+    """The numbers of columns beyond what is covered for which figures are given: 3, 5, 8 and all of them."""
+    return tuple(sorted({each for each in (*_USUAL, width) if known < each <= width}))
+
+
+def unique_records(groups: Groups, known: int) -> UniqueRecords:
+    """Count the records that are unique in sets of ``known`` columns. Computed from labels alone, and always the same sets: anybody can count again."""
+    filled = groups.select(groups.sizes > 0)
+    labels = filled.labels
+    if labels is None:
+        raise PolicyError(
+            "These groups do not show labels column by column, so that records cannot be counted by columns."
+        )
+    counter = _Counter(labels, filled.sizes)
+    width = len(labels.columns)
+    known = min(known, width)
+    sets = _sampled(width, known, max(min(_SETS, _VISITS // max(len(filled) * known, 1)), 1))
+    counts = [int(counter.unique(columns).sum()) for columns in sets]
+    worst = counter.greedy(known)
+    single = counter.unique(worst)
+    return UniqueRecords(
+        known,
+        int(filled.sizes.sum()),
+        float(np.mean(counts)),
+        len(sets),
+        tuple(labels.names[place] for place in worst),
+        int(single.sum()),
+        int(groups.filled[np.argmax(single)]) if single.any() else None,
+    )
+
+
+def _sampled(width: int, known: int, most: int) -> list[tuple[int, ...]]:
+    """All sets of so many columns, or some of them: the same whenever it is called."""
+    if comb(width, known) <= most:
+        return list(combinations(range(width), known))
+    draw = np.random.default_rng(0)
+    return [tuple(sorted(draw.choice(width, known, replace=False).tolist())) for _ in range(most)]
+
+
+class _Counter:
+    """Counts unique records by columns, of groups that have rows."""
+
+    def __init__(self, labels: GroupLabels, sizes: NDArray[np.int64]) -> None:
+        self._sizes = sizes
+        self._codes = [column.codes for column in labels.columns]
+        self._cards = [max(len(column.texts), 1) for column in labels.columns]
+
+    def unique(self, columns: Sequence[int]) -> NDArray[np.bool_]:
+        """Which groups are one record that shares its labels in some columns with no other."""
+        ids, count = self._cells(None, columns)
+        return self._alone(ids, count)
+
+    def greedy(self, known: int) -> tuple[int, ...]:
+        """Columns chosen one after the other, each so that most records become unique; ties go to the column that tells most apart."""
+        chosen: list[int] = []
+        cells: tuple[NDArray[np.int64], int] | None = None
+        for _ in range(known):
+            tried = {place: self._cells(cells, [place]) for place in range(len(self._codes)) if place not in chosen}
+            best = max(tried, key=lambda place: (int(self._alone(*tried[place]).sum()), tried[place][1], -place))
+            cells = tried[best]
+            chosen.append(best)
+        return tuple(sorted(chosen))
+
+    def _cells(
+        self, within: tuple[NDArray[np.int64], int] | None, columns: Sequence[int]
+    ) -> tuple[NDArray[np.int64], int]:
+        """Groups numbered by their labels in some columns, within cells of others."""
+        codes, cards = [self._codes[place] for place in columns], [self._cards[place] for place in columns]
+        if within is not None:
+            codes, cards = [within[0], *codes], [within[1], *cards]
+        ids, count = number(*pack(codes, cards, len(self._sizes)))
+        return ids.astype(np.int64), count
+
+    def _alone(self, ids: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+        single: NDArray[np.bool_] = np.bincount(ids, weights=self._sizes, minlength=count)[ids] == 1
+        return single
