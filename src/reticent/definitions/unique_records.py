@@ -54,7 +54,7 @@ def unique_records(groups: Groups, known: int) -> UniqueRecords:
         raise PolicyError(
             "These groups do not show labels column by column, so that records cannot be counted by columns."
         )
-    counter = _Counter(labels, filled.sizes)
+    counter = _RecordCounter(labels, filled.sizes)
     width = len(labels.columns)
     known = min(known, width)
     sets = _sampled(width, known, max(min(_SETS, _VISITS // max(len(filled) * known, 1)), 1))
@@ -80,7 +80,7 @@ def _sampled(width: int, known: int, most: int) -> list[tuple[int, ...]]:
     return [tuple(sorted(draw.choice(width, known, replace=False).tolist())) for _ in range(most)]
 
 
-class _Counter:
+class _RecordCounter:
     """Counts unique records by columns, of groups that have rows."""
 
     def __init__(self, labels: GroupLabels, sizes: NDArray[np.int64]) -> None:
