@@ -1,7 +1,8 @@
 """Files, frames and databases in.
 
 ``source``       :class:`Source`: any of them, by its place; ``row_source`` what each kind can do
-``csv_files``    delimited text; ``text_types`` the types that its columns have; ``sheets`` of Excel; ``statistics_files`` of SPSS, Stata and SAS
+``csv_files``    delimited text; ``record_layout`` where its table stands; ``text_types`` the types that its columns have; ``number_formats`` numbers as people write
+                 them; ``sheets`` of Excel; ``statistics_files`` of SPSS, Stata and SAS
 ``sql``          queries of DuckDB and PostgreSQL; ``sqlite``; ``databases`` any that SQLAlchemy reaches
 
 Names are loaded when they are first used.
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reticent.io.databases import database_tables
+    from reticent.io.number_formats import WrittenNumbers
     from reticent.io.row_source import RowSource, address_of, chosen_columns
     from reticent.io.source import Source, people_of, read_frame
     from reticent.io.sql import fetch_postgres, quoted
@@ -21,6 +23,7 @@ _HOMES = {
     "MISSING_WORDS": "text_types",
     "RowSource": "row_source",
     "Source": "source",
+    "WrittenNumbers": "number_formats",
     "address_of": "row_source",
     "chosen_columns": "row_source",
     "database_tables": "databases",
@@ -35,6 +38,7 @@ __all__ = [
     "MISSING_WORDS",
     "RowSource",
     "Source",
+    "WrittenNumbers",
     "address_of",
     "chosen_columns",
     "database_tables",

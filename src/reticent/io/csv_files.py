@@ -45,7 +45,7 @@ _UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
 
 @dataclass(frozen=True)
 class CsvFile(RowSource):
-    """A CSV file and what was said about it; what was not said is found out."""
+    """A CSV file and what was said about it; what was not said is found out. What is doubtful about types is known when rows have been read."""
 
     path: Path
     delimiter: str | None = None
@@ -54,6 +54,7 @@ class CsvFile(RowSource):
     types: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None
     skip_rows: int | None = None
+    _doubts: dict[str, str] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -101,7 +102,10 @@ class CsvFile(RowSource):
         return StreamRows(frame(nothing, wanted).schema, make)
 
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
-        return TableCodebook(assumed=self.layout.assumed)
+        chosen = (
+            self._doubts if columns is None else {name: self._doubts[name] for name in columns if name in self._doubts}
+        )
+        return TableCodebook(assumed=(*self.layout.assumed, *chosen.values()))
 
     def found(self) -> dict[str, Any]:
         layout = self.layout
@@ -196,6 +200,12 @@ class CsvFile(RowSource):
         evidence = TypeEvidence([name for name in wanted if name not in declared], layout.delimiter != ",")
         for block in blocks:
             evidence.add({name: block.columns[name][0] for name in evidence.columns})
+        for name, kind in evidence.doubts().items():
+            sign = "point" if kind.format == "1.234" else "comma"
+            self._doubts[name] = (
+                f"{self.path}: column {name!r} has numbers such as {kind.format}, which are read with a decimal {sign}. If it separates thousands, set "
+                f"types = {{ {name!r} = {str(kind)!r} }} under [data]."
+            )
         return {**evidence.kinds(), **declared}
 
     def _blocks(self, layout: Layout, wanted: Sequence[str]) -> Iterator[_Block]:

@@ -15,9 +15,10 @@ from typing import Literal
 import polars as pl
 
 from reticent.errors import PolicyError, did_you_mean
+from reticent.io.number_formats import INTEGERS, NUMBERS
 
 TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
-"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``, ``date:%Y%m``, ``timestamp:epoch``."""
+"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``, ``date:%Y%m``, ``timestamp:epoch``, numbers as ``number:1,234.5``."""
 
 MISSING_WORDS = ("", "NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "?", ".", "-")
 """Spellings of "nothing" in columns of numbers, dates and truth values. In text they are values like any other."""
@@ -60,20 +61,25 @@ class TextKind:
         if self.name == "date" and "%Y" in (self.format or ""):
             # 05.01.31 is no day of the year 31.
             readable = readable & plain.str.contains(r"\d{4}")
-        return readable & plain.str.contains(_SHAPES[self.name]) if self.name in _SHAPES else readable
+        shape = _SHAPES.get(self.name) if self.format is None else None
+        return readable & plain.str.contains(shape) if shape is not None else readable
 
     def __str__(self) -> str:
         return self.name if self.format is None else f"{self.name}:{self.format}"
 
 
-def _read_integer(text: pl.Expr, _: str | None) -> pl.Expr:
+def _read_integer(text: pl.Expr, form: str | None) -> pl.Expr:
+    if form is not None:
+        return INTEGERS[form].read(text)
     # Whole numbers are often held as 63.0; declared integers may be written so.
     wide = text.cast(pl.Float64, strict=False)
     held = pl.when((wide == wide.floor()) & (wide.abs() < 2.0**53)).then(wide).cast(pl.Int64, strict=False)
     return pl.coalesce(text.cast(pl.Int64, strict=False), held)
 
 
-def _read_number(text: pl.Expr, _: str | None) -> pl.Expr:
+def _read_number(text: pl.Expr, form: str | None) -> pl.Expr:
+    if form is not None:
+        return NUMBERS[form].read(text)
     return text.cast(pl.Float64, strict=False).fill_nan(None)
 
 
@@ -127,15 +133,19 @@ _CANDIDATES = (
     *(TextKind("date", form) for form in _DATES),
     *(TextKind("timestamp", form) for form in _TIMESTAMPS),
 )
+# What numbers with decimals may be instead: whole ones whose decimal sign separates thousands.
+_GROUPED = {"number": TextKind("integer", "1.234"), "number with comma": TextKind("integer", "1,234")}
 
 
 def declared_kind(column: str, given: str) -> TextKind:
     """The kind that ``types={column: given}`` asks for."""
     name, _, form = given.partition(":")
-    if name not in TYPES or (form and name not in ("date", "timestamp")):
+    numbers = {"number": NUMBERS, "integer": INTEGERS}.get(name, {})
+    if name not in TYPES or (form and name not in ("date", "timestamp") and form not in numbers):
+        listed = " or ".join(repr(f"{name}:{example}") for example in numbers)
         raise PolicyError(
             f"types: column {column!r} cannot be read as {given!r}.{did_you_mean(name, TYPES)} "
-            f"The types are {', '.join(TYPES)}, and a date may give its format: 'date:%d/%m/%Y'.",
+            f"The types are {', '.join(TYPES)}, and a date may give its format: 'date:%d/%m/%Y'{f'; so may a number: {listed}' if numbers else ''}.",
             setting=("types", column),
             value=given,
         )
@@ -154,11 +164,13 @@ class TypeEvidence:
     columns: Sequence[str]
     comma_decimals: bool = False
     _open: dict[str, list[TextKind]] = field(init=False)
+    _grouped: dict[str, list[TextKind]] = field(init=False)
     _filled: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         extra = (TextKind("number with comma"),) if self.comma_decimals else ()
         self._open = {column: [*_CANDIDATES, *extra] for column in self.columns}
+        self._grouped = {column: list(_GROUPED.values()) for column in self.columns}
 
     def add(self, texts: Mapping[str, pl.Series]) -> None:
         """Drop the kinds that some text does not fit; each text need be there only once. A few rule most kinds out; only then all are asked."""
@@ -171,10 +183,18 @@ class TypeEvidence:
                 continue
             self._filled.add(column)
             self._open[column] = _fitting(_fitting(kinds, distinct.head(50)), distinct)
+            if any(kind.name in _GROUPED for kind in self._open[column]):
+                grouped = self._grouped[column]
+                self._grouped[column] = _fitting(_fitting(grouped, distinct.head(50)), distinct)
 
     def kinds(self) -> dict[str, TextKind]:
         """The kind of each column: the first that all values fit, otherwise text."""
         return {column: self._decide(column, kinds) for column, kinds in self._open.items()}
+
+    def doubts(self) -> dict[str, TextKind]:
+        """Columns of numbers with decimals, all of three digits, that may be whole numbers with separators between thousands: 1.234 and 1,234."""
+        decided = {column: _GROUPED.get(kind.name) for column, kind in self.kinds().items()}
+        return {column: kind for column, kind in decided.items() if kind is not None and kind in self._grouped[column]}
 
     def _decide(self, column: str, kinds: list[TextKind]) -> TextKind:
         if column not in self._filled or not kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from reticent.base.exact import one_of
 from reticent.io import Source
 from reticent.propose.document import policy_text
 from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
-from reticent.propose.proposed_types import proposed_types
+from reticent.propose.proposed_types import number_notes, proposed_types
 from reticent.propose.templates import TEMPLATES, templated
 from reticent.propose.tradeoff import Tradeoff, afford
 
@@ -47,19 +47,19 @@ def propose_policy(
     if words:
         source = replace(source, null_values=words)
         frame = source.read()
-    types = proposed_types(frame)
+    types, numbers = proposed_types(frame), number_notes(frame)
     if types:
         source = replace(source, types=types)
         frame = source.read()
     folder = Path(os.path.abspath(policy)).parent
     if not isinstance(location, str | Path):
-        found = _noting(templated(propose(frame, context=context), template), codes, unsure, is_csv)
+        found = _noting(templated(propose(frame, context=context), template), codes, unsure, is_csv, numbers)
         priced = _afforded(found, frame, template, context)
         return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
     place = str(location)
     is_file = "://" not in place and not place.startswith("env:")
     proposed = templated(propose(frame, Path(place) if is_file else None, context), template)
-    found = _noting(proposed, codes, unsure, is_csv)
+    found = _noting(proposed, codes, unsure, is_csv, numbers)
     found = replace(found, notes=(*found.notes, *source.codebook().notes()))
     address = os.path.relpath(place, folder) if is_file else _without_password(place)
     if address != place and not is_file:
@@ -76,11 +76,13 @@ def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, contex
     return replace(priced, proposal=templated(priced.proposal, template))
 
 
-def _noting(found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool) -> Proposal:
-    """The proposal with a note on numbers that may mean "nothing"."""
+def _noting(
+    found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool, numbers: Sequence[str]
+) -> Proposal:
+    """The proposal with notes on numbers that may mean "nothing", and on ``numbers`` that are written as text."""
     if found.refusal is not None:
         return found
-    notes = list(found.notes)
+    notes = [*found.notes, *numbers]
     if codes and is_csv:
         notes.append(f"{', '.join(codes)} are read as missing values (null_values): elsewhere nothing is below zero.")
     elif codes:

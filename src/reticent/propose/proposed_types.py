@@ -9,7 +9,7 @@ import datetime
 
 import polars as pl
 
-from reticent.io import declared_kind
+from reticent.io import WrittenNumbers, declared_kind
 from reticent.propose.names import is_nominal, meaning_of, words_of
 
 _SPELLINGS = (
@@ -45,11 +45,41 @@ def proposed_types(frame: pl.DataFrame) -> dict[str, str]:
     return {name: given for name, given in found.items() if given is not None}
 
 
+def number_notes(frame: pl.DataFrame) -> list[str]:
+    """What is assumed about text columns that write numbers with separators, currencies or percent signs, a sentence for each."""
+    notes = []
+    for name in frame.columns:
+        found = (
+            _written(name, frame[name].alias("value").drop_nulls().unique()) if frame[name].dtype == pl.String else None
+        )
+        if found is None:
+            continue
+        if found.kind is None:
+            notes.append(
+                f"Column {name!r} looks like numbers ({found.example!r}) but stays text: {found.doubt}. If you know better, set types = {{ {name!r} = "
+                "'number:1,234.5' }, or '1.234,5', under [data]."
+            )
+            continue
+        dropped = " Percent signs are dropped." if "%" in found.example else ""
+        notes.append(
+            f"Column {name!r} is read as numbers ({found.kind}): {found.example!r} is {found.value:.15g}.{dropped}"
+        )
+    return notes
+
+
+def _written(name: str, values: pl.Series) -> WrittenNumbers | None:
+    """How a column of text writes numbers; codes of places and of people are none, whatever they look like."""
+    return None if meaning_of(name) in ("postcode", "identifier", "key") else WrittenNumbers.of(values)
+
+
 def _type_of(name: str, values: pl.Series) -> str | None:
     if not len(values):
         return None
     if values.dtype == pl.String:
-        return next((f"date:{form}" for form in _SPELLINGS if _reads(values, f"date:{form}")), None)
+        dates = (f"date:{form}" for form in _SPELLINGS if _reads(values, f"date:{form}"))
+        found = next(dates, None)
+        written = _written(name, values) if found is None else None
+        return found if written is None else written.kind
     if values.dtype.is_float():
         known = values.fill_nan(None).drop_nulls()
         if not len(known) or not known.is_finite().all() or not bool((known == known.floor()).all()):
