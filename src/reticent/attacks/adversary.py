@@ -79,6 +79,12 @@ class Findings(ShownAsCard):
         """Whether the release helped: more people are hit than the baseline explains, beyond what luck could do."""
         return self.hits > 0 and (self.baseline is None or self.excess[0] > 0)
 
+    @property
+    def reservation(self) -> str:
+        """What a headline says of an attack that succeeds."""
+        anyway = "" if self.baseline is None else f"; {self.baseline:.1%} would be without the release"
+        return f"{self.adversary.capitalize()} succeeds: {self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}{anyway}."
+
     def summary(self) -> str:
         """The result in one sentence."""
         text = f"{self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}"

@@ -50,6 +50,11 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
         return tuple(each for each in self.findings if each.succeeds)
 
     @property
+    def reservations(self) -> tuple[str, ...]:
+        """What the headline of a release says of the attacks that succeed."""
+        return tuple(each.reservation for each in self.succeeding)
+
+    @property
     def table(self) -> pl.DataFrame:
         """One row an adversary: what it knew, whom it hit, with what certainty, and what it hit before publication."""
         return pl.DataFrame([_row(before, after) for before, after in self.pairs], schema=_SCHEMA)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from reticent.attacks import Findings
     from reticent.base.context import Context
+    from reticent.release import Headline
 
 
 def attack(
@@ -109,14 +110,16 @@ def attack(
             pairs = _run_on_synthetic(target, original, others, quasi, sensitive, context)
         else:
             pairs = _run(target, raw, listed.read(), others, listed.who, model, context)
+    headline = _headline(target, original, pairs)
     # What synthetic records tell about everybody does not count as a leak, so only what goes beyond the comparison counts.
     worst = max((after.share - (original is not None) * (after.baseline or 0) for _, after in pairs), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,
         "worst": worst,
+        "headline": None if headline is None else headline.as_json(),
         "attacks": [{**after.as_dict(), "before": before.as_dict() if before else None} for before, after in pairs],
     }
-    answer(payload, as_json, lambda console: _render(console, pairs))
+    answer(payload, as_json, lambda console: _render(console, pairs, headline))
 
 
 def _run_on_synthetic(
@@ -141,9 +144,21 @@ def _run(
     ).pairs
 
 
-def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
-    from reticent.base.cards import percent
+def _headline(target: str, original: str | None, pairs: list[tuple[Findings | None, Findings]]) -> Headline | None:
+    """The verdict on the claims of a release, with the attacks that succeed; None for a table and for records that make no claims."""
+    from reticent.release import headline_of, public_side
 
+    if original is not None or not Path(target).is_dir():
+        return None
+    return headline_of(public_side(target)).beside(after.reservation for _, after in pairs if after.succeeds)
+
+
+def _render(console: Console, pairs: list[tuple[Findings | None, Findings]], headline: Headline | None) -> None:
+    from reticent.base.cards import percent
+    from reticent.cli.screens import show_headline
+
+    if headline is not None:
+        show_headline(console, headline)
     compared = any(before is not None for before, _ in pairs)
     rows = []
     for before, after in pairs:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Policy
+    from reticent.release import Headline
     from reticent.reports import Preview, PreviewComparison
 
 
@@ -54,10 +55,12 @@ def show_preview(
             else None
         )
         compared = found.search.get("compared") or methods_compared(found.table, found.definition, found.cost, context)
+    headline = found.headline.beside(after.reservation for _, after in achieved if after.succeeds)
     payload: dict[str, Any] = {
         "ok": True,
         "recorded": False,
         **found.as_dict(),
+        "headline": headline.as_json(),
         "frame": found.frame.to_dicts(),
         "attacks": [
             {"before": None if before is None else before.as_dict(), "after": after.as_dict()}
@@ -67,12 +70,13 @@ def show_preview(
         "analysis": None if found.analysis is None else found.analysis.as_dict(),
         "compared": None if others is None else others.table.to_dicts(),
     }
-    answer(payload, as_json, lambda console: _render(console, found, others, compared, attacks, details))
+    answer(payload, as_json, lambda console: _render(console, found, headline, others, compared, attacks, details))
 
 
 def _render(
     console: Console,
     found: Preview,
+    headline: Headline,
     others: PreviewComparison | None,
     compared: Mapping[str, Any] | None,
     attacks: bool,
@@ -84,6 +88,7 @@ def _render(
         how_many,
         show_columns,
         show_conclusions,
+        show_headline,
         show_methods,
         show_rows,
         show_worth,
@@ -92,7 +97,11 @@ def _render(
     from reticent.propose import poor_worth
 
     name = found.method.get("name")
-    console.print(f"A preview by {name}: {how_many(found.rows, found.suppressed, found.groups)}.")
+    console.print(f"A preview by {name}: {how_many(found.rows, found.suppressed, found.groups)}.\n")
+    show_headline(console, headline)
+    console.print()
+    for sentence in found.sentences:
+        console.print(sentence)
     show_columns(console, found.loss_by_column, found.recoding, found.table, found.utility.get("loss"))
     show_rows(console, found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN))
     show_methods(console, compared)

@@ -103,6 +103,7 @@ def _payload(found: Published, worth: LowUtility | None, compared: Mapping[str, 
     release, private = found.release, found.release.private
     return {
         "ok": True,
+        "headline": release.headline.as_json(),
         "path": found.path,
         "report": found.report,
         "format": release.format,
@@ -132,7 +133,15 @@ def _render(
     compared: Mapping[str, Any] | None,
     details: bool,
 ) -> None:
-    from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
+    from reticent.cli.screens import (
+        ROWS_SHOWN,
+        how_many,
+        show_columns,
+        show_headline,
+        show_methods,
+        show_rows,
+        show_worth,
+    )
     from reticent.cli.text import shown
     from reticent.release import DeclaredColumns
     from reticent.utility import UtilityMeasures
@@ -141,9 +150,12 @@ def _render(
     groups = release.groups if private.evidence.groups else None
     waiting = private.search.get("waiting", 0)
     console.print(f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.\n")
+    show_headline(console, release.headline)
+    console.print()
     for claim in release.certificate["claims"]:
         console.print(f"{_claim(claim)}: {claim['covers']}")
-    for sentence in DeclaredColumns.stated(release.certificate).sentences():
+    reserved = release.headline.reasons
+    for sentence in (told for told in DeclaredColumns.stated(release.certificate).sentences() if told not in reserved):
         console.print(sentence)
     losses = release.utility.loss_by_column if isinstance(release.utility, UtilityMeasures) else {}
     show_columns(console, losses, private.recoding, found.table, release.utility.get("loss"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from reticent.core import Groups, Recoding
     from reticent.propose import LowUtility
+    from reticent.release import Headline
     from reticent.reports import Analysis
     from reticent.table import Table
 
@@ -21,6 +22,15 @@ _ROWS_LOOKED_AT = 200
 _COLUMNS_SHOWN, _LONGEST_CELL = 6, 24
 ROWS_SHOWN = 5
 _CONCLUSIONS_SHOWN = 6
+
+
+def show_headline(console: Console, headline: Headline) -> None:
+    """The verdict on a release in its colour, and each reason as an item."""
+    style = {"holds": "bold green", "holds, but": "bold yellow"}.get(headline.state, "bold red")
+    title, *reasons = headline.lines()
+    console.print(title, style=style)
+    for reason in reasons:
+        console.print(reason)
 
 
 def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0) -> str:

@@ -46,6 +46,9 @@ def verify(
     payload: dict[str, Any] = {
         "ok": found.holds,
         "holds": found.holds,
+        "headline": found.headline.as_json(),
+        "recomputed": list(found.recomputed),
+        "unchecked": list(found.unchecked),
         "signed": found.signed,
         "path": found.path,
         "checks": [check._asdict() for check in found.checks],
@@ -54,7 +57,16 @@ def verify(
 
 
 def _render(console: Console, found: Verification) -> None:
+    from reticent.cli.screens import show_headline
+
+    show_headline(console, found.headline)
+    for title, told in (
+        ("Recomputed from the published files:", found.recomputed),
+        ("Not re-checked:", found.unchecked),
+    ):
+        if told:
+            console.print(f"\n{title}")
+        for sentence in told:
+            console.print(f"- {sentence}")
     rows = [(check.name, check.status, check.detail) for check in found.checks]
     console.print(table(str(found.path), ("check", "result", "why"), rows))
-    verdict = "The release keeps what it promises." if found.holds else "The release does NOT keep what it promises."
-    console.print(verdict, style="bold green" if found.holds else "bold red")

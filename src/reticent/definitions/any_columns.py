@@ -86,6 +86,9 @@ class AnyColumns(GroupDefinition):
     def knowledge(self, scope: ClaimScope) -> str:
         return f"{scope.known_any(self.known)}, and that the {scope.target} is in the table,"
 
+    def knows_all(self, scope: ClaimScope) -> bool:
+        return self.known >= len(scope.quasi)
+
     def promise(self, scope: ClaimScope) -> str:
         return self.demand.promise(scope)
 

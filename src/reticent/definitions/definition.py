@@ -182,6 +182,10 @@ class GroupDefinition(Definition):
         """What the attacker of this definition knows, as the words before its promise."""
         return f"{scope.known(self.quasi)}, and that the {scope.target} is in the table,"
 
+    def knows_all(self, scope: ClaimScope) -> bool:
+        """Whether the attacker of this definition is taken to know every column that is neither confidential nor declared."""
+        return scope.covers_all(self.quasi)
+
     @abstractmethod
     def promise(self, scope: ClaimScope) -> str:
         """What that attacker achieves at most, as the words after "an attacker who knows ...". Names the columns that it is about."""

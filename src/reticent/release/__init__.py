@@ -5,6 +5,7 @@
 ``public``           the public side, in memory or read from its folder
 ``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words
 ``verification``     verify: every claim recomputed from the public side; ``claims`` and ``reference_histogram`` are its parts
+``headline``         the verdict in one word, and what the claims do not cover
 ``format``           the kinds of release there are, with the usual answers; ``adversary_views`` what an adversary sees
 ``public_tables``    how public tables are written and read
 ``later_rows``       rows that come later, recoded alike
@@ -32,6 +33,7 @@ from reticent.release.format import (
     format_of,
     read_details,
 )
+from reticent.release.headline import Headline
 from reticent.release.later_rows import apply
 from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
 from reticent.release.method_lookup import default_method, method_from, methods_compared, named_method
@@ -40,7 +42,7 @@ from reticent.release.public import PublicSide, open_public
 from reticent.release.publication import FileKind, JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
 from reticent.release.signature_keys import KeyFiles, generate_keys
-from reticent.release.verification import Verification, verify
+from reticent.release.verification import Verification, headline_of, reservations_of, verify
 
 __all__ = [
     "GROUPS",
@@ -54,6 +56,7 @@ __all__ = [
     "FileKind",
     "Format",
     "GroupFormat",
+    "Headline",
     "Ids",
     "JudgedDraft",
     "KeyFiles",
@@ -83,6 +86,7 @@ __all__ = [
     "domains_of",
     "format_of",
     "generate_keys",
+    "headline_of",
     "judged_draft",
     "method_from",
     "methods_compared",
@@ -93,6 +97,7 @@ __all__ = [
     "publish",
     "read_claims",
     "read_details",
+    "reservations_of",
     "stepped_values",
     "verify",
 ]

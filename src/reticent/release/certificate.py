@@ -17,6 +17,7 @@ from reticent.release import statements as wording
 from reticent.release.canonical_json import canonical, parsed, readable
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Words
+from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest, check_layout
 from reticent.release.reference_histogram import ReferenceColumn
 from reticent.release.signature_keys import sign
@@ -29,7 +30,7 @@ CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEME
 LAYOUT = 3
 _MOST_CLAIMS = 100
 FIELDS = (
-    "layout", "reticent", "format", "claims", "quasi", "sensitive", "declared", "declared_together", "unit", "reference", "randomness",
+    "layout", "reticent", "format", "headline", "claims", "quasi", "sensitive", "declared", "declared_together", "unit", "reference", "randomness",
     "residual_risks", "files", "ledger", "created",
 )  # fmt: skip
 
@@ -41,6 +42,7 @@ def content_of(
     reference: Mapping[str, ReferenceColumn] | None,
     insecure: bool,
     declared: DeclaredColumns,
+    headline: Headline,
 ) -> dict[str, Any]:
     """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
     compared = {name: column.as_json() for name, column in reference.items()} if reference else None
@@ -48,7 +50,8 @@ def content_of(
         "layout": LAYOUT,
         "reticent": reticent.__version__,
         "format": manifest.format,
-        "claims": claims_of(definition, wording.scope_of(manifest, words), compared),
+        "headline": headline.as_json(),
+        "claims": claims_of(definition, wording.scope_of(manifest), compared),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
         "declared": declared.listed(),
@@ -73,6 +76,7 @@ def read_certificate(content: bytes) -> dict[str, Any]:
     for name in ("files", "ledger", "randomness"):
         if not isinstance(certificate[name], dict):
             raise DataError(f"{CERTIFICATE}: the entry {name!r} must be an object.")
+    Headline.from_json(certificate["headline"])
     if not isinstance(certificate["claims"], list):
         raise DataError(f"{CERTIFICATE}: the entry 'claims' must be a list.")
     if len(certificate["claims"]) > _MOST_CLAIMS:

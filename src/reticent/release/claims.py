@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from reticent.base.context import Context
@@ -22,17 +22,19 @@ from reticent.io import people_of
 from reticent.release.format import EvidenceRequest
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference
+from reticent.release.statements import covers, scope_of
 
 Status = Literal["holds", "fails", "not re-checked"]
 
 
 class Check(NamedTuple):
-    """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises."""
+    """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises, in the words of ``sentence``."""
 
     name: str
     status: Status
     detail: str
     claim: bool = False
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,25 +77,30 @@ def check_claims(
     """
     people = None if population is None else people_of(population)
     claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
+    scope = scope_of(side.manifest)
     if reference:
         fits = _check_reference(side, reference)
         sound = fits.status == "holds"
         yield fits
     for number, claim in enumerate(claims):
         context.step("judging claims", number, len(claims), claim.text)
-        if context.late:
-            yield Check(f"claim {claim.text}", "not re-checked", "The time that was given was up.", claim=True)
-        elif claim.definition is None:
+        definition, name = claim.definition, f"claim {claim.text}"
+        if definition is None:
             unknown = "This version of Reticent does not know the definition."
-            yield Check(f"claim {claim.text}", "not re-checked", unknown, claim=True)
-        elif claim.definition.needs_reference and not sound:
-            wrong = "It compares with the whole table's histogram, and the one that is declared is not it."
-            yield Check(f"claim {claim.text}", "not re-checked", wrong, claim=True)
+            yield Check(name, "not re-checked", unknown, claim=True)
+            continue
+        status: Status = "not re-checked"
+        if context.late:
+            detail = "The time that was given was up."
+        elif definition.needs_reference and not sound:
+            detail = "It compares with the whole table's histogram, and the one that is declared is not it."
         else:
-            about = EvidenceRequest(claim.definition, reference, people, (claim.definition,), earlier)
-            status, detail = _judged(about, side)
-            by_rows = side.manifest.unit == "person" and claim.definition.counts_people
-            yield Check(f"claim {claim.text}{', counting rows' if by_rows else ''}", status, detail, claim=True)
+            status, detail = _judged(EvidenceRequest(definition, reference, people, (definition,), earlier), side)
+        by_rows = status != "not re-checked" and side.manifest.unit == "person" and definition.counts_people
+        # What is said is what was recomputed: of people, whom the files do not show, only their records.
+        shown = replace(scope, unit="record") if by_rows else scope
+        sentence = covers(definition, shown, side.certificate.get("reference"))
+        yield Check(f"{name}, counting rows" if by_rows else name, status, detail, claim=True, sentence=sentence)
     attested = side.form.attested(side)
     if attested:
         yield Check("mechanism", "not re-checked", attested)

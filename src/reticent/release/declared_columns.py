@@ -5,7 +5,7 @@ Counted in the published rows alone, so that everybody can count again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,13 +93,19 @@ class DeclaredColumns:
 
     def sentences(self) -> list[str]:
         """What it means to the people in the table, a sentence for each column and one for all of them."""
-        told = [
-            f"The column {name!r} does not count as known, because the publisher declares it unknown ({self.reasons[name]}). {self._told(each, 'it')}"
-            for name, each in self.each.items()
-        ]
-        if len(told) > 1:
-            told.append(f"{len(told)} columns are declared unknown. {self._told(self.together, 'all of them')}")
-        return told
+        return [told for _, told in self._figures()]
+
+    def reservations(self) -> list[str]:
+        """The same of columns that tell somebody apart, or of which nobody knows."""
+        return [told for figures, told in self._figures() if figures.few != 0]
+
+    def _figures(self) -> Iterator[tuple[DeclaredFigures, str]]:
+        for name, each in self.each.items():
+            because = f"because the publisher declares it unknown ({self.reasons[name]})"
+            yield each, f"The column {name!r} does not count as known, {because}. {self._told(each, 'it')}"
+        if len(self.each) > 1:
+            all_of_them = f"{len(self.each)} columns are declared unknown. {self._told(self.together, 'all of them')}"
+            yield self.together, all_of_them
 
     def _told(self, figures: DeclaredFigures, known: str) -> str:
         if figures.unique is None:

@@ -67,15 +67,13 @@ CHOSEN = (
 class Words:
     """A release in plain language: ``what`` it is, and the residual ``risks`` that come with its format.
 
-    ``alike`` says which records share the sensitive values that an attacker is left with. For the report: what the size of a ``group`` means to whoever looks
-    for somebody, and what to know when ``attacked``.
+    For the report: what the size of a ``group`` means to whoever looks for somebody, and what to know when ``attacked``.
     """
 
     what: str
     risks: tuple[str, ...] = ()
     group: str = ""
     attacked: str = ""
-    alike: str = GENERAL.alike
 
 
 class Answer(Protocol):
@@ -105,7 +103,7 @@ class Format(ABC):
 
     ``tables`` are the names of its public tables, the main one first. ``keeps`` are the kinds of definitions that can be claimed. ``roles`` are roles of columns that no column of the original table stands
     behind, such as a bucket. Tables that ``stream`` are judged where they lie when they do not fit in memory. Rows are ``sorted`` by all
-    columns, or in an order of the format's ``own``, which :meth:`check` knows. Releases that are ``chained`` name the one before them, so that their evidence
+    columns, or in an order of the format's ``own``, which :meth:`check` knows. ``alike`` says which records share the sensitive values that an attacker is left with. Releases that are ``chained`` name the one before them, so that their evidence
     shows a gap in a series by itself.
     """
 
@@ -116,6 +114,7 @@ class Format(ABC):
     streams: ClassVar[bool] = False
     order: ClassVar[Order] = "sorted"
     chained: ClassVar[bool] = False
+    alike: ClassVar[str] = GENERAL.alike
 
     def refusal(self, definition: Definition) -> str | None:
         """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""

@@ -32,6 +32,7 @@ from reticent.release.certificate import (
 from reticent.release.claims import check_claims
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Format, Words, format_of, role_of
+from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.method_lookup import default_method, named_method
 from reticent.release.public import PublicSide
@@ -39,7 +40,7 @@ from reticent.release.reference_histogram import reference_of
 from reticent.release.release import PrivateSide, Release
 from reticent.release.signature_keys import private_key
 from reticent.release.spool import Spool
-from reticent.release.statements import statement
+from reticent.release.statements import reservations, statement
 from reticent.table import PSEUDONYM, Table, beyond_limits, marks_of_people, table_file
 
 FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
@@ -168,7 +169,8 @@ def _checked(
     reference = reference_of(definition, draft.evidence, table.sensitive)
     insecure = draft.insecure or not context.randomness.is_secure
     declared = DeclaredColumns.of(side, definition.parts())
-    content = content_of(definition, side.manifest, words, reference, insecure, declared)
+    headline = Headline.holding(reservations(side, definition.parts(), declared, insecure))
+    content = content_of(definition, side.manifest, words, reference, insecure, declared, headline)
     side = PublicSide(side.manifest, content, side.rows)
     _judge_public(definition, draft, side, context)
     return JudgedDraft(draft, side, words, spool)

@@ -21,6 +21,7 @@ from reticent.ledger import Entry, given_out
 from reticent.release.canonical_json import readable
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
+from reticent.release.headline import Headline
 from reticent.release.later_rows import POINTS, RECODING
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide
@@ -103,6 +104,11 @@ class Release(ShownAsCard):
     def manifest(self) -> Manifest:
         """What the public tables hold."""
         return self.public.manifest
+
+    @property
+    def headline(self) -> Headline:
+        """The verdict on the claims in one word, and what they do not cover."""
+        return Headline.from_json(self.certificate["headline"])
 
     @property
     def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:

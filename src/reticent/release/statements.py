@@ -6,15 +6,19 @@ All of it follows from the certificate's own entries, so that ``verify`` can hol
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reticent.core import Columns, Comparison
-from reticent.definitions import ClaimScope, Definition, named_column
+from reticent.definitions import ClaimScope, Definition, GroupDefinition, column_list, named_column
 from reticent.release.declared_columns import DeclaredColumns
-from reticent.release.format import Words
+from reticent.release.format import Words, format_of
+from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest
+
+if TYPE_CHECKING:
+    from reticent.release.public import PublicSide
 
 UNNAMED = (
     "The data set was not named, so earlier releases of it could not be checked. If there were any, they were not judged together "
@@ -36,7 +40,7 @@ def ledger_statement(dataset: str | None, number: int | None, beside: str | None
     return f"This is release {number} of the data set {dataset!r}: earlier ones were withdrawn, and never left."
 
 
-def scope_of(manifest: Manifest, words: Words) -> ClaimScope:
+def scope_of(manifest: Manifest) -> ClaimScope:
     """What the claims of a release are about, as its public side shows it and as it was judged."""
     return ClaimScope(
         "person" if manifest.unit == "person" else "record",
@@ -44,7 +48,7 @@ def scope_of(manifest: Manifest, words: Words) -> ClaimScope:
         manifest.quasi_sets,
         manifest.named("sensitive"),
         manifest.named("declared"),
-        words.alike,
+        format_of(manifest.format).alike,
     )
 
 
@@ -77,14 +81,14 @@ def risks(
         )
     found.extend(words.risks)
     if manifest.quasi_sets is not None:
-        sets = "; ".join(_listed(names) for names in manifest.quasi_sets)
+        sets = "; ".join(column_list(names) for names in manifest.quasi_sets)
         found.append(
-            f"The promises are made against somebody who knows the columns of one of these sets: {sets}. Whoever knows columns of several "
-            "sets is not covered."
+            f"The promises are about an attacker who knows the columns of one of these sets: {sets}. One who knows columns of several sets, or other columns of "
+            "other people, is not covered."
         )
     found += [
         f"Nothing is promised about {named_column(name)}: where records that look alike share its value, it is known for all of them."
-        for name in unguarded(definition, manifest.named("sensitive"))
+        for name in unguarded(definition.parts(), manifest.named("sensitive"))
     ]
     whole = compared(reference, "whole table")
     if whole:
@@ -98,6 +102,7 @@ def risks(
             "files show rows."
         )
     if any(part.kind == "groups" for part in definition.parts()):
+        found.append("Records may be missing: the release need not have every record of the table.")
         found.append(
             "Whoever knows how the release was made, and that the least distorted safe one was chosen, can sometimes conclude that finer "
             "ones were not safe."
@@ -108,10 +113,40 @@ def risks(
     return found
 
 
-def unguarded(definition: Definition, sensitive: Columns) -> Columns:
-    """The sensitive columns about which no part of the definition promises anything."""
-    guarded = definition.guarded(sensitive)
+def unguarded(claims: Sequence[Definition], sensitive: Columns) -> Columns:
+    """The sensitive columns about which no claim promises anything."""
+    guarded = {name for claim in claims for name in claim.guarded(sensitive)}
     return tuple(name for name in sensitive if name not in guarded)
+
+
+def reservations(
+    side: PublicSide, claims: Sequence[Definition], declared: DeclaredColumns, insecure: bool
+) -> Iterator[str]:
+    """What claims that hold do not cover, and a reader would take them to; counted in the published rows, the gravest first."""
+    scope = scope_of(side.manifest)
+    if insecure:
+        yield INSECURE
+    yield from declared.reservations()
+    for name in unguarded(claims, scope.sensitive):
+        yield f"Nothing is promised about {named_column(name)}."
+    parts = [part for claim in claims for part in claim.parts() if isinstance(part, GroupDefinition)]
+    whole = {_about(part) for part in parts if part.knows_all(scope)}
+    if any(_about(part) not in whole for part in parts):
+        yield f"The promises are about an attacker who knows some of the published columns, not all of them.{_unique(side)}"
+
+
+def _about(part: GroupDefinition) -> tuple[str, Any]:
+    """What kind of promise a definition makes about which column, whatever its attacker knows."""
+    return part.name, getattr(part, "column", None)
+
+
+def _unique(side: PublicSide) -> str:
+    """How many records one finds who knows all published columns, as a sentence after another; empty where they are no secret anyway."""
+    groups = side.seen.groups
+    if groups is None or not getattr(side.form, "hides_identity", False):
+        return ""
+    alone, records = int((groups.sizes == 1).sum()), int(groups.sizes.sum())
+    return f" In all of them together {alone:,} of {records:,} records are unique."
 
 
 def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
@@ -121,7 +156,10 @@ def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]
 
 def statement(certificate: Mapping[str, Any], words: Words) -> str:
     """The plain-language statement that goes with the files."""
+    title, *reasons = Headline.from_json(certificate["headline"]).lines()
     parts = [
+        title.upper(),
+        *reasons,
         "WHAT THIS IS",
         f"A table about people, published so that nobody is given away. {words.what}",
         "WHAT IS PROMISED",
@@ -131,7 +169,7 @@ def statement(certificate: Mapping[str, Any], words: Words) -> str:
         "WHAT RISK REMAINS",
         *(f"- {text}" for text in certificate["residual_risks"]),
         "HOW TO CHECK",
-        "The command 'reticent verify' recomputes every promise from these files alone. certificate.json states the definitions "
+        "The command 'reticent verify' recomputes what these files show of each promise, and says which it cannot. certificate.json states the definitions "
         "exactly and holds a fingerprint of every file; manifest.json says what every label means.",
     ]
     return "\n\n".join(_wrapped(part) for part in parts) + "\n"

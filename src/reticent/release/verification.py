@@ -35,6 +35,7 @@ from reticent.release.certificate import (
 )
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.declared_columns import DeclaredColumns
+from reticent.release.headline import Headline
 from reticent.release.public import (
     PublicFile,
     PublicSide,
@@ -51,27 +52,42 @@ from reticent.table import stand_in_order
 
 @dataclass(frozen=True, repr=False)
 class Verification(ShownAsCard):
-    """What verifying found. ``signed`` says that a valid signature is there; only a key shows whose it is."""
+    """What verifying found. ``signed`` says that a valid signature is there; only a key shows whose it is. ``reservations`` are what claims that hold do not cover."""
 
     path: Path
     checks: tuple[Check, ...]
     signed: bool
+    reservations: tuple[str, ...] = ()
 
     def card(self) -> Card:
         """The verdict, and every check."""
-        said = "keeps what it promises" if self.holds else "is not shown to keep what it promises"
         rows = [(check.name, check.status, check.detail) for check in self.checks]
         facts = {"checks": len(self.checks), "failures": len(self.failures), "signed": self.signed}
-        return Card(f"The release {said}", facts, self.holds, ("check", "status", "detail"), rows)
+        told = {f"reason {number}": reason for number, reason in enumerate(self.headline.reasons, start=1)}
+        return Card(self.headline.title, {**told, **facts}, self.holds, ("check", "status", "detail"), rows)
+
+    @property
+    def headline(self) -> Headline:
+        """The verdict in one word with its reasons, as far as the files show them."""
+        return Headline.of_checks(self.checks, self.reservations)
 
     @property
     def holds(self) -> bool:
         """Nothing fails, and every claim was recomputed and holds."""
-        claims = [check for check in self.checks if check.claim]
-        return (
-            bool(claims)
-            and all(check.status == "holds" for check in claims)
-            and not any(check.status == "fails" for check in self.checks)
+        return self.headline.holds
+
+    @property
+    def recomputed(self) -> tuple[str, ...]:
+        """The sentences of the claims that were recomputed and hold."""
+        return tuple(check.sentence for check in self.checks if check.claim and check.status == "holds")
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What the files do not show: claims that were not recomputed, and what the publisher states beside them."""
+        return tuple(
+            f"{check.sentence} ({check.detail})" if check.sentence else f"{check.name.capitalize()}: {check.detail}"
+            for check in self.checks
+            if check.status == "not re-checked"
         )
 
     @property
@@ -108,20 +124,21 @@ def _series(folders: Sequence[Path], population: Any, known: Any, context: Conte
         raise PolicyError("verify got an empty list. Give the folders of a series, first to last.")
     checks: list[Check] = []
     earlier: list[PublicSide] = []
-    signed = True
+    signed, reserved = True, list[str]()
     for number, folder in enumerate(folders, start=1):
         places = [side.form.place_in_series(side) for side in earlier]
         chained = bool(earlier) and (all(side.form.chained for side in earlier) or places == list(range(1, number)))
         whole = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
         found = _verified(folder, population, known, context, tuple(earlier) if whole else None)
         signed = signed and found.signed
+        reserved += [f"Release {number}: {reason}" for reason in found.reservations]
         checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]
         if found.failures:
             break
         earlier.append(open_public(folder))
     else:
         checks.append(_check_series([side.certificate["ledger"] for side in earlier]))
-    return Verification(public_folder(folders[-1]), tuple(checks), signed)
+    return Verification(public_folder(folders[-1]), tuple(checks), signed, tuple(reserved))
 
 
 def _number_told(folder: Path) -> int | None:
@@ -179,6 +196,7 @@ def _verified(
             Check("claims", "not re-checked", "The files are not those that the certificate is about.", claim=True)
         )
         return Verification(folder, tuple(checks), signed)
+    reserved: tuple[str, ...] = ()
     try:
         context.step("reading tables and labels")
         side = read_public(files)
@@ -188,7 +206,8 @@ def _verified(
         checks.extend(check_claims(side, population, earlier, context))
         declared = DeclaredColumns.of(side, _known_claims(side))
         checks.extend(_check_declared(side, declared))
-        checks.append(_check_wording(side, files, declared))
+        reserved = reservations_of(side, declared)
+        checks.append(_check_wording(side, files, declared, reserved))
     except (Cancelled, MissingPackage):
         # Whether the files keep their promises is not known, and nothing is wrong with them.
         raise
@@ -202,7 +221,7 @@ def _verified(
     if _states(files) != before:
         checks.append(Check("consistency", "fails", "A table was changed while it was being checked."))
     checks.extend(_stated(certificate))
-    return Verification(folder, tuple(checks), signed)
+    return Verification(folder, tuple(checks), signed, reserved)
 
 
 def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:
@@ -335,7 +354,25 @@ def _check_declared(side: PublicSide, declared: DeclaredColumns) -> Iterator[Che
         yield Check("declared columns", "holds", f"Recounted in the published rows. {' '.join(declared.sentences())}")
 
 
-def _check_wording(side: PublicSide, files: Mapping[str, PublicFile], declared: DeclaredColumns) -> Check:
+def headline_of(side: PublicSide, context: Context | None = None) -> Headline:
+    """The verdict on the claims of a release that its steward holds: recomputed from the tables, without a population and earlier releases."""
+    return Headline.of_checks(tuple(check_claims(side, None, None, context or Context())), reservations_of(side))
+
+
+def reservations_of(side: PublicSide, declared: DeclaredColumns | None = None) -> tuple[str, ...]:
+    """What the claims that this version knows do not cover, counted again in the published rows."""
+    claims = _known_claims(side)
+    declared = declared or DeclaredColumns.of(side, claims)
+    return tuple(wording.reservations(side, claims, declared, _is_insecure(side)))
+
+
+def _is_insecure(side: PublicSide) -> bool:
+    return side.certificate["randomness"].get("releasable") is not True
+
+
+def _check_wording(
+    side: PublicSide, files: Mapping[str, PublicFile], declared: DeclaredColumns, reserved: tuple[str, ...]
+) -> Check:
     """The plain words say what the exact entries say; only the version that wrote them can tell."""
     said = side.certificate
     if said["reticent"] != reticent.__version__:
@@ -345,10 +382,12 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile], declared: 
     if len(known) < len(said["claims"]):
         return Check("wording", "not re-checked", "A claim is not known to this version.")
     definition = all_of(known)
-    insecure = said["randomness"].get("releasable") is not True
+    insecure = _is_insecure(side)
     words = side.form.words(side)
-    if said["claims"] != claims_of(definition, wording.scope_of(side.manifest, words), said["reference"]):
+    if said["claims"] != claims_of(definition, wording.scope_of(side.manifest), said["reference"]):
         return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
+    if said["headline"] != Headline.holding(reserved).as_json():
+        return Check("wording", "fails", "The headline is not that of this release.")
     if said["residual_risks"] != wording.risks(definition, side.manifest, words, said["reference"], insecure, declared):
         return Check("wording", "fails", "The residual risks are not those of this release.")
     if said["randomness"] != {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from reticent.errors import DataError
 from reticent.methods.lattice import search
 from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
 from reticent.propose import ExposedGroup, Risk
-from reticent.release import DeclaredColumns, PublicSide, Release
+from reticent.release import DeclaredColumns, Headline, PublicSide, Release, reservations_of
 from reticent.release.canonical_json import parsed
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.format import Words
@@ -48,14 +48,6 @@ class Promise:
     meaning: str
     not_covered: str
     outcome: str
-
-
-@dataclass(frozen=True)
-class ReportVerdict:
-    """How the claims came out on the published files, and why."""
-
-    status: Literal["holds", "fails", "unknown"]
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,8 @@ class ReportFacts:
 
     title: str
     words: Words
-    verdict: ReportVerdict
+    headline: Headline
+    judged: str
     promises: tuple[Promise, ...]
     rows: int
     groups: Groups | None
@@ -158,7 +151,8 @@ def gather(
     facts = ReportFacts(
         title=_title(side),
         words=side.form.words(side),
-        verdict=_verdict(side, checks),
+        headline=Headline.of_checks(checks, reservations_of(side)),
+        judged=_judged_how(side, outcomes),
         promises=tuple(
             Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)
             for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
@@ -175,7 +169,8 @@ def gather(
     )
     if private is None:
         return facts
-    told = replace(facts, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
+    headline = facts.headline.beside(after.reservation for _, after in attacks if after.succeeds)
+    told = replace(facts, headline=headline, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
     if table is not None and not table.streamed and facts.groups is not None:
         context.step("analysing before and after")
         told = replace(told, analysis=analyse(table, side, regression, models))
@@ -221,21 +216,17 @@ def _title(side: PublicSide) -> str:
     return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
 
 
-def _verdict(side: PublicSide, checks: Sequence[Check]) -> ReportVerdict:
-    randomness = side.certificate["randomness"]
-    if randomness["releasable"] is not True:
-        return ReportVerdict("fails", str(randomness["statement"]))
-    failed = [check for check in checks if check.status == "fails"]
-    if failed:
-        return ReportVerdict("fails", f"{failed[0].name}: {failed[0].detail}")
-    claims = [check for check in checks if check.claim]
-    unsure = [check for check in claims if check.status != "holds"]
-    if unsure:
-        return ReportVerdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
-    what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
+def _judged_how(side: PublicSide, claims: Sequence[Check]) -> str:
+    """What was recomputed of the claims that hold; empty where none does."""
+    many = sum(check.status == "holds" for check in claims)
+    if not many:
+        return ""
+    what = {1: "the definition", 2: "both definitions"}.get(many, f"all {many} definitions")
+    if many < len(claims):
+        what = f"{many} of {len(claims)} definitions"
     groups = side.seen.groups if "groups" in side.form.keeps else None
     judged = "the way the rows were drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
-    return ReportVerdict("holds", f"Recomputed from the published files in exact arithmetic: {judged} {what}.")
+    return f"Recomputed from the published files in exact arithmetic: {judged} {what}."
 
 
 def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:

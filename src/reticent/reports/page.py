@@ -73,16 +73,19 @@ def _head(facts: ReportFacts) -> str:
 
 
 def _verdict(facts: ReportFacts) -> str:
-    kind, icon, words = {
-        "holds": ("", _CHECK, "The release keeps its promise."),
-        "fails": (" fails", _CROSS, "The release does not keep its promise."),
-        "unknown": (" unknown", _QUESTION, "Not every promise could be checked."),
-    }[facts.verdict.status]
-    if facts.verdict.status == "holds" and _of_little_use(facts):
-        kind, icon, words = " unknown", _QUESTION, "The release keeps its promise, but it is of little use."
-    detail = escape(f"{facts.verdict.detail}{_price(facts)}")
-    declared = "".join(f"<p>{escape(sentence)}</p>" for sentence in facts.declared)
-    return f'<div class="verdict{kind}">{icon}<div><strong>{words}</strong><p>{detail}</p>{declared}</div></div>'
+    headline = facts.headline.beside([_LITTLE_USE] if _of_little_use(facts) else [])
+    kind, icon = {
+        "holds": ("", _CHECK),
+        "holds, but": (" unknown", _BUT),
+        "does not hold": (" fails", _CROSS),
+        "not shown": (" unknown", _QUESTION),
+    }[headline.state]
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in headline.reasons)
+    listed = f'<ul class="plain">{reasons}</ul>' if reasons else ""
+    detail = escape(" ".join(filter(None, (facts.judged, _price(facts)))))
+    # Declared columns that tell nobody apart are no reservation, and said all the same.
+    declared = "".join(f"<p>{escape(told)}</p>" for told in facts.declared if told not in headline.reasons)
+    return f'<div class="verdict{kind}">{icon}<div><strong>{escape(headline.title)}</strong>{listed}<p>{detail}</p>{declared}</div></div>'
 
 
 def _of_little_use(facts: ReportFacts) -> bool:
@@ -99,7 +102,7 @@ def _price(facts: ReportFacts) -> str:
         return ""
     gone = [name for name, lost in facts.private.losses.items() if lost >= 1] if facts.private is not None else []
     nothing = f" Nothing is left of {', '.join(gone)}." if gone else ""
-    return f" It costs {loss:.0%} of the detail of the quasi columns.{nothing}"
+    return f"It costs {loss:.0%} of the detail of the quasi columns.{nothing}"
 
 
 def _sample(facts: ReportFacts) -> _Section | None:
@@ -137,9 +140,17 @@ def _promises(facts: ReportFacts) -> _Section:
     left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
     return _Section(
         "What was promised, and against whom",
-        "Each line is a definition that the release was checked against, in exact arithmetic.",
+        f"Each line is a definition that the release was checked against, in exact arithmetic. {_left_out(facts)}",
         f"{kept}<h3>Not covered</h3>{left}",
     )
+
+
+def _left_out(facts: ReportFacts) -> str:
+    """How many records are not in the release, for the steward; the public learns that some may be missing."""
+    if facts.private is None or facts.groups is None:
+        return "Records may be missing." if facts.groups is not None else ""
+    suppressed = facts.private.suppressed
+    return f"{suppressed:,} of {facts.rows + suppressed:,} records are not in the release."
 
 
 def _crowds(facts: ReportFacts) -> _Section | None:
@@ -605,6 +616,11 @@ _LOGO = (
 _CHECK = (
     '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--good)"/>'
     '<path d="M13 23l6.5 6.5L31.5 16" fill="none" style="stroke:var(--card)" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/></svg>'
+)
+_LITTLE_USE = "It is of little use: most of the detail is gone, or all of a column."
+_BUT = (
+    '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--warn)"/>'
+    '<path d="M22 12v12M22 31v.2" fill="none" style="stroke:var(--card)" stroke-width="4.6" stroke-linecap="round"/></svg>'
 )
 _QUESTION = (
     '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--warn)"/>'

@@ -22,7 +22,7 @@ from reticent.base.randomness import Randomness
 from reticent.core import Groups, Recoding
 from reticent.definitions import Definition, KAnonymity, Method
 from reticent.errors import Infeasible, PolicyError
-from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft, named_method
+from reticent.release import Headline, JudgedDraft, MethodCost, cost_of, judged_draft, named_method
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
@@ -43,7 +43,12 @@ class Preview(ShownAsCard):
 
     def card(self) -> Card:
         """What would be published, and what it would cost; with some of its rows."""
-        facts: dict[str, object] = {"definition": self.definition, "rows": self.rows, "left out": self.suppressed}
+        facts: dict[str, object] = {
+            "verdict": self.headline.title,
+            "definition": self.definition,
+            "rows": self.rows,
+            "left out": self.suppressed,
+        }
         if self.groups is not None:
             facts |= {"groups": len(self.groups), "smallest": int(self.groups.people.min())}
         if "loss" in self.utility:
@@ -60,6 +65,16 @@ class Preview(ShownAsCard):
     def format(self) -> str:
         """The format that it would be published in."""
         return self._made.side.format
+
+    @property
+    def headline(self) -> Headline:
+        """The verdict on the claims, and what they do not cover; without attacks, which :attr:`attacks` runs."""
+        return Headline.from_json(self._made.side.certificate["headline"])
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the certificate would promise, claim by claim."""
+        return tuple(claim["covers"] for claim in self._made.side.certificate["claims"])
 
     @property
     def rows(self) -> int:
@@ -126,6 +141,8 @@ class Preview(ShownAsCard):
         groups = self.groups
         return {
             "definition": str(self.definition),
+            "headline": self.headline.as_json(),
+            "sentences": list(self.sentences),
             "method": dict(self.method),
             "format": self.format,
             "rows": self.rows,

@@ -33,6 +33,7 @@ class Angelize(Bucketize):
     """A table of labels with a batch, and a table that counts the sensitive values of each batch."""
 
     name: ClassVar[str] = "angelize"
+    alike: ClassVar[str] = "the records of a batch"
     tables: ClassVar[tuple[str, ...]] = ("generalized", "sensitive")
     hides_identity: ClassVar[bool] = True
     shows: ClassVar[PublishedAs] = "labels"
@@ -81,7 +82,6 @@ class Angelize(Bucketize):
                 _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
             group="Whoever knows somebody's batch finds this many people, each of whom may have any of its values.",
-            alike="the records of a batch",
             attacked="People who look alike are in different batches, so that few people are found in one; what is concluded about the others is a mixture of several batches.",
         )
 

@@ -36,6 +36,7 @@ class Bucketize(GroupFormat):
     """
 
     name: ClassVar[str] = "bucketize"
+    alike: ClassVar[str] = "the records of a bucket"
     tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
     roles: ClassVar[tuple[str, ...]] = ("bucket", "count")
     streams: ClassVar[bool] = True
@@ -128,7 +129,6 @@ class Bucketize(GroupFormat):
                 _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
             group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
-            alike="the records of a bucket",
             attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
         )
 

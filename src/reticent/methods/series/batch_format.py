@@ -36,6 +36,7 @@ class BatchSeriesFormat(SeriesFormat):
     """A batch is its number: its values are each other's alternatives, and its people show boxes that have nothing to do with it."""
 
     name: ClassVar[str] = BATCH_FORMAT
+    alike: ClassVar[str] = "the records of a batch"
     tables: ClassVar[tuple[str, ...]] = (BATCHES, PEOPLE, COUNT)
     labelled: ClassVar[str | None] = PEOPLE
 
@@ -92,7 +93,6 @@ class BatchSeriesFormat(SeriesFormat):
             f"(counterfeits), how many is told by batch. Every person shows a box that at least {details['k']} people share, and the number of the batch.",
             (*risks_of(details), _ALIKE.format(details["k"])),
             group="Whoever knows somebody's batch finds this many values that the person may have; some of them may be made up.",
-            alike="the records of a batch",
             attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
         )
 

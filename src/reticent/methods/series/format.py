@@ -61,6 +61,7 @@ class SeriesFormat(GroupFormat):
     """A group is its number: people of a group share its box, and its values are each other's alternatives."""
 
     name: ClassVar[str] = FORMAT
+    alike: ClassVar[str] = "the records of a group"
     tables: ClassVar[tuple[str, ...]] = (_DATA, COUNT)
     roles: ClassVar[tuple[str, ...]] = (GROUP_ROLE, _COUNT_ROLE)
     chained: ClassVar[bool] = True
@@ -160,7 +161,6 @@ class SeriesFormat(GroupFormat):
             "values. Some rows are made up (counterfeits); how many is told by group.",
             (*risks_of(details),),
             group="Whoever looks for somebody finds this many values that the person may have; some of the rows may be made up.",
-            alike="the records of a group",
             attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
         )
 

@@ -1,0 +1,77 @@
+"""The verdict on a release in one word, and what has to be said with it: the first line of statement, report, ``verify``, ``publish`` and ``attack``.
+
+*Holds*: every claim was recomputed and nothing else is to be said. *Holds, but*: the claims hold, and each reason is something that they do not cover and that
+a reader would take them to. *Does not hold*: something fails. Where a claim could not be recomputed there is no verdict: *not shown*. The worst wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from reticent.errors import DataError
+
+if TYPE_CHECKING:
+    from reticent.release.claims import Check
+
+HeadlineState = Literal["holds", "holds, but", "does not hold", "not shown"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A verdict with its reasons, the gravest first; *holds* has none."""
+
+    state: HeadlineState
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.state not in get_args(HeadlineState) or bool(self.reasons) == (self.state == "holds"):
+            raise DataError(f"A headline that {self.state} cannot have {len(self.reasons)} reasons.")
+
+    @classmethod
+    def holding(cls, reservations: Iterable[str]) -> Headline:
+        """The claims hold; with reservations there is a "but"."""
+        reasons = tuple(dict.fromkeys(reservations))
+        return cls("holds, but" if reasons else "holds", reasons)
+
+    @classmethod
+    def of_checks(cls, checks: Sequence[Check], reservations: Iterable[str]) -> Headline:
+        """The verdict of some checks: one that fails decides, then a claim that nobody could recompute."""
+        failures = [f"{check.name}: {check.detail}" for check in checks if check.status == "fails"]
+        if failures:
+            return cls("does not hold", tuple(failures))
+        claims = [check for check in checks if check.claim]
+        unknown = [f"{check.name} was not re-checked. {check.detail}" for check in claims if check.status != "holds"]
+        if unknown or not claims:
+            return cls("not shown", tuple(unknown) or ("The release makes no claim.",))
+        return cls.holding(reservations)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim was recomputed and holds, with reservations or without."""
+        return self.state in ("holds", "holds, but")
+
+    def beside(self, reservations: Iterable[str]) -> Headline:
+        """The verdict with further reservations: they matter only where the claims hold."""
+        return Headline.holding((*self.reasons, *reservations)) if self.holds else self
+
+    @property
+    def title(self) -> str:
+        """The verdict alone."""
+        return "Not shown to hold" if self.state == "not shown" else self.state.capitalize()
+
+    def lines(self) -> list[str]:
+        """Human-readable lines: the verdict, and each reason as an item."""
+        return [f"{self.title}:" if self.reasons else f"{self.title}.", *(f"- {reason}" for reason in self.reasons)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+        return {"state": self.state, "reasons": list(self.reasons)}
+
+    @classmethod
+    def from_json(cls, stated: Any) -> Headline:
+        """The verdict that was written down; whatever is none is a :class:`DataError`."""
+        if not isinstance(stated, Mapping) or not isinstance(stated.get("reasons"), list):
+            raise DataError("certificate.json: the headline must have a state and a list of reasons.")
+        return cls(stated.get("state", ""), tuple(map(str, stated["reasons"])))
