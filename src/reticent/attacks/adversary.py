@@ -15,6 +15,7 @@ from reticent.core import NOT_TRUE, AdversaryView, Groups
 from reticent.errors import PolicyError
 
 Interval = tuple[float, float]
+_USUAL, _SURE = 1.959963984540054, 3.2905267314919255  # 95 % for the intervals that are shown, 99.9 % for a verdict
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,23 +62,30 @@ class Findings(ShownAsCard):
     @property
     def interval(self) -> Interval | None:
         """Within which the share lies among people like those who were attacked (Wilson, 95 %); None when nobody was."""
-        if not self.people:
-            return None
-        return wilson(self.hits, self.people) if self.draws is None else wilson(self.share * self.draws, self.draws)
+        return self._interval(_USUAL) if self.people else None
+
+    def _interval(self, z: float) -> Interval:
+        draws = self.people if self.draws is None else self.draws
+        return wilson(self.share * draws, draws, z)
 
     @property
     def excess(self) -> Interval:
         """By how much the share exceeds the baseline, as an interval (95 %; Newcombe's where the baseline was measured too)."""
-        low, high = self.interval or (0.0, 0.0)
+        return self._excess(_USUAL)
+
+    def _excess(self, z: float) -> Interval:
+        low, high = self._interval(z) if self.people else (0.0, 0.0)
         base = self.baseline or 0.0
         least, most = self.baseline_interval or (base, base)
+        # The interval of the baseline is one of 95 %.
+        below, above = ((each - base) * z / _USUAL for each in (least, most))
         gain = self.share - base
-        return gain - hypot(self.share - low, most - base), gain + hypot(high - self.share, base - least)
+        return gain - hypot(self.share - low, above), gain + hypot(high - self.share, below)
 
     @property
     def succeeds(self) -> bool:
-        """Whether the release helped: more people are hit than the baseline explains, beyond what luck could do."""
-        return self.hits > 0 and (self.baseline is None or self.excess[0] > 0)
+        """Whether the release helped: more people are hit than the baseline explains, beyond what chance does once in a thousand times."""
+        return self.hits > 0 and (self.baseline is None or self._excess(_SURE)[0] > 0)
 
     @property
     def reservation(self) -> str:
@@ -132,7 +140,7 @@ class Adversary(Protocol):
         """Try it."""
 
 
-def wilson(hits: float, sample: float, z: float = 1.959963984540054) -> Interval:
+def wilson(hits: float, sample: float, z: float = _USUAL) -> Interval:
     """The Wilson score interval for a share of which ``hits`` of ``sample`` independent draws were seen (z = 1.96: 95 %)."""
     if sample < 1:
         raise PolicyError("A confidence interval needs at least one draw.")
