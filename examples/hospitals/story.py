@@ -116,7 +116,7 @@ def main(folder: Path) -> None:
         print(f"Excluded: {name} {why}.")
 
     release = folder / "St. Anna" / "release"
-    print("The release keeps what it promises:", rt.verify(release).holds)
+    print("The claims of the release hold:", rt.verify(release).holds)
     public = open_public(release)
     counted = [pl.read_csv(folder / name / "patients.csv") for name in answers]
     true = dict(pl.concat(counted)["diagnosis"].value_counts().iter_rows())

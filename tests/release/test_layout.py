@@ -68,7 +68,7 @@ def test_a_manifest_says_what_it_said(form: str, tmp_path: Path) -> None:
 def test_a_certificate_says_what_it_said(form: str, tmp_path: Path) -> None:
     folder = published(form).save(tmp_path / "release")
     before, after = read(EARLIER / form, "certificate"), read(folder, "certificate")
-    changed = {"layout", "reticent", "created", "files"}
+    changed = {"layout", "reticent", "created", "files", "headline"}
     # Columns that nothing protects are declared now, each with its reason.
     before["declared"], before["declared_together"] = before.pop("unprotected"), None
     # The words are those of this version: they are computed from what was judged.

@@ -67,7 +67,7 @@ def full_walk(
     _verified(folder, place, series)
     _counted(release, folder, condition, truth)
     _attacked(release, folder, table, people)
-    _reported(release, folder, table, place, "Not every promise" if series else "keeps its promise")
+    _reported(release, folder, table, place, "Not shown to hold" if series else "Holds")
     return Walked(release, folder)
 
 

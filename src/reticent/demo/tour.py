@@ -215,7 +215,7 @@ class Tour:
         return Step(
             "Verify: do not trust, check",
             "Whoever gets the files can recompute every promise from the public side alone, without the hospital's data.",
-            "The release keeps what it promises." if found.holds else "The release does not keep what it promises.",
+            " ".join(found.headline.lines()),
             "good" if found.holds else "bad",
             ("check", "result", "why"),
             tuple((check.name, check.status, check.detail) for check in claims),

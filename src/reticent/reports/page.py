@@ -85,7 +85,7 @@ def _verdict(facts: ReportFacts) -> str:
     detail = escape(" ".join(filter(None, (facts.judged, _price(facts)))))
     # Declared columns that tell nobody apart are no reservation, and said all the same.
     declared = "".join(f"<p>{escape(told)}</p>" for told in facts.declared if told not in headline.reasons)
-    return f'<div class="verdict{kind}">{icon}<div><strong>{escape(headline.title)}</strong>{listed}<p>{detail}</p>{declared}</div></div>'
+    return f'<div class="verdict{kind}">{icon}<div><strong>{escape(headline.lines()[0])}</strong>{listed}<p>{detail}</p>{declared}</div></div>'
 
 
 def _of_little_use(facts: ReportFacts) -> bool:

@@ -259,7 +259,7 @@ def test_the_story_of_four_hospitals_ends_as_told(story):
     _, told = story
     assert "All honest hospitals hold the same answer: True" in told
     assert "Excluded: Clara shared a value that is not a bit." in told
-    assert "The release keeps what it promises: True" in told
+    assert "The claims of the release hold: True" in told
     counts = re.findall(
         r"^(\w[\w ]*?) +(-?\d+)  between (\d+) and (\d+)  \(true, known to nobody: (\d+)\)$", told, re.MULTILINE
     )

@@ -237,7 +237,7 @@ def test_a_policy_publishes_verifies_and_queries_on_the_command_line(tmp_path, m
         run("publish", tmp_path / "policy.toml", "-o", tmp_path / "two")
     assert not (tmp_path / "two").exists()
     assert run("report", out, "-o", tmp_path / "report.html")["ok"]
-    assert "keeps its promise" in (tmp_path / "report.html").read_text("utf-8")
+    assert "Holds" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_view_is_previewed_and_compared_like_any_release():
