@@ -355,7 +355,8 @@ def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> 
         text = pl.select(pl.when(whole).then(codes).otherwise(text)).to_series().alias(name)
     if kind == TEXT:
         return text
-    read = text.to_frame().select(kind.read(pl.col(name)))[name]
+    # Under a name of our own: polars takes some names for patterns.
+    read = text.to_frame("text").select(kind.read(pl.col("text"))).to_series().alias(name)
     if read.null_count() > text.null_count():
         row = (read.is_null() & text.is_not_null()).arg_max() or 0
         raise DataError(f"Column {name!r}, row {first_row + row + 1}: {text[row]!r} cannot be read as {kind}.")
