@@ -184,8 +184,10 @@ def test_people_are_counted_where_several_rows_are_one_person() -> None:
     table = Table(frame, quasi=["zip"], sensitive="illness", key="id", unit="person")
     groups = count_table(table).groups()
     assert groups.sizes.tolist() == [3, 1]
-    assert groups.people.tolist() == [2, 1]
-    assert groups.whole().people.tolist() == [3]
+    assert groups.distinct_people.tolist() == [2, 1]
+    assert groups.people.tolist() == [1, 1]
+    assert groups.whole().distinct_people.tolist() == [3]
+    assert groups.whole().people.tolist() == [2]
 
 
 def test_what_was_measured_on_groups_is_measured_once_for_each_key() -> None:

@@ -128,7 +128,7 @@ def test_flags_that_a_search_prunes_by_are_true(definition):
     assert definition.absorbing is not bool((either & ~after).any())
     relaxed = definition.relaxation()
     if relaxed is not None:
-        assert relaxed.absorbing_on(fine.domain)
+        assert relaxed.absorbing_on(fine)
         assert not (before & relaxed.failing(fine)).any()
     lost = np.where(before, 0, fine.sizes)
     assert (definition.doomed(coarse) <= lost[0::2] + lost[1::2]).all()

@@ -23,6 +23,7 @@ from reticent.definitions import (
     TCloseness,
     WorstCaseKnowledge,
 )
+from reticent.definitions.anonymity import PeopleAtLeast
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
@@ -65,10 +66,10 @@ def test_composition_is_flat_and_inherits_what_all_parts_have() -> None:
     assert len(three.parts()) == 3
     assert three.monotone
     assert not three.absorbing
-    assert three.relaxation() == KAnonymity(3) & ValuesAtLeast(2) & ValuesAtLeast(2)
+    assert three.relaxation() == PeopleAtLeast(3) & ValuesAtLeast(2) & ValuesAtLeast(2)
     assert (KAnonymity(3) & DistinctLDiversity(2)).absorbing
     assert (KAnonymity(3) & TCloseness(1)).needs_reference
-    assert (KAnonymity(2) & TCloseness("0.1")).relaxation() == KAnonymity(2)
+    assert (KAnonymity(2) & TCloseness("0.1")).relaxation() == PeopleAtLeast(2)
 
 
 @pytest.mark.parametrize("definition", ON_A_COLUMN, ids=str)

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reticent.core import Groups
-from reticent.core.groups import Histograms, SensitiveDomain
+from reticent.core import Groups, Histograms, SensitiveDomain
 from reticent.definitions import AverageRisk, KAnonymity, WorstCaseKnowledge
 from reticent.definitions.exchanges import Rejudged, admitted, joined
 from reticent.worst_case import Buckets, curve

@@ -123,6 +123,7 @@ def test_only_a_few_chunks_of_rows_are_ever_alive_together(tmp_path: Path) -> No
         sensitive=["illness", "stay"],
         declared={"note": "nobody knows it"},
         identifiers=["city"],
+        unit="row",
     )
     assert table.streamed
     release = publish(table, KAnonymity(3), scratch=tmp_path)

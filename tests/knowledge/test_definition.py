@@ -10,8 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.core import Groups
-from reticent.core.groups import Histograms, SensitiveDomain
+from reticent.core import Groups, Histograms, SensitiveDomain
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
 from reticent.engine import count_table

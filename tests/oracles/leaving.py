@@ -45,6 +45,12 @@ class Part:
     def persons(self) -> int:
         return len({row.person for row in self.rows})
 
+    @property
+    def hidden(self) -> int:
+        """Among how many people a row hides: that many are there, and none has more than one in as many rows."""
+        rows = Counter(row.person for row in self.rows)
+        return min(len(rows), len(self.rows) // max(rows.values(), default=1))
+
     def holding(self, rows: list[Row], people: list[tuple]) -> Part:
         """A part of this group."""
         return Part(rows, self.beside, people)

@@ -174,7 +174,7 @@ def test_buckets_are_judged_whatever_part_of_the_columns_somebody_knows(tmp_path
     assert sorted(release.groups.sizes) == [2, 2]
 
 
-@pytest.mark.parametrize("definition", [rt.KAnonymity(2), rt.AlphaKAnonymity("0.9", 2), rt.AverageRisk("0.5")])
+@pytest.mark.parametrize("definition", [rt.KAnonymity(2), rt.AlphaKAnonymity("0.9", 2), rt.NTCloseness(2, "0.9")])
 def test_every_claim_that_counts_people_says_that_the_files_show_rows(definition: rt.Definition) -> None:
     frame = pl.DataFrame({"q": [1] * 4, "s": [1, 2, 1, 2], "who": ["a", "a", "b", "b"]})
     table = rt.Table(frame, quasi=["q"], sensitive="s", key="who", unit="person")

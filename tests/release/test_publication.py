@@ -107,8 +107,8 @@ def test_the_public_side_depends_only_on_what_it_shows(form: str, definition, tm
     chance = random.Random(5)
     outliers = [
         [],
-        [{"zip": 99999, "age": 98, "nationality": "Martian", "condition": "plague"}],
-        [{"zip": 10000, "age": 3, "nationality": "Indian", "condition": "cancer"}],
+        [{"name": "somebody", "zip": 99999, "age": 98, "nationality": "Martian", "condition": "plague"}],
+        [{"name": "somebody", "zip": 10000, "age": 3, "nationality": "Indian", "condition": "cancer"}],
     ]
     contents = set()
     for number, outlier in enumerate(outliers):

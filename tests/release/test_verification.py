@@ -455,7 +455,9 @@ def test_closeness_of_every_distance_verifies_with_rows_left_out(form: str, tmp_
         "ordered": ["viral", "heart", "cancer", "plague"],
         "hierarchical": Hierarchy.taxonomy({"body": ["heart", "cancer"], "germ": ["viral", "plague"]}),
     }
-    odd = frame_of_patients()[0].with_columns(zip=pl.lit(99999, pl.Int64), age=pl.lit(98, pl.Int64))
+    odd = frame_of_patients()[0].with_columns(
+        name=pl.lit("somebody"), zip=pl.lit(99999, pl.Int64), age=pl.lit(98, pl.Int64)
+    )
     for distance, kind in kinds.items():
         close = definition_from("TCloseness", {"t": "0.35", "distance": distance})
         definition = close & definition_from("DistinctLDiversity", {"l": 2})

@@ -60,7 +60,11 @@ def test_duplicate_rows_are_people_of_their_own() -> None:
             PolicyError,
             "nulls must be 'refuse', 'drop' or 'category', but it is 'ignore'.",
         ),
-        ({"quasi": ["age"], "unit": "people"}, PolicyError, "unit must be 'row' or 'person', but it is 'people'."),
+        (
+            {"quasi": ["age"], "unit": "people"},
+            PolicyError,
+            "unit must be 'row', 'person' or 'household', but it is 'people'.",
+        ),
         (
             {"quasi": ["age"], "unit": "person"},
             PolicyError,
@@ -140,16 +144,52 @@ def test_missing_values_are_refused_dropped_or_kept_as_a_value() -> None:
         Table(frame.tail(2), quasi=["age"], nulls="drop")
 
 
-def test_several_rows_of_a_person_are_refused_or_counted_as_one() -> None:
+def test_the_unit_is_the_person_where_the_key_or_an_identifier_repeats() -> None:
+    frame = pl.DataFrame(
+        {"id": [1, 1, 2], "name": list("xyz"), "ward": [1, 1, 1], "age": [30, 31, 30], "disease": list("aba")}
+    )
+    assert Table(frame, quasi=["age"], key="id").unit == "person"
+    found = Table(frame, quasi=["age"], identifiers=["ward", "name", "id"])
+    assert (found.unit, found.key, found.key_found) == ("person", "id", True)
+    assert Table(frame, quasi=["age"], identifiers=["name"]).unit == "row"
+    assert Table(frame, quasi=["age"], identifiers=["id"], key="name").unit == "row"
+    assert Table(frame, quasi=["age"], identifiers=["id"], unit="row").key is None
+    assert count_table(found).groups().whole().distinct_people.tolist() == [2]
+
+
+def test_rows_that_are_linked_are_not_taken_for_people() -> None:
     frame = pl.DataFrame({"id": [1, 1, 2], "age": [30, 30, 30], "disease": ["a", "b", "a"]})
     with pytest.raises(DataError, match="The key 'id' repeats: 1 has several rows"):
-        Table(frame, quasi=["age"], key="id")
-    people = count_table(Table(frame, quasi=["age"], key="id", unit="person")).groups().people
-    assert people.tolist() == [2]
-    with pytest.raises(DataError, match="The rows of id 1 differ in their quasi columns"):
-        Table(frame.with_columns(age=pl.Series([30, 31, 30])), quasi=["age"], key="id", unit="person")
+        Table(frame, quasi=["age"], key="id", unit="row")
+    with pytest.raises(DataError, match="The pseudonym of 'id' would repeat: it links rows of one person"):
+        Table(frame, quasi=["age"], identifiers=["id"], pseudonyms=["id"], unit="row")
     with pytest.raises(DataError, match="The key column 'id' has missing values"):
         Table(frame.with_columns(id=pl.Series([1, None, 2])), quasi=["age"], key="id")
+    with pytest.raises(DataError, match=r"Column 'id' repeats, so it is taken for the key.*unit='row'"):
+        Table(frame.with_columns(id=pl.Series([1, 1, None])), quasi=["age"], identifiers=["id"])
+    with pytest.raises(PolicyError, match="Pseudonyms of rows that repeat must be those of the key"):
+        Table(frame, quasi=["age"], identifiers=["disease"], key="id", pseudonyms=["disease"])
+
+
+def test_streamed_people_share_their_quasi_values() -> None:
+    frame = pl.DataFrame({"id": [1, 1, 2], "age": [30, 31, 30]})
+    assert Table(frame, quasi=["age"], key="id").several_rows
+    with pytest.raises(DataError, match=r"The rows of id 1 differ in their quasi columns.*engine='local'"):
+        Table(frame, quasi=["age"], key="id", engine="streaming")
+
+
+def test_at_most_some_rows_of_a_person_are_kept() -> None:
+    frame = pl.DataFrame({"id": [1] * 6 + [2] * 2 + [3], "age": range(9)})
+    table = Table(frame, quasi=["age"], key="id", rows_per_person=3)
+    assert table.frame["age"].to_list() == [1, 3, 5, 6, 7, 8]
+    assert table.rows_left_out == 3
+    assert table.several_rows
+    one = Table(frame, quasi=["age"], key="id", rows_per_person=1)
+    assert one.unit == "person"
+    assert not one.several_rows
+    assert one.rows == 3
+    with pytest.raises(PolicyError, match="rows_per_person must be at least 1"):
+        Table(frame, quasi=["age"], key="id", rows_per_person=0)
 
 
 def test_huge_integers_stay_themselves() -> None:

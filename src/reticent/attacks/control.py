@@ -91,8 +91,8 @@ def method_of(made: Provenance) -> Any:
 
 def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which rows are those of members: half of the people, drawn at random."""
-    if table.unit == "person":
-        person = table.frame[str(table.key)].rank("dense").to_numpy().astype(np.int64) - 1
+    if table.several_rows:
+        person = table.frame[str(table.household or table.key)].rank("dense").to_numpy().astype(np.int64) - 1
     else:
         person = np.arange(table.rows)
     people = int(person.max(initial=-1)) + 1
@@ -112,6 +112,7 @@ def _restricted(table: Table, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Tabl
         sensitive=table.sensitive,
         key=table.key,
         unit=table.unit,
+        household=table.household,
         nulls=table.nulls,
         quasi_sets=table.quasi_sets,
     )

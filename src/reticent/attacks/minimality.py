@@ -53,7 +53,7 @@ class Minimality:
     name = "minimality"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.table, Table) or not self.table.sensitive or self.table.unit == "person":
+        if not isinstance(self.table, Table) or not self.table.sensitive or self.table.several_rows:
             raise PolicyError("Minimality needs a table with a sensitive column, in which a row is a person.")
         if self.table.streamed:
             raise PolicyError("Minimality needs a table in memory: it tries every assignment of values to people.")

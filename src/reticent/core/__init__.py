@@ -1,7 +1,7 @@
 """The shapes that every way to publish passes through.
 
 ``frequencies``     the frequency set: distinct quasi points with sensitive histograms
-``groups``          what a definition judges: sizes and histograms; ``evidence`` all that a release is judged by
+``groups``          what a definition judges: sizes, ``histograms``, ``owners``; ``evidence`` all that a release is judged by
 ``group_labels``    what groups show column by column, and what can be computed from it
 ``recoding``        what happens to a row, as data; ``draft`` what a method returns; ``engine`` what scans rows
 ``shape``           what a cell stands for over all columns; ``metric`` distances between records of mixed columns
@@ -34,7 +34,8 @@ from reticent.core.evidence import (
 )
 from reticent.core.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLevels
 from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues, Relation, closure
-from reticent.core.groups import Groups, Histograms, SensitiveDomain
+from reticent.core.groups import Groups, SensitiveDomain
+from reticent.core.histograms import Histograms
 from reticent.core.metric import (
     ColumnDistance,
     HierarchyDistance,
@@ -48,6 +49,7 @@ from reticent.core.metric import (
     round_up,
     width_of,
 )
+from reticent.core.owners import FittingOwners, OwnerRows, Owners, OwnerTallies
 from reticent.core.recoding import (
     BATCH,
     BUCKET,
@@ -94,6 +96,7 @@ __all__ = [
     "Draft",
     "Engine",
     "Evidence",
+    "FittingOwners",
     "FrequencySet",
     "GroupLabels",
     "Groups",
@@ -110,6 +113,9 @@ __all__ = [
     "NodeLevels",
     "NumberDistance",
     "Order",
+    "OwnerRows",
+    "OwnerTallies",
+    "Owners",
     "PairwiseDistances",
     "Patched",
     "Patterns",

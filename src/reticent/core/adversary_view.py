@@ -280,13 +280,14 @@ class AdversaryView:
             codes, sizes = [*codes, self.group_of], [*sizes, len(self.groups)]
         ids, count = number(*pack(codes, sizes, len(self.sizes)))
         firsts = first_rows(ids, count)
+        groups = self.true_groups.merged(ids, count) if apart else self.groups
         return replace(
             self,
             columns=tuple(each.at(firsts) for each in chosen),
             sizes=sum_by(ids, self.sizes, count),
             group_of=np.arange(count) if apart or self.groups is None else self.group_of[firsts],
-            groups=self.true_groups.merged(ids, count) if apart else self.groups,
-            people=None if self.people is None else sum_by(ids, self.people, count),
+            groups=groups,
+            people=None if self.people is None or groups is None else groups.distinct_people,
             shapes=self.shapes_of(ids, count, columns),
         )
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from reticent.base.packing import Codes, first_rows, number, pack, sum_by
 from reticent.base.ragged import starts_of
 from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues
-from reticent.core.groups import Groups, Histograms, SensitiveDomain
+from reticent.core.groups import Groups, SensitiveDomain
+from reticent.core.histograms import Histograms
+from reticent.core.owners import Owners, OwnerTallies
 from reticent.errors import PolicyError
 from reticent.table import BoundHierarchy, SensitiveColumn
 
@@ -27,8 +29,8 @@ class FrequencySet:
     """Distinct points of the quasi columns at ``levels``, each with its rows and its histogram of sensitive values.
 
     ``codes[j][p]`` is the part that point ``p`` has in column ``j``. ``histograms`` counts the joint sensitive
-    value of the rows of each point; ``extras`` are further counts that add up when points merge (people,
-    population, weight). A point may have no rows but a population.
+    value of the rows of each point; ``extras`` are further counts that add up when points merge (population,
+    weight). A point may have no rows but a population. ``owners`` says whose the rows are, where somebody has several.
     """
 
     hierarchies: tuple[BoundHierarchy, ...]
@@ -38,6 +40,7 @@ class FrequencySet:
     histograms: Histograms
     domain: SensitiveDomain
     extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    owners: tuple[Owners, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -78,6 +81,7 @@ class FrequencySet:
             self.histograms.merge(ids, groups),
             self.domain,
             {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+            tuple(each.merged(ids, groups) for each in self.owners),
         )
 
     def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
@@ -107,13 +111,14 @@ class FrequencySet:
         filled = self.sizes > 0
         offsets = starts_of(filled)
         histograms = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), self.sizes[filled])
-        return replace(self, histograms=histograms, domain=SensitiveDomain.none())
+        owners = tuple(each.revalued(np.zeros(self.domain.size, dtype=np.int64)) for each in self.owners)
+        return replace(self, histograms=histograms, domain=SensitiveDomain.none(), owners=owners)
 
     def groups(self) -> Groups:
         """The points as groups, ready to be judged."""
         everything = np.arange(len(self))
         labels = self.labels_of(self.levels, lambda: self.codes, lambda: everything)
-        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras, labels)
+        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras, labels, self.owners)
 
     def labels_of(
         self,
@@ -173,6 +178,7 @@ class FrequencySet:
             sizes=np.concatenate([self.sizes, other.sizes]),
             histograms=self.histograms.append(other.histograms, 1),
             extras={name: np.concatenate([counts, other.extras[name]]) for name, counts in self.extras.items()},
+            owners=self._owners_with(other),
         )
 
     def _combine(self, other: FrequencySet, sign: int) -> FrequencySet:
@@ -205,11 +211,21 @@ class FrequencySet:
                 )
                 for name in names
             },
+            self._owners_with(other),
         ).generalize(self.levels)
         if (joined.sizes < 0).any() or (joined.histograms.counts < 0).any():
             raise PolicyError("Rows were subtracted that are not in the frequency set.")
         kept = (joined.sizes > 0) | np.any([counts > 0 for counts in joined.extras.values()], axis=0)
-        return joined.select(kept)
+        return joined.select(kept | np.any([each.distinct > 0 for each in joined.owners], axis=0))
+
+    def _owners_with(self, other: FrequencySet) -> tuple[Owners, ...]:
+        """The owners of these points followed by those of ``other``; where only one side has counted some, the other has none."""
+        if not self.owners and not other.owners:
+            return ()
+        units = [each.unit for each in (self.owners or other.owners)]
+        mine = self.owners or tuple(OwnerTallies.none(unit, len(self)) for unit in units)
+        theirs = other.owners or tuple(OwnerTallies.none(unit, len(other)) for unit in units)
+        return tuple(first.append(second) for first, second in zip(mine, theirs, strict=True))
 
     def _aligned(self, other: FrequencySet) -> FrequencySet:
         """The same counts, with joint sensitive values numbered over those that occur here or in ``other``."""
@@ -217,7 +233,8 @@ class FrequencySet:
         joint, numbers = np.unique(both, axis=0, return_inverse=True)
         cells, values = self.histograms, numbers.reshape(-1)[self.histograms.values]
         histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), len(joint))
-        return replace(self, histograms=histograms, domain=SensitiveDomain(self.domain.columns, joint))
+        owners = tuple(each.revalued(numbers.reshape(-1)[: self.domain.size]) for each in self.owners)
+        return replace(self, histograms=histograms, domain=SensitiveDomain(self.domain.columns, joint), owners=owners)
 
     def select(self, mask: NDArray[np.bool_]) -> FrequencySet:
         """Only the points under ``mask``."""
@@ -229,6 +246,7 @@ class FrequencySet:
             self.histograms.select(mask),
             self.domain,
             {name: counts[mask] for name, counts in self.extras.items()},
+            tuple(each.select(mask) for each in self.owners),
         )
 
     def _check_coarser(self, levels: Sequence[int]) -> None:

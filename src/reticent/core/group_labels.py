@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.packing import Codes, first_rows, number, pack, sum_by
-from reticent.core.groups import Groups, Histograms, SensitiveDomain
+from reticent.core.groups import Groups, SensitiveDomain
+from reticent.core.histograms import Histograms
 from reticent.errors import PolicyError, did_you_mean
 from reticent.table import SensitiveColumn
 

@@ -11,132 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.base.packing import Codes, first_rows, number, pack, sum_by, sum_equal
-from reticent.base.ragged import starts_of
+from reticent.base.packing import Codes, first_rows, number, pack, sum_by
+from reticent.core.histograms import Histograms
+from reticent.core.owners import Owners
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.table import SensitiveColumn
 
 if TYPE_CHECKING:
     from reticent.core.group_labels import GroupLabels
 
-Scalar = TypeVar("Scalar", bound=np.generic)
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class Histograms:
-    """Histograms in CSR form: group ``g`` has ``values[offsets[g]:offsets[g + 1]]`` with positive ``counts``, rising by value."""
-
-    offsets: NDArray[np.int64]
-    values: NDArray[np.int32]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def from_cells(
-        cls,
-        ids: Codes,
-        values: Codes,
-        counts: NDArray[np.int64] | None,
-        groups: int,
-        size: int,
-    ) -> Histograms:
-        """Add up cells ``(group, value, count)``; without counts every cell is one row."""
-        space = groups * size
-        dtype = np.int32 if space < 2**31 else np.int64
-        keys: Any = ids.astype(dtype)
-        keys *= dtype(size)
-        np.add(keys, values, out=keys, casting="unsafe")
-        distinct, totals = sum_equal(keys, counts, space)
-        owners = distinct // size if size else distinct
-        offsets = np.zeros(groups + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owners, minlength=groups), out=offsets[1:])
-        return cls(offsets, (distinct - owners * size).astype(np.int32), totals)
-
-    @classmethod
-    def of_one_value(cls, sizes: NDArray[np.int64]) -> Histograms:
-        """Groups of so many rows, all under one value: for whoever only counts rows."""
-        return cls(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
-
-    @cached_property
-    def owners(self) -> NDArray[np.int64]:
-        """The group of every cell."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-    @cached_property
-    def distinct(self) -> NDArray[np.int64]:
-        """How many different values each group has."""
-        return np.diff(self.offsets)
-
-    @cached_property
-    def falling(self) -> NDArray[np.int64]:
-        """Positions of the cells, group by group, the most frequent value first (ties by value)."""
-        return np.lexsort((-self.counts, self.owners))
-
-    @cached_property
-    def ranked(self) -> NDArray[np.int64]:
-        """The counts alone, group by group, the largest first."""
-        bits = int(self.counts.max(initial=0)).bit_length()
-        if len(self.offsets) << bits >= 2**63:
-            return self.counts[self.falling]
-        # One packed key a cell: sorting plain integers is many times faster than sorting by two columns.
-        largest = (1 << bits) - 1
-        keys = (self.owners << bits) + (largest - self.counts)
-        keys.sort()
-        return largest - (keys & largest)
-
-    @cached_property
-    def ranked_sums(self) -> NDArray[np.int64]:
-        """How many rows the cells before each place of :attr:`ranked` have, and all of them at the end."""
-        return starts_of(self.ranked)
-
-    @cached_property
-    def top(self) -> NDArray[np.int64]:
-        """The count of the most frequent value of each group; 0 for a group without rows."""
-        return self.reduce_max(self.counts)
-
-    def reduce_max(self, cells: NDArray[Scalar]) -> NDArray[Scalar]:
-        """The largest of some per-cell numbers in each group, 0 where there is none; of marks, whether there is one."""
-        result = np.zeros(len(self.offsets) - 1, dtype=cells.dtype)
-        if self.distinct.all():
-            return np.maximum.reduceat(cells, self.offsets[:-1]) if len(result) else result
-        filled = self.distinct > 0
-        if filled.any():
-            result[filled] = np.maximum.reduceat(cells, self.offsets[:-1][filled])
-        return result
-
-    def add_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """Some per-cell whole numbers added up in each group, exactly (in int64, or in Python's integers as objects)."""
-        sums = np.concatenate([np.zeros(1, dtype=cells.dtype), np.cumsum(cells)])
-        totals: NDArray[Any] = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
-        return totals
-
-    def sum_cells(self, cells: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """Some per-cell numbers added up in each group."""
-        if len(cells) and self.distinct.all():
-            return np.add.reduceat(cells, self.offsets[:-1], dtype=np.float64)
-        return np.bincount(self.owners, weights=cells, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
-
-    def total(self, size: int) -> NDArray[np.int64]:
-        """All groups in one histogram over ``size`` values."""
-        return sum_by(self.values, self.counts, size)
-
-    def merge(self, ids: Codes, groups: int) -> Histograms:
-        """Histograms of merged groups: group ``g`` goes into ``ids[g]``."""
-        size = int(self.values.max(initial=0)) + 1
-        return Histograms.from_cells(np.repeat(ids, self.distinct), self.values, self.counts, groups, size)
-
-    def select(self, mask: NDArray[np.bool_]) -> Histograms:
-        """Only the groups under ``mask``."""
-        cells = mask[self.owners]
-        return Histograms(starts_of(self.distinct[mask]), self.values[cells], self.counts[cells])
-
-    def append(self, other: Histograms, sign: int) -> Histograms:
-        """These groups followed by those of ``other``, whose counts take ``sign``."""
-        return Histograms(
-            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
-            np.concatenate([self.values, other.values]),
-            np.concatenate([self.counts, sign * other.counts]),
-        )
 
 
 @dataclass(frozen=True)
@@ -192,7 +76,8 @@ class Groups:
 
     ``reference`` is the histogram of the whole table, suppressed rows included. Groups never share a row: overlapping ones are
     :class:`reticent.core.Patterns`. ``labels`` is what the groups show column by column, where that is known: for definitions about adversaries who
-    know some of the columns. Merging groups loses it.
+    know some of the columns. Merging groups loses it. ``owners`` says whose the rows are, where somebody has several: people, and households where these are
+    promised as well.
     """
 
     sizes: NDArray[np.int64]
@@ -201,6 +86,7 @@ class Groups:
     domain: SensitiveDomain
     extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     labels: GroupLabels | None = field(default=None, compare=False, repr=False)
+    owners: tuple[Owners, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.histograms.offsets) - 1:
@@ -275,10 +161,22 @@ class Groups:
         """The groups that have rows."""
         return np.flatnonzero(self.sizes > 0)
 
-    @property
+    @cached_property
     def people(self) -> NDArray[np.int64]:
-        """How many people each group hides among: distinct persons where several rows may be one person."""
-        return self.extras.get("persons", self.sizes)
+        """Among how many people each group hides one of its rows.
+
+        Rows, where nobody has several. Otherwise the largest k for which the group has k different owners, none of whom has more than one in k of its rows: then no
+        row is anybody's with a chance above 1/k, even for an adversary who knows all rows of all people. Merging two groups never lowers it below
+        the smaller of the two.
+        """
+        hidden = [each.hidden_among(self.sizes) for each in self.owners]
+        return np.minimum.reduce(hidden) if hidden else self.sizes
+
+    @property
+    def distinct_people(self) -> NDArray[np.int64]:
+        """How many different owners each group has. Unlike :attr:`people` it never falls, whatever rows join."""
+        counted = [each.distinct for each in self.owners]
+        return np.minimum.reduce(counted) if counted else self.sizes
 
     def of(self, column: str | None) -> Groups:
         """One sensitive column's groups, refined by the raw values of the other sensitive columns (R-LD-16).
@@ -309,13 +207,9 @@ class Groups:
         reference = sum_by(values, self.reference, column.size)
         parents = np.zeros(count, dtype=np.int64)
         parents[refined] = cells.owners
-        return Groups(
-            sum_by(refined, cells.counts, count),
-            histograms,
-            reference,
-            SensitiveDomain.single(column),
-            {"parent": parents},
-        )
+        sizes = sum_by(refined, cells.counts, count)
+        owners = tuple(each.split(other_ids, other_count, sizes).revalued(values) for each in self.owners)
+        return Groups(sizes, histograms, reference, SensitiveDomain.single(column), {"parent": parents}, owners=owners)
 
     @property
     def is_refined(self) -> bool:
@@ -337,13 +231,18 @@ class Groups:
             self.histograms.owners, values, self.histograms.counts, len(self), chosen.size
         )
         reference = sum_by(self.domain.joint[:, place], self.reference, chosen.size)
-        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras, self.labels)
+        domain, owners = (
+            SensitiveDomain.single(chosen),
+            tuple(each.revalued(self.domain.joint[:, place]) for each in self.owners),
+        )
+        return Groups(self.sizes, histograms, reference, domain, self.extras, self.labels, owners)
 
     def select(self, mask: NDArray[np.bool_]) -> Groups:
         """Only the groups under ``mask``; the reference stays that of the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
         labels = None if self.labels is None else self.labels.select(mask)
-        return Groups(self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras, labels)
+        owners, histograms = tuple(each.select(mask) for each in self.owners), self.histograms.select(mask)
+        return Groups(self.sizes[mask], histograms, self.reference, self.domain, extras, labels, owners)
 
     def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
         """The same groups with their own rows as the reference, instead of the whole table.
@@ -365,9 +264,10 @@ class Groups:
         codes = np.stack([place[self.domain.joint[joint, j]] for j, place in enumerate(places)], axis=1).astype(
             np.int32
         )
-        moved = (np.cumsum(joint) - 1)[self.histograms.values].astype(np.int32)
-        histograms = replace(self.histograms, values=moved)
-        return replace(self, histograms=histograms, reference=published[joint], domain=SensitiveDomain(columns, codes))
+        moved = np.maximum(np.cumsum(joint) - 1, 0).astype(np.int32)
+        histograms = replace(self.histograms, values=moved[self.histograms.values])
+        domain, owners = SensitiveDomain(columns, codes), tuple(each.revalued(moved) for each in self.owners)
+        return replace(self, histograms=histograms, reference=published[joint], domain=domain, owners=owners)
 
     def merged(self, ids: Codes, groups: int) -> Groups:
         """Groups put together by number: group ``g`` goes into ``ids[g]``."""
@@ -379,6 +279,7 @@ class Groups:
             self.reference,
             self.domain,
             {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+            owners=tuple(each.merged(ids, groups) for each in self.owners),
         )
 
     def bound_to(
@@ -403,7 +304,7 @@ class Groups:
             total = reference[columns[0].name]
         elif reference:
             domain, total = _joint_reference(domain, total, reference)
-        return Groups(self.sizes, histograms, total, domain, self.extras, self.labels)
+        return Groups(self.sizes, histograms, total, domain, self.extras, self.labels, self.owners)
 
     def whole(self) -> Groups:
         """All rows in a single group: the most general release there is."""
@@ -415,6 +316,7 @@ class Groups:
             self.reference,
             self.domain,
             extras,
+            owners=tuple(each.merged(everything, 1) for each in self.owners),
         )
 
     def histogram(self, group: int) -> dict[str, int]:

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.any_columns import AnyColumns
 from reticent.definitions.catalogue import definition_from
-from reticent.definitions.claim_scope import GENERAL, ClaimScope, column_list, named_column
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, column_list, named_column
 from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.column_sets import count_largest_sets, largest_sets
 from reticent.definitions.crowd_blending import CrowdBlending
@@ -127,6 +127,7 @@ __all__ = [
     "CategoryDiversity",
     "ClaimScope",
     "ConfidenceBounding",
+    "CountedUnit",
     "CrowdBlending",
     "Definition",
     "DeltaDisclosure",

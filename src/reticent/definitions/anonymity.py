@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reticent.base.exact import whole
 from reticent.core import Groups, Patterns
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.definition import Assessment, GroupDefinition, Witness
+from reticent.definitions.definition import Assessment, CountedRows, GroupDefinition, Witness
 from reticent.definitions.value_sets import named_columns
 from reticent.errors import DataError
 
@@ -20,8 +20,9 @@ class KAnonymity(GroupDefinition):
     """Every group has at least ``k`` people (R-LD-4, R-PM-1).
 
     Guarantee: somebody who knows all quasi values of a person finds at least ``k`` candidates.
-    Adversary: knows quasi values, and that the person is in the table. Monotone and absorbing: groups only grow.
-    Where rows are not people (``unit="person"``), distinct people are counted. With ``quasi`` it is about somebody who knows those columns only, so that
+    Adversary: knows quasi values, and that the person is in the table. Monotone and, where a row is a person, absorbing: groups only grow.
+    Where somebody has several rows, a group has at least ``k`` different people, and nobody has more than one in ``k`` of its rows: then no row is anybody's with a chance above
+    1/k, even for an adversary who knows all rows of everybody. Where households are promised, the same holds of these. With ``quasi`` it is about somebody who knows those columns only, so that
     ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])`` asks for another k for each set of columns.
     """
 
@@ -45,6 +46,10 @@ class KAnonymity(GroupDefinition):
     def crowd(self) -> int | None:
         return self.k if self.quasi is None else None
 
+    def relaxation(self) -> GroupDefinition | None:
+        """Whatever rows join, a group keeps its people; that one of them has too many of the rows may come and go."""
+        return PeopleAtLeast(self.k, self.quasi)
+
     def least_rows(self) -> int:
         return self.k
 
@@ -67,7 +72,7 @@ class KAnonymity(GroupDefinition):
             "groups": len(groups),
             "failing_groups": int(failing.sum()),
             "failing_rows": int(groups.sizes[failing].sum()),
-            "unique_rows": int(groups.sizes[groups.people == 1].sum()),
+            "unique_rows": int(groups.sizes[groups.distinct_people == 1].sum()),
         }
         return Assessment(self, holds, achieved, witness, diagnostics)
 
@@ -98,3 +103,17 @@ class KAnonymity(GroupDefinition):
         return scope.beyond(self.quasi) + (
             "An attacker may still learn a confidential value that all matching records share, or use what is known about the others among them."
         )
+
+
+@dataclass(frozen=True)
+class PeopleAtLeast(KAnonymity):
+    """At least ``k`` different people in every group, whoever has how many of the rows: what k-anonymity relaxes to, absorbing on every table."""
+
+    def absorbing_on(self, counted: CountedRows) -> bool:
+        return True
+
+    def relaxation(self) -> GroupDefinition | None:
+        return self
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        return groups.distinct_people < self.k

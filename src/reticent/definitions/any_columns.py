@@ -106,6 +106,10 @@ class AnyColumns(GroupDefinition):
         return f"AnyColumns(known={self.known}, inner={self.inner}{relations})"
 
     def _check(self, groups: Groups) -> _Check:
+        if groups.owners:
+            raise PolicyError(
+                f"AnyColumns counts records, and some people have several here. Ask for {self.demand} on all columns, or keep one row of each with rows_per_person=1."
+            )
         filled = groups if len(groups.filled) == len(groups) else groups.select(groups.sizes > 0)
         return _Check(self, filled)
 

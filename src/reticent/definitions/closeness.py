@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -192,15 +191,7 @@ class NTCloseness(SensitiveDefinition):
         return f"What {self.n} or more records that look alike have in common is not hidden. {self._close().not_covered(scope)}"
 
     def _small(self, groups: Groups) -> NDArray[np.bool_]:
-        return (groups.people < self.n) & (groups.sizes > 0)
-
-    def _refined(self, groups: Groups) -> Iterator[Groups]:
-        """Where several rows may be one person, nobody counted how many people a part of a group is about; then no part counts as large."""
-        for refined in super()._refined(groups):
-            if refined is groups or "persons" not in groups.extras:
-                yield refined
-            else:
-                yield replace(refined, extras={**refined.extras, "persons": np.ones_like(refined.sizes)})
+        return (groups.distinct_people < self.n) & (groups.sizes > 0)
 
 
 def ranks_of(column: SensitiveColumn) -> NDArray[np.int64]:

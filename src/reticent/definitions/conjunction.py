@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.core import Columns, Groups, SensitiveDomain
+from reticent.core import Columns, Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.definition import All, Assessment, GroupDefinition
+from reticent.definitions.definition import All, Assessment, CountedRows, GroupDefinition
 
 
 class Conjunction(GroupDefinition):
@@ -46,8 +46,8 @@ class Conjunction(GroupDefinition):
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         return self.together.failing(groups)
 
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
-        return self.together.absorbing_on(domain)
+    def absorbing_on(self, counted: CountedRows) -> bool:
+        return self.together.absorbing_on(counted)
 
     def relaxation(self) -> GroupDefinition | None:
         return self.together.relaxation()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.cards import Card, ShownAsCard
-from reticent.core import Columns, Groups, Kind, MechanismPlan, Patterns, ReleaseHistory, SensitiveDomain
+from reticent.core import Columns, Groups, Kind, MechanismPlan, Owners, Patterns, ReleaseHistory, SensitiveDomain
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
@@ -156,6 +156,18 @@ class Definition(ABC):
         return f"{self.name}({inside})"
 
 
+class CountedRows(Protocol):
+    """What decides, of rows however they are grouped, whether a definition is absorbing on them: sensitive columns, and whether somebody has several rows."""
+
+    @property
+    def domain(self) -> SensitiveDomain:
+        """The sensitive columns."""
+
+    @property
+    def owners(self) -> tuple[Owners, ...]:
+        """Whose the rows are, where somebody has several."""
+
+
 class GroupDefinition(Definition):
     """A definition that judges groups: rows that look alike in a release.
 
@@ -206,9 +218,9 @@ class GroupDefinition(Definition):
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         """The groups that do not pass, exactly; for a definition that is not local, the groups to suppress next."""
 
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
-        """Whether it is absorbing on tables with these sensitive columns."""
-        return self.absorbing
+    def absorbing_on(self, counted: CountedRows) -> bool:
+        """Whether it is absorbing on such a table. A group of k people stops being one when somebody joins who has most of its rows."""
+        return self.absorbing and not (self.counts_people and counted.owners)
 
     def relaxation(self) -> GroupDefinition | None:
         """An absorbing definition (with any sensitive columns) that every passing group of this one passes too, if one is known."""
@@ -369,8 +381,8 @@ class All(Several, GroupDefinition):
     def holds(self, groups: Groups) -> bool:
         return all(member.holds(groups) for member in self.members)
 
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
-        return all(member.absorbing_on(domain) for member in self.members)
+    def absorbing_on(self, counted: CountedRows) -> bool:
+        return all(member.absorbing_on(counted) for member in self.members)
 
     def relaxation(self) -> GroupDefinition | None:
         known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
@@ -442,9 +454,9 @@ class SensitiveDefinition(GroupDefinition):
     def assess_in(self, groups: Groups) -> Assessment:
         """The assessment of a single column's (refined) groups."""
 
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+    def absorbing_on(self, counted: CountedRows) -> bool:
         """Not with several sensitive columns that may be known: a row that shares nobody's other values is a refined group of its own, which fails."""
-        return self.absorbing and (self.alone or len(domain.columns) == 1)
+        return super().absorbing_on(counted) and (self.alone or len(counted.domain.columns) == 1)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         mask = np.zeros(len(groups), dtype=bool)

@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
-from reticent.core import Groups, SensitiveDomain
+from reticent.core import Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
 from reticent.definitions.comparison import at_most, largest_ratio
-from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
+from reticent.definitions.definition import (
+    Assessment,
+    CountedRows,
+    GroupDefinition,
+    SensitiveDefinition,
+    others_known,
+)
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.number_text import measured, shown
 
@@ -82,7 +88,7 @@ class ValuesAtLeast(DistinctLDiversity):
     Weaker with several sensitive columns, and absorbing with any number of them.
     """
 
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+    def absorbing_on(self, counted: CountedRows) -> bool:
         return True
 
     def relaxation(self) -> GroupDefinition | None:

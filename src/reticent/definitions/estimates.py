@@ -54,7 +54,7 @@ def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5
         raise PolicyError(
             "The rows have no weights, so they say nothing about a population. Name their column with weight=."
         )
-    if "persons" in groups.extras:
+    if groups.owners:
         raise PolicyError("Weights of rows do not say how many people stand behind somebody with several rows.")
     weights = groups.extras[WEIGHT]
     filled = occupied(groups)

@@ -86,4 +86,7 @@ def joined(several: Sequence[Groups]) -> Groups:
         histograms = histograms.append(other.histograms, 1)
     extras = {name: np.concatenate([each.extras[name] for each in several]) for name in first.extras}
     sizes = np.concatenate([each.sizes for each in several])
-    return Groups(sizes, histograms, first.reference, first.domain, extras)
+    owners = first.owners
+    for other in others:
+        owners = tuple(mine.append(theirs) for mine, theirs in zip(owners, other.owners, strict=True))
+    return Groups(sizes, histograms, first.reference, first.domain, extras, owners=owners)

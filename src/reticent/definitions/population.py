@@ -123,14 +123,14 @@ class DeltaPresence(PopulationDefinition):
         object.__setattr__(self, "monotone", low == 0)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
-        rows, people = groups.people, self.people(groups)
+        rows, people = groups.distinct_people, self.people(groups)
         outside = less(rows, Fraction(self.low), people) | ~at_most(rows, Fraction(self.high), people)
         return outside & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
         """The achieved value is the smallest and the largest share; above 1 where the population does not contain the table."""
         filled, failing = occupied(groups), self.failing(groups)
-        rows, people = groups.people[filled], self.people(groups)[filled]
+        rows, people = groups.distinct_people[filled], self.people(groups)[filled]
         highest, largest = largest_ratio(rows, people)
         lowest, inverse = largest_ratio(people, rows)
         smallest = 1 / Fraction(inverse) if inverse else largest

@@ -52,6 +52,10 @@ class AverageRisk(GroupDefinition):
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         """The smallest groups, as many as must go: each pulls the average up more than any larger one."""
+        if groups.owners:
+            raise PolicyError(
+                "AverageRisk is an average over people with one row each, and some have several here. Ask for KAnonymity(k), or keep one row of each with rows_per_person=1."
+            )
         failing = np.zeros(len(groups), dtype=bool)
         filled = np.flatnonzero(groups.sizes > 0)
         rising = filled[np.argsort(groups.people[filled], kind="stable")]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.exact import Number, whole
-from reticent.core import Columns, Groups, SensitiveDomain
+from reticent.core import Columns, Groups
 from reticent.definitions.claim_scope import ClaimScope, column_list, plural
 from reticent.definitions.conjunction import Conjunction, inverse
-from reticent.definitions.definition import Assessment, GroupDefinition
+from reticent.definitions.definition import Assessment, CountedRows, GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.number_text import shown
 from reticent.definitions.shares import share
@@ -94,8 +94,8 @@ class XYPrivacy(Conjunction):
             return found
         return replace(found, witness=replace(found.witness, group=int(parents[found.witness.group])))
 
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
-        return self.y is None and super().absorbing_on(domain)
+    def absorbing_on(self, counted: CountedRows) -> bool:
+        return self.y is None and super().absorbing_on(counted)
 
     def relaxation(self) -> GroupDefinition | None:
         """Nothing about a single column follows from what holds for several together."""

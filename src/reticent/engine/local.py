@@ -21,6 +21,7 @@ from reticent.core import (
     Histograms,
     NodeLevels,
     Order,
+    OwnerRows,
     Recoded,
     Recoding,
     SensitiveDomain,
@@ -89,6 +90,7 @@ class LocalEngine:
             histograms,
             domain,
             {**self._extras(table, points), **people},
+            self._owners(table, points, joint, domain.size),
         )
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
@@ -131,7 +133,13 @@ class LocalEngine:
         extras = {name: counts.to_numpy()[order].astype(np.int64) for name, counts in table.extra_counts.items()}
         if table.weights is not None:
             extras[WEIGHT] = table.weights.counts(table.frame)[order]
-        return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain, extras)
+        owners = tuple(
+            OwnerRows.of_rows(
+                unit, np.arange(table.rows), table.rows, _numbered(table.frame[column])[order], values, domain.size
+            )
+            for unit, column in table.owners.items()
+        )
+        return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain, extras, owners)
 
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
         """The population as points without rows, each with the number of its people."""
@@ -192,9 +200,6 @@ class LocalEngine:
 
     def _extras(self, table: Table, points: Distinct) -> dict[str, NDArray[np.int64]]:
         extras = {}
-        if table.unit == "person" and table.key is not None:
-            pairs = pl.DataFrame({"point": points.ids[: table.rows], "key": table.frame[table.key]}).unique()
-            extras["persons"] = sum_by(pairs["point"].to_numpy(), None, len(points.sizes))
         for name, counts in table.extra_counts.items():
             numbers = counts.to_numpy()
             # Few rows have something to add.
@@ -203,6 +208,20 @@ class LocalEngine:
         if table.weights is not None:
             extras[WEIGHT] = sum_by(points.ids[: table.rows], table.weights.counts(table.frame), len(points.sizes))
         return extras
+
+    def _owners(self, table: Table, points: Distinct, joint: Codes | None, values: int) -> tuple[OwnerRows, ...]:
+        """Whose the rows of each point are, where somebody has several."""
+        return tuple(
+            OwnerRows.of_rows(
+                unit, points.ids[: table.rows], len(points.sizes), _numbered(table.frame[column]), joint, values
+            )
+            for unit, column in table.owners.items()
+        )
+
+
+def _numbered(keys: pl.Series) -> Codes:
+    """A number for every different key, from 0 on."""
+    return keys.rank("dense").to_numpy().astype(np.int64) - 1
 
 
 def _looked_up(table: Table, columns: Sequence[BoundHierarchy | SensitiveColumn]) -> list[Codes]:

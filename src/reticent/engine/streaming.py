@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.files import write_new
-from reticent.core import FrequencySet, Histograms, NodeLevels, Order, Recoded, Recoding, Written, WrittenFile
+from reticent.core import (
+    FrequencySet,
+    Histograms,
+    NodeLevels,
+    Order,
+    OwnerTallies,
+    Recoded,
+    Recoding,
+    Written,
+    WrittenFile,
+)
 from reticent.engine.external_sort import in_order
 from reticent.engine.local import LocalEngine
 from reticent.engine.row_recoder import recode_parts
@@ -88,23 +98,26 @@ class StreamingEngine:
             yield counted
         if first is None:
             return
-        if table.unit == "person" and table.key is not None:
+        if table.owners:
             for rows in table.people():
                 yield self._persons(table, rows, first)
         if table.population is not None:
             yield self._local.people(table, first)
 
     def _persons(self, table: Table, rows: pl.DataFrame, counted: FrequencySet) -> FrequencySet:
-        """People as points without rows. All rows of a person share their quasi values, so a distinct row is a person."""
-        part = table.part(rows.unique(), weighted=False)
+        """People as points without rows. All rows of a person share their quasi values, so a distinct row is a person, with as many rows as there are of it."""
+        people = rows.group_by(rows.columns).len("rows").sort("rows")
+        part = table.part(people.select(rows.columns), weighted=False)
         found = self._local.count(part, sensitive=False, floor=counted.levels)
+        point, most = self._local.point_of_row(part, found), people["rows"].to_numpy()
         nobody = Histograms(np.zeros(len(found) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        tally = Histograms.from_cells(point, most, None, len(found), int(most.max(initial=0)) + 1)
         return replace(
             found,
             sizes=np.zeros(len(found), dtype=np.int64),
             histograms=nobody,
             domain=counted.domain,
-            extras={"persons": found.sizes},
+            owners=(OwnerTallies("person", tally),),
         )
 
 

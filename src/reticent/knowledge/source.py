@@ -108,7 +108,7 @@ def column_of_names(table: Table) -> str | None:
 
 def check_rows_are_people(table: Table) -> None:
     """One row is one person (R-WK-29)."""
-    if table.unit == "person" and table.key is not None and table.frame[table.key].is_duplicated().any():
+    if table.several_rows:
         raise DataError(
             "Some people have several rows, but background knowledge is measured on one row per person. Keep one row for each person."
         )

@@ -117,6 +117,8 @@ class Policy(PolicyFile):
             "nulls": roles.nulls,
             "dataset": self.sections.dataset,
             "unit": roles.unit,
+            "household": roles.household,
+            "rows_per_person": roles.rows_per_person,
             "quasi_sets": roles.quasi_sets,
             "pseudonyms": roles.pseudonyms,
             "coarsen": self.coarsen,
@@ -311,7 +313,7 @@ class Policy(PolicyFile):
             (("roles", role, number), name) for role in _ROLES for number, name in enumerate(getattr(roles, role))
         ]
         listed += [(("declared", name), name) for name in self.sections.declared]
-        extras = [(("roles", setting), getattr(roles, setting)) for setting in ("key", "weight")]
+        extras = [(("roles", setting), getattr(roles, setting)) for setting in ("key", "household", "weight")]
         known = {name for _, name in listed}
         return [*listed, *((path, name) for path, name in extras if name is not None and name not in known)]
 

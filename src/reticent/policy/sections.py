@@ -53,7 +53,9 @@ class RolesSection(Section):
     private: Names = Field(default_factory=list)
     key: str | None = None
     weight: str | None = None
-    unit: Literal["row", "person"] = "row"
+    household: str | None = None
+    unit: Literal["row", "person", "household"] | None = None
+    rows_per_person: int | None = None
     nulls: Literal["refuse", "drop", "category"] = "refuse"
     quasi_sets: list[list[str]] | None = None
     pseudonyms: Names = Field(default_factory=list)

@@ -29,6 +29,7 @@ def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder:
         *_role(proposal, "quasi", "quasi"),
         *_role(proposal, "sensitive", "sensitive"),
         *([f"key = {value(proposal.key)}"] if proposal.key is not None else []),
+        *([f"unit = {value(proposal.unit)}"] if proposal.unit is not None else []),
         *([f"weight = {value(proposal.weight)}"] if proposal.weight is not None else []),
         f"nulls = {value(proposal.nulls)}",
         *_without_role(proposal),

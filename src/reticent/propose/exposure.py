@@ -97,7 +97,7 @@ def exposures(
     frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table, context)
     sets = table.quasi_sets or (tuple(table.quasi),)
     # Where a person has several rows, their weights do not say how many people the person stands for.
-    unit = table.weights.unit if table.weights is not None and table.unit == "row" else None
+    unit = table.weights.unit if table.weights is not None and not table.several_rows else None
     found = []
     for number, columns in enumerate(sets):
         context.step("judging what quasi values tell", number, len(sets))
@@ -141,8 +141,8 @@ def _exposure(
         rows=int(groups.sizes.sum()),
         groups=len(groups),
         k=int(groups.people.min()),
-        unique_rows=int(groups.sizes[groups.people == 1].sum()),
-        success=Fraction(len(groups), int(groups.people.sum())),
+        unique_rows=int(groups.sizes[groups.distinct_people == 1].sum()),
+        success=Fraction(len(groups), int(groups.distinct_people.sum())),
         homogeneous_groups=audit.groups if audit else 0,
         homogeneous_rows=audit.rows if audit else 0,
         assessments=assessments,

@@ -22,7 +22,7 @@ from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
 from reticent.propose.meanings import meaning_in, with_kinds
-from reticent.propose.names import SENSITIVE, is_visible, says_number_of_somebody, says_record
+from reticent.propose.names import SENSITIVE, is_visible, says_number_of_somebody, says_record, words_of
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.relations import ColumnRelation, relations
 from reticent.propose.safe_harbor import safe_harbor
@@ -37,6 +37,54 @@ _MEASURED = 20
 _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
 _FEWEST_PEOPLE = 50
+_OF_PEOPLE = frozenset(
+    ["patient", "person", "subject", "participant", "respondent", "individual", "member", "client", "pid"]
+)
+_OF_OTHERS = frozenset(
+    [
+        *("household", "hh", "hhid", "house", "home", "family", "fam", "famid", "couple", "school", "class", "teacher"),
+        *(
+            "hospital",
+            "clinic",
+            "ward",
+            "doctor",
+            "physician",
+            "site",
+            "center",
+            "centre",
+            "practice",
+            "firm",
+            "company",
+        ),
+        *(
+            "plant",
+            "branch",
+            "store",
+            "visit",
+            "encounter",
+            "admission",
+            "order",
+            "invoice",
+            "claim",
+            "study",
+            "survey",
+        ),
+        *(
+            "interview",
+            "cluster",
+            "clust",
+            "village",
+            "district",
+            "region",
+            "state",
+            "country",
+            "county",
+            "city",
+            "row",
+        ),
+    ]
+)
+"""Words of columns that number something else than people."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +152,7 @@ class Proposal:
     notes: tuple[str, ...] = field(default=())
     refusal: str | None = None
     relations: tuple[ColumnRelation, ...] = ()
+    unit: str | None = None
 
 
 def propose(
@@ -130,12 +179,9 @@ def propose(
         notes.append("No column can be made coarser, so there is nothing to publish yet. Give a column the role quasi.")
     if any(column.profile.nulls for column in judged):
         notes.append("Some values are missing; 'missing' is treated as a value of its own (nulls = 'category').")
-    repeated = [column.name for column in columns if _is_repeated_key(column)]
-    if repeated:
-        notes.append(
-            f"Several rows have the same {', '.join(map(repr, repeated))}. If that is a person, add key and unit = 'person' to [roles]: groups then count "
-            "people, not rows."
-        )
+    key = _person_key(columns)
+    several = key is not None and key.profile.distinct < key.profile.filled
+    notes += _about_people(columns, key if several else None)
     named = [f"{column.name} ({column.safe_harbor})" for column in columns if column.safe_harbor is not None]
     if named:
         notes.append(f"Identifiers by the HIPAA safe harbor: {', '.join(named)}.")
@@ -143,7 +189,8 @@ def propose(
         rows=frame.height,
         columns=tuple(columns),
         definition=definition,
-        key=next((column.name for column in columns if _is_key(column)), None),
+        key=None if key is None else key.name,
+        unit="person" if several else None,
         weight=weight,
         nulls="category" if any(column.profile.nulls for column in judged) else "refuse",
         notes=tuple(notes),
@@ -192,14 +239,44 @@ def _is_weight(column: ColumnProfile) -> bool:
     return bool(0 <= column.lowest <= column.highest <= _MOST_PEOPLE and column.highest > 0)
 
 
-def _is_key(column: ColumnProposal) -> bool:
-    found = column.profile
-    unique = found.distinct == found.rows and found.nulls == 0
-    return column.role == "identifier" and unique and meaning_in(column.profile) == "key"
+def _person_key(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
+    """The column that tells people apart: of those that stand for people with several rows the one with most values, else one that is different in every row."""
+    keys = [column for column in columns if _numbers_people(column) and not column.profile.nulls]
+    repeated = [column for column in keys if 2 * _K <= column.profile.distinct < column.profile.rows]
+    unique = [column for column in keys if column.profile.distinct == column.profile.rows]
+    return max(repeated, key=lambda column: column.profile.distinct) if repeated else next(iter(unique), None)
 
 
-def _is_repeated_key(column: ColumnProposal) -> bool:
-    return column.role == "identifier" and meaning_in(column.profile) == "key" and not _is_key(column)
+def _numbers_people(column: ColumnProposal) -> bool:
+    """Whether a column looks like the numbers of people: not their names, which several share, and not the numbers of schools, firms or visits."""
+    if column.role != "identifier" or _OF_OTHERS & set(words_of(column.name)):
+        return False
+    named = meaning_in(column.profile) == "key" or bool(_OF_PEOPLE & set(words_of(column.name)))
+    return named or _waves(column.profile) > 1
+
+
+def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | None) -> list[str]:
+    """What the steward should know of columns that stand in several rows each: whom ``several`` rows are about, and what else repeats."""
+    notes = []
+    if several is not None:
+        found = several.profile
+        notes.append(
+            f"{found.distinct:,} different values of {several.name!r} stand in {found.rows:,} rows (one in up to {found.times[0]:,}), so people are counted, not rows (unit = 'person'). If every row "
+            "is another person, set unit = 'row' and drop key."
+        )
+    others = [
+        column.name
+        for column in columns
+        if column is not several
+        and column.role == "identifier"
+        and meaning_in(column.profile) == "key"
+        and column.profile.distinct < column.profile.filled
+    ]
+    if others:
+        notes.append(
+            f"Several rows have the same {', '.join(map(repr, others))}. If that is a person, name it as key in [roles]; if it is a household, as household: groups then count these, not rows."
+        )
+    return notes
 
 
 def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:

@@ -139,7 +139,7 @@ class _Counted:
             tuple(each.levels[level].labels for each, level in zip(bound, frequencies.levels, strict=True)),
             tuple(frequencies.codes),
             # All rows of a person lie in one point, so people add up as rows do.
-            frequencies.extras.get("persons", frequencies.sizes),
+            frequencies.groups().people,
         )
 
     def only(self, places: Sequence[int]) -> _Counted:

@@ -105,8 +105,17 @@ def _table(
             else hierarchy_from(described, f"column {column.name!r}")
         )
     coarsen = {c.name: c.coarsen for c in proposal.columns if c.name in sensitive and c.coarsen is not None}
-    held = held.select([*quasi, *sensitive])
-    return Table(held, quasi=quasi, sensitive=sensitive, nulls=proposal.nulls, coarsen=coarsen, quasi_sets=quasi_sets)  # type: ignore[arg-type]
+    key = proposal.key if proposal.unit == "person" else None
+    held = held.select([*quasi, *sensitive, *([] if key is None else [key])])
+    return Table(
+        held,
+        quasi=quasi,
+        sensitive=sensitive,
+        nulls=proposal.nulls,  # type: ignore[arg-type]
+        coarsen=coarsen,
+        quasi_sets=quasi_sets,
+        key=key,
+    )
 
 
 def _in_steps(values: pl.Series) -> pl.Series:

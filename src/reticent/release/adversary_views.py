@@ -66,7 +66,7 @@ def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
         np.arange(len(found)),
         found.groups(),
         sets,
-        found.extras.get("persons"),
+        found.groups().distinct_people if found.owners else None,
         declared=dict.fromkeys(table.declared, table.held),
     )
 

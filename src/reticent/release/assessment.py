@@ -107,7 +107,7 @@ def _of_release(release: Release, definition: Definition) -> Evidence:
 
 def _of_public(side: PublicSide, definition: Definition, reference: dict[str, ReferenceColumn]) -> Evidence:
     """The groups as the public tables show them, beside a population where the definition compares with one."""
-    if side.manifest.unit == "person" and definition.counts_people:
+    if side.manifest.unit != "row" and definition.counts_people:
         raise PolicyError(
             f"{definition} counts people, and the published files show rows, of which several may be one person. Assess the table, or the "
             "release as publish returned it (without a population or several quasi sets, which are looked up in the files)."

@@ -75,6 +75,7 @@ def check_claims(
     A claim that compares with a population is not re-checked without one, nor one about a series without the ``earlier`` releases, nor any after the
     deadline of the ``context``.
     """
+    yield from _check_links(side)
     people = None if population is None else people_of(population)
     claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
     scope = scope_of(side.manifest)
@@ -96,7 +97,7 @@ def check_claims(
             detail = "It compares with the whole table's histogram, and the one that is declared is not it."
         else:
             status, detail = _judged(EvidenceRequest(definition, reference, people, (definition,), earlier), side)
-        by_rows = status != "not re-checked" and side.manifest.unit == "person" and definition.counts_people
+        by_rows = status != "not re-checked" and side.manifest.unit != "row" and definition.counts_people
         # What is said is what was recomputed: of people, whom the files do not show, only their records.
         shown = replace(scope, unit="record") if by_rows else scope
         sentence = covers(definition, shown, side.certificate.get("reference"))
@@ -104,10 +105,22 @@ def check_claims(
     attested = side.form.attested(side)
     if attested:
         yield Check("mechanism", "not re-checked", attested)
-    if side.manifest.unit == "person":
+    if side.manifest.unit != "row":
         yield Check(
             "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
         )
+
+
+def _check_links(side: PublicSide) -> Iterator[Check]:
+    """A pseudonym that repeats puts rows together; where every row counts as another person, what they tell together was judged by nobody."""
+    for column in side.manifest.named("pseudonym"):
+        rows = next(rows for rows in side.rows.values() if column in rows.schema)
+        repeated = rows.height - len(rows.counted([column])[1])
+        if repeated and side.manifest.unit == "row":
+            text = f"It repeats, and so links rows of one person ({repeated:,} more rows than pseudonyms), but every row was counted as another person."
+            yield Check(f"pseudonym {column}", "fails", text)
+        elif not repeated:
+            yield Check(f"pseudonym {column}", "holds", "It never repeats: no rows are linked by it.")
 
 
 def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
@@ -121,7 +134,7 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
         return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
     if definition.needs_population and about.people is None:
         return "not re-checked", "It compares with a population, and none was given."
-    if side.manifest.unit == "person" and definition.counts_people and definition.needs_population:
+    if side.manifest.unit != "row" and definition.counts_people and definition.needs_population:
         return "not re-checked", "It compares people with people, and the published files show rows."
     compared = columns_compared(definition, side.manifest.named("sensitive"))
     missing = [column for column in compared if column not in about.reference]

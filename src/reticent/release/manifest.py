@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args
 import polars as pl
 
 from reticent.errors import DataError, PolicyError
-from reticent.table import Meaning, ValueType, coarsening_from, to_plain
+from reticent.table import Meaning, Unit, ValueType, coarsening_from, to_plain
 
 LAYOUT = 3
 _LARGEST_RUN = 100_000_000
@@ -157,8 +157,8 @@ class Manifest:
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise DataError(f"manifest.json describes column {repeated[0]!r} twice.")
-        if self.unit not in ("row", "person"):
-            raise DataError(f"manifest.json: unit must be 'row' or 'person', but it is {self.unit!r}.")
+        if self.unit not in get_args(Unit):
+            raise DataError(f"manifest.json: unit must be 'row', 'person' or 'household', but it is {self.unit!r}.")
         if self.quasi_sets is not None:
             covered = {name for names in self.quasi_sets for name in names}
             if covered != set(self.named("quasi")):

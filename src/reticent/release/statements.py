@@ -8,10 +8,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reticent.core import Columns, Comparison
-from reticent.definitions import ClaimScope, Definition, GroupDefinition, column_list, named_column
+from reticent.definitions import ClaimScope, CountedUnit, Definition, GroupDefinition, column_list, named_column
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Words, format_of
 from reticent.release.headline import Headline
@@ -43,7 +43,7 @@ def ledger_statement(dataset: str | None, number: int | None, beside: str | None
 def scope_of(manifest: Manifest) -> ClaimScope:
     """What the claims of a release are about, as its public side shows it and as it was judged."""
     return ClaimScope(
-        "person" if manifest.unit == "person" else "record",
+        cast(CountedUnit, "record" if manifest.unit == "row" else manifest.unit),
         manifest.named("quasi"),
         manifest.quasi_sets,
         manifest.named("sensitive"),
@@ -96,7 +96,7 @@ def risks(
             f"How often each value of {_listed(whole)} occurs in the whole table is published with this certificate, rows that were "
             "left out included. What that tells about the people left out satisfies the promises as a group does."
         )
-    if manifest.unit == "person":
+    if manifest.unit != "row":
         found.append(
             "Several rows may be about one person. That the groups hold as many people as claimed is the publisher's word: the published "
             "files show rows."

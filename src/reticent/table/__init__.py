@@ -60,7 +60,7 @@ from reticent.table.rows import (
     stand_in_order,
 )
 from reticent.table.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
-from reticent.table.table import PSEUDONYM, EngineName, Table, check_engine
+from reticent.table.table import PSEUDONYM, EngineName, Table, Unit, check_engine
 from reticent.table.table_files import (
     LossyTable,
     TableFile,
@@ -116,6 +116,7 @@ __all__ = [
     "Table",
     "TableCodebook",
     "TableFile",
+    "Unit",
     "Value",
     "ValueType",
     "Values",

@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
+from reticent.base.exact import whole
 from reticent.base.frames import as_polars, as_type_of, is_pattern
 from reticent.base.memory import fits
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -26,7 +27,7 @@ from reticent.table.sensitive import SensitiveColumn, SensitiveKind, bind_sensit
 from reticent.table.weights import Weights
 
 Nulls = Literal["refuse", "drop", "category"]
-Unit = Literal["row", "person"]
+Unit = Literal["row", "person", "household"]
 EngineName = Literal["local", "streaming", "spark"]
 PSEUDONYM = "pseudonym"
 """The published column that stands for identifiers."""
@@ -43,8 +44,10 @@ class Table(ShownAsCard):
     reasons, such as ``{"shoe_size": "nobody knows it"}``: columns that the steward declares unknown to everybody. They are published as they are, and certificate, statement and
     ``verify`` name each with its reason. There is no further role: ``other``, which published columns without a word, is refused unless it is empty.
 
-    One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
-    their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
+    ``unit`` is whom promises are about: rows, people or households. Not said, it is the person where ``key``, the column that tells people apart, repeats, or where an
+    identifier does, which then is the key (of several the one with most values; ``key_found`` says that it was chosen). k then counts people, however many
+    rows they have and whether or not their quasi values change from row to row. ``household`` is the column that tells households apart: k counts these as well. ``rows_per_person`` keeps
+    at most so many rows of each, spread evenly over those that there are; ``rows_left_out`` says how many others were suppressed. ``quasi_sets`` lists several sets of quasi columns that an adversary may
     hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
     were not even read.
 
@@ -76,7 +79,7 @@ class Table(ShownAsCard):
         weight: str | None = None,
         nulls: Nulls = "refuse",
         dataset: str | None = None,
-        unit: Unit = "row",
+        unit: Unit | None = None,
         quasi_sets: Sequence[Sequence[str]] | None = None,
         pseudonyms: Sequence[str] = (),
         left_out: Sequence[str] = (),
@@ -85,6 +88,8 @@ class Table(ShownAsCard):
         coarsen: Mapping[str, Any] | None = None,
         codebook: TableCodebook | None = None,
         declared: Mapping[str, str] | None = None,
+        household: str | None = None,
+        rows_per_person: int | None = None,
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, SensitiveKind] = _sensitive_kinds(sensitive)
@@ -93,9 +98,11 @@ class Table(ShownAsCard):
         _refuse_other([other] if isinstance(other, str) else other)
         self.private = tuple([private] if isinstance(private, str) else private)
         self.pseudonyms = tuple([pseudonyms] if isinstance(pseudonyms, str) else pseudonyms)
-        self.key, self.weight = key, weight
+        self.key, self.weight, self.household = key, weight, household
         self.nulls: Nulls = nulls
-        self.dataset, self.unit = dataset, unit
+        self.dataset, self.rows_per_person = dataset, rows_per_person
+        self.unit: Unit = unit or ("household" if household is not None else "row")
+        self.key_found, self.several_rows, self.rows_left_out = False, False, 0
         self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
         self.left_out = tuple(left_out)
         self.codebook = codebook or TableCodebook()
@@ -117,7 +124,7 @@ class Table(ShownAsCard):
                 + (" left after those with missing values were dropped" if found else "")
                 + ". There is nothing to publish; check the source."
             )
-        self._check_people()
+        self._settle_people(unit)
 
     def card(self) -> Card:
         """The number of rows, and the columns of each role."""
@@ -130,7 +137,8 @@ class Table(ShownAsCard):
             "not published": self.unpublished,
         }
         said = {role: ", ".join(names) for role, names in roles.items() if names}
-        return Card("Table", {"rows": self.rows, **({"data set": self.dataset} if self.dataset else {}), **said})
+        named = {"data set": self.dataset, "unit": None if self.unit == "row" else self.unit, "key": self.key}
+        return Card("Table", {"rows": self.rows, **{name: given for name, given in named.items() if given}, **said})
 
     @property
     def streamed(self) -> bool:
@@ -180,7 +188,7 @@ class Table(ShownAsCard):
         if not weighted:
             part.weight = part.__dict__["weights"] = None
         part.held, part.first_row = FrameRows(rows), first
-        part.key, part.unit, part.population = None, "row", None
+        part.key, part.household, part.unit, part.several_rows, part.population = None, None, "row", False, None
         return part
 
     @cached_property
@@ -274,7 +282,7 @@ class Table(ShownAsCard):
         """What decides a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
         extra = tuple((name, id(counts)) for name, counts in self.extra_counts.items())
         shared = (self.held, self.population, self.quasi, self.sensitive)
-        return (*map(id, shared), extra, self.key, self.unit, self.weight, self.first_row)
+        return (*map(id, shared), extra, self.key, self.household, self.unit, self.weight, self.first_row)
 
     @cached_property
     def sensitive_columns(self) -> tuple[SensitiveColumn, ...]:
@@ -284,7 +292,7 @@ class Table(ShownAsCard):
     @property
     def unpublished(self) -> tuple[str, ...]:
         """Columns that have no role and are therefore not published."""
-        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.declared, *self.private, self.key, self.weight}
+        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.declared, *self.private, *self._beside}
         return tuple(name for name in [*self.schema, *self.left_out] if name not in roles)
 
     def people(self) -> Iterator[pl.DataFrame]:
@@ -292,6 +300,24 @@ class Table(ShownAsCard):
         assert self.key is not None
         columns = [self.key] if self.unit == "row" else list(dict.fromkeys([self.key, *self.quasi]))
         yield from by_person(self.held, columns, self.key)
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """Whose rows are counted where somebody has several: the column of each kind of owner that promises are about. Empty where a row is an owner."""
+        if not self.several_rows:
+            return {}
+        named = {"person": self.key, "household": self.household if self.unit == "household" else None}
+        return {unit: column for unit, column in named.items() if column is not None}
+
+    @property
+    def linked(self) -> bool:
+        """Whether a published pseudonym puts rows of one person together."""
+        return bool(self.pseudonyms) and self.several_rows
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        """The columns that are needed beside those with a role."""
+        return tuple(name for name in (self.key, self.household, self.weight) if name is not None)
 
     def _opened(self, source: Any, engine: EngineName | None) -> Rows:
         """The source as rows in memory or as a stream, as was said or as it fits."""
@@ -322,8 +348,8 @@ class Table(ShownAsCard):
     def _wanted(self, available: Collection[str]) -> list[str]:
         """The columns with a role; others are left in the source."""
         self._check_roles(list(available))
-        named = (*self.quasi, *self.sensitive, *self.declared, *self.identifiers, *self.private, self.key, self.weight)
-        wanted = list(dict.fromkeys(name for name in named if name is not None))
+        named = (*self.quasi, *self.sensitive, *self.declared, *self.identifiers, *self.private, *self._beside)
+        wanted = list(dict.fromkeys(named))
         self.left_out = (*self.left_out, *(name for name in available if name not in wanted))
         return wanted
 
@@ -354,7 +380,7 @@ class Table(ShownAsCard):
                     f"Column {name!r} is {roles[name]} and {role} at once. Give it one role.", column=name
                 )
             roles[name] = role
-        for name in [*roles, *(extra for extra in (self.key, self.weight) if extra is not None)]:
+        for name in [*roles, *self._beside]:
             if name not in columns:
                 raise DataError(
                     f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}.",
@@ -386,12 +412,7 @@ class Table(ShownAsCard):
                 setting=("nulls",),
                 value=self.nulls,
             )
-        if self.unit not in ("row", "person"):
-            raise PolicyError(
-                f"unit must be 'row' or 'person', but it is {self.unit!r}.", setting=("unit",), value=self.unit
-            )
-        if self.unit == "person" and self.key is None:
-            raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
+        self._check_unit()
         for columns_of_set in self.quasi_sets or ():
             for name in columns_of_set:
                 if name not in self.quasi:
@@ -461,35 +482,133 @@ class Table(ShownAsCard):
         found = profiler(rows.engine).profile(rows, columns)
         return rows.profiled(found) if isinstance(rows, StreamRows | DistantRows) else rows, found.missing
 
-    def _check_people(self) -> None:
+    def _check_unit(self) -> None:
+        if self.unit not in get_args(Unit):
+            raise PolicyError(
+                f"unit must be 'row', 'person' or 'household', but it is {self.unit!r}.",
+                setting=("unit",),
+                value=self.unit,
+            )
+        if self.unit == "household" and self.household is None:
+            raise PolicyError(
+                "unit='household' needs household=, the column that tells households apart.", setting=("unit",)
+            )
+        if self.unit != "household" and self.household is not None:
+            raise PolicyError(
+                f"household={self.household!r} is for unit='household', but the unit is {self.unit!r}. Leave one of them out.",
+                setting=("unit",),
+                value=self.unit,
+            )
+        if self.rows_per_person is not None:
+            whole(self.rows_per_person, "rows_per_person", low=1)
+
+    def _settle_people(self, asked: Unit | None) -> None:
+        """Find out whom the rows are about: the key and the unit, where they were not given, and whether somebody has several rows."""
         _ = self.weights
-        if self.key is None:
+        if self.key is None and asked != "row":
+            self._find_key()
+        repeats = self._repeats(self.key) if self.key is not None else False
+        if asked is None and repeats and self.unit == "row":
+            self.unit = "person"
+        if self.unit == "person" and self.key is None:
+            raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
+        if self.unit == "row":
+            self._check_rows_are_people(repeats)
             return
-        for rows in self.people():
-            keys = rows[self.key]
+        if self.household is not None and self._repeats(self.household):
+            repeats = True
+        if self.rows_per_person is not None and repeats:
+            self._keep_some_rows(self.rows_per_person)
+            repeats = any(self._repeats(name) for name in (self.key, self.household) if name is not None)
+        self.several_rows = repeats
+        if repeats and self.pseudonyms and self.pseudonyms != (self.key,):
+            raise PolicyError(
+                f"The pseudonyms of {', '.join(map(repr, self.pseudonyms))} would link rows, and people are told apart by {self.key!r}. Pseudonyms of rows that repeat must be "
+                "those of the key: leave pseudonyms= out, or name the key there.",
+                setting=("pseudonyms",),
+            )
+        if repeats and self.streamed:
+            self._check_same_quasi()
+
+    def _find_key(self) -> None:
+        """Take the identifier that repeats for the key; of several the one with most values."""
+        names = [name for name in self.identifiers if name != self.household]
+        found = {name: values for name in names if (values := self._values_if_repeated(name)) is not None}
+        if found:
+            self.key, self.key_found = max(found, key=lambda name: found[name]), True
+
+    def _repeats(self, name: str) -> bool:
+        """Whether some value of a column that tells people or households apart has several rows; none may be missing."""
+        repeats = False
+        for rows in by_person(self.held, [name], name):
+            keys = rows[name]
             if keys.null_count():
+                setting = "household" if name == self.household else "key"
+                why = f"Column {name!r} repeats, so it is taken for the key that tells people apart, but it"
                 raise DataError(
-                    f"The key column {self.key!r} has missing values; every row needs to say whose it is.",
-                    setting=("key",),
-                    column=self.key,
+                    f"{why if self.key_found else f'The {setting} column {name!r}'} has missing values; every row needs to say whose it is."
+                    + (" Fill them in, or pass unit='row' if every row is a person." if self.key_found else ""),
+                    setting=(setting,),
+                    column=name,
                 )
-            if keys.n_unique() == len(keys):
-                continue
-            if self.unit == "row":
-                repeated = keys.filter(keys.is_duplicated())[0]
-                raise DataError(
-                    f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
-                    "Use unit='person' so that k counts people, or keep one row for each.",
-                    setting=("key",),
-                    column=self.key,
-                    value=repeated,
-                )
+            repeats = repeats or keys.n_unique() < len(keys)
+        return repeats
+
+    def _values_if_repeated(self, name: str) -> int | None:
+        """How many values an identifier has, if one of them has several rows."""
+        values, repeats = 0, False
+        for rows in by_person(self.held, [name], name):
+            known = rows[name].drop_nulls()
+            distinct = known.n_unique()
+            values, repeats = values + distinct, repeats or distinct < len(known)
+        return values if repeats else None
+
+    def _check_rows_are_people(self, repeats: bool) -> None:
+        """A row may be taken for a person only where nothing says that several are one."""
+        if repeats:
+            name = str(self.key)
+            keys = next(rows[name] for rows in self.people() if rows[name].is_duplicated().any())
+            repeated = keys.filter(keys.is_duplicated())[0]
+            raise DataError(
+                f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
+                "Use unit='person' so that k counts people, or keep one row for each.",
+                setting=("key",),
+                column=self.key,
+                value=repeated,
+            )
+        if self.pseudonyms and not self.streamed and self.frame.select(self.pseudonyms).is_duplicated().any():
+            raise DataError(
+                f"The pseudonym of {', '.join(map(repr, self.pseudonyms))} would repeat: it links rows of one person, and unit='row' takes every row for another "
+                f"person. Leave pseudonyms= out, or pass unit='person' with key={self.pseudonyms[0]!r}, so that the person's rows together are judged.",
+                setting=("pseudonyms",),
+                column=self.pseudonyms[0],
+            )
+
+    def _keep_some_rows(self, most: int) -> None:
+        """Keep at most so many rows of an owner, evenly spread over the rows in their order."""
+        self._refuse_streamed("rows_per_person=")
+        owner = pl.col(self.key if self.key is not None else str(self.household))
+        place, count = pl.int_range(pl.len()).over(owner), pl.len().over(owner)
+        kept = (count <= most) | ((place + 1) * most // count > place * most // count)
+        rows = self.frame.filter(kept)
+        self.rows_left_out = self.rows - rows.height
+        self.held = FrameRows(rows)
+
+    def _check_same_quasi(self) -> None:
+        """Tables that are never in memory together count people whose quasi values are the same in all rows."""
+        if self.unit == "household":
+            self._refuse_streamed("unit='household'")
+        name = str(self.key)
+        for rows in self.people():
             distinct = rows.unique()
-            if distinct.height > distinct[self.key].n_unique():
-                person = distinct.filter(pl.col(self.key).is_duplicated())[self.key][0]
+            if distinct.height > distinct[name].n_unique():
+                person = distinct.filter(pl.col(name).is_duplicated())[name][0]
                 raise DataError(
-                    f"The rows of {self.key} {person!r} differ in their quasi columns, so the person could be found by their combination. "
-                    "Give all rows of a person the same quasi values (for instance those of the latest row)."
+                    f"The rows of {self.key} {person!r} differ in their quasi columns. To count people whose quasi values change, all rows must be in memory, and this "
+                    f"table is {self.read_how}. Pass engine='local' if the table fits in memory, or give all rows of a person the same quasi values."
+                    + (f" If {name!r} does not tell people apart, pass unit='row'." if self.key_found else ""),
+                    setting=("engine",),
+                    column=self.key,
                 )
 
 

@@ -144,7 +144,7 @@ def test_people_who_break_the_rules_are_found_on_the_cluster(to_spark):
     frame = people_frame(300, 8)
     quasi = {"age": QUASI["age"]}
     with pytest.raises(DataError, match=r"The key 'person' repeats: 'p\d+' has several rows"):
-        Table(to_spark(frame), quasi=quasi, key="person")
+        Table(to_spark(frame), quasi=quasi, key="person", unit="row")
     older = frame.with_columns(pl.when(pl.arange(pl.len()) == 17).then(99).otherwise(pl.col("age")).alias("age"))
     with pytest.raises(DataError, match=r"The rows of person 'p\d+' differ in their quasi columns"):
         Table(to_spark(older), quasi=quasi, key="person", unit="person")

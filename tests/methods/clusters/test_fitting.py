@@ -209,9 +209,9 @@ def test_distances_of_ones_own_are_for_fitting():
         rt.publish(table, rt.KAnonymity(2), method)
 
 
-def test_several_rows_of_a_person_are_one_point():
+def test_several_rows_of_a_person_are_refused_with_a_way_out():
     frame = pl.DataFrame({"who": [1, 1, 1, 2, 3, 4], "age": [20, 20, 20, 21, 50, 51]})
-    table = rt.Table(frame, quasi=["age"], key="who", unit="person", identifiers=["who"])
-    assert rt.Gather(r=2).fit(table).labels.tolist() == [0, 0, 0, 0, 1, 1]
-    with pytest.raises(Infeasible):
-        rt.Gather(r=5).fit(table)
+    with pytest.raises(PolicyError, match="rows_per_person=1"):
+        rt.Gather(r=2).fit(rt.Table(frame, quasi=["age"], identifiers=["who"]))
+    one = rt.Table(frame, quasi=["age"], identifiers=["who"], rows_per_person=1)
+    assert rt.Gather(r=2).fit(one).labels.tolist() == [0, 0, 1, 1]

@@ -145,12 +145,14 @@ class LocalWorld:
         missing: bool = False,
         persons: bool = False,
         varied: bool = False,
+        changing: bool = False,
     ) -> LocalWorld:
-        """A random world; a ``varied`` one has few rows with many values."""
+        """A random world; a ``varied`` one has few rows with many values, in a ``changing`` one quasi values may differ between the rows of a person."""
         kinds = [rng.choice(KINDS)(rng) for _ in range(rng.randint(1, 3))]
         skew, size = (1, 4) if varied else (rng.choice([1, 2, 4]), rng.randint(1, 4))
         missing = missing and rng.random() < 0.3
         persons = persons and rng.random() < 0.25
+        moving = persons and changing and rng.random() < 0.5
         wishes, limits = [None, None, None, "low", "high", "s0", "s1"], [None, "1/2", "0.5", "0.8", "1"]
 
         def point() -> tuple:
@@ -162,6 +164,7 @@ class LocalWorld:
         for person in range(rng.randint(1, 12 if varied else 40)):
             quasi = point()
             for _ in range(rng.randint(1, 3) if persons else 1):
+                quasi = point() if moving else quasi
                 values = tuple(f"s{int(rng.random() ** skew * size)}" for _ in range(columns))
                 rows.append(Row(len(rows), quasi, values, person, rng.choice(wishes), rng.choice(limits)))
         rng.shuffle(rows)

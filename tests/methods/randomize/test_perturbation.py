@@ -236,7 +236,7 @@ def test_processes_that_draw_at_the_same_time_show_the_same(tmp_path):
         (lambda: ward(engine="streaming"), rt.LocalDP(1), rt.Perturbation(values=VALUES), "needs all rows in memory"),
         (lambda: ward(pseudonyms=["person"]), rt.LocalDP(1), rt.Perturbation(values=VALUES), "publishes no pseudonyms"),
         (
-            lambda: ward(key="person", unit="person"),
+            lambda: ward(key="age", unit="person"),
             rt.LocalDP(1),
             rt.Perturbation(values=VALUES),
             "one row per person",

@@ -217,19 +217,6 @@ def test_missing_values_are_values_and_no_stars():
     assert rt.Suppress(k=2).fit(nan).cost == 0
 
 
-def test_several_rows_of_a_person_count_once():
-    frame = pl.DataFrame({"who": [1, 1, 1, 2, 3, 3], "a": ["x", "x", "x", "x", "y", "y"], "b": ["p"] * 6})
-    own = rt.Table(frame, quasi=["a", "b"], identifiers=["who"], key="who", unit="person")
-    found = rt.Suppress(k=2).fit(own)
-    # Three and one row of two people are enough; the two rows of the third are one person, who must join.
-    assert found.labels.tolist() == [0] * 6
-    assert found.cost == 6
-    with pytest.raises(Infeasible, match="3 people"):
-        rt.Suppress(k=4).fit(own)
-    with pytest.raises(PolicyError, match="keeps k-anonymity alone"):
-        rt.Suppress(k=2, exact=True).fit(own)
-
-
 def test_who_of_equal_people_is_starred_is_drawn():
     """Four equal rows and one other in each of fifty towns, k = 2: one of the four is starred, each as often as any other."""
     towns = pl.DataFrame({"town": range(50)}).join(

@@ -57,7 +57,7 @@ class RPlusTree:
             return (
                 f"RPlusTree is a baseline for KAnonymity(k), and does not keep {definition}. Use Mondrian or Lattice."
             )
-        if table.unit == "person":
+        if table.several_rows:
             return "RPlusTree counts rows, and people of this table may have several. Use Mondrian or Lattice."
         k = _least(definition)
         if self.minimum is not None and self.minimum > k:

@@ -16,6 +16,8 @@ from reticent.errors import DataError, PolicyError
 from reticent.table import Counted, Table
 
 _FIRST = 100_000
+ROWS = "rows_of_one"
+"""How many rows of a point are one person's."""
 
 
 def profile(rows: SparkRows, columns: Sequence[str]) -> SparkProfile:
@@ -142,9 +144,11 @@ def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
     )
 
 
-def added_up(table: Table, rows: SparkRows, levels: NodeLevels, number: Column) -> Counted:
-    """The distinct points of the quasi columns, with a sum or a count of something else for each."""
+def added_up(table: Table, rows: SparkRows, levels: NodeLevels, number: Column, within: str | None = None) -> Counted:
+    """The distinct points of the quasi columns, with a sum or a count of something else for each; ``within``: of the numbers of rows of each value of a column."""
     frame, quasi = coarser(rows, table, levels) if known_of(rows).distinct is None else rows.source, list(table.quasi)
+    if within is not None:
+        frame = frame.groupBy(*map(rows.column, quasi), rows.column(within)).agg(F.count(F.lit(1)).alias(ROWS))
     grouped = frame.groupBy(*map(rows.column, quasi)).agg(number)
     return rows.collected(grouped.toDF(*(f"c{place}" for place in range(len(quasi))), TIMES), quasi)
 

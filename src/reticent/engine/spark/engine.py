@@ -14,7 +14,18 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from reticent.base.context import Context
-from reticent.core import BUCKET, WEIGHT, FrequencySet, Histograms, NodeLevels, Order, Recoded, Recoding, Written
+from reticent.core import (
+    BUCKET,
+    WEIGHT,
+    FrequencySet,
+    Histograms,
+    NodeLevels,
+    Order,
+    OwnerTallies,
+    Recoded,
+    Recoding,
+    Written,
+)
 from reticent.engine.local import LocalEngine
 from reticent.engine.row_recoder import listed_columns
 from reticent.engine.spark import counts as counting
@@ -62,8 +73,8 @@ class SparkEngine:
         rows, levels = _rows_of(table), floor if floor is not None else (0,) * len(table.hierarchies)
         distinct, times = counting.distinct_rows(table, rows, levels)
         counted = self._local.count(_part(table, distinct), floor=levels, times=times)
-        if table.unit == "person" and table.key is not None:
-            counted = counted + self._beside(table, counted, "persons", F.count_distinct(rows.column(table.key)))
+        for unit, column in table.owners.items():
+            counted = counted + self._owners(table, counted, unit, column)
         if table.weights is not None:
             units = F.rint(rows.column(table.weights.column).cast("double") * F.lit(10.0**table.weights.decimals))
             counted = counted + self._beside(table, counted, WEIGHT, F.sum(units.cast("long")))
@@ -102,6 +113,18 @@ class SparkEngine:
         if order != "sorted":
             raise PolicyError("The rows of a table that is read by the engine 'spark' have no order of their own.")
         return writing.write(cast(SparkRows, rows), target, kind)
+
+    def _owners(self, table: Table, counted: FrequencySet, unit: str, column: str) -> FrequencySet:
+        """Points without rows, each with the number of its owners and the most rows that one of them has; all rows of an owner are at one point."""
+        found = self._beside(table, counted, unit, F.count_distinct(_rows_of(table).column(column)))
+        points, rows = counting.added_up(table, _rows_of(table), counted.levels, F.max(counting.ROWS), column)
+        most = np.zeros(len(found), dtype=np.int64)
+        np.maximum.at(most, self._local.point_of_row(_part(table, points), found), rows)
+        # One owner with most rows; how many rows the others have is not needed.
+        cells = np.repeat(np.arange(len(found)), 2), np.stack([most, np.ones_like(most)], axis=1).ravel()
+        owners = np.stack([np.ones_like(most), found.extras[unit] - 1], axis=1).ravel()
+        tally = Histograms.from_cells(*cells, owners, len(found), int(most.max(initial=1)) + 1)
+        return replace(found, extras={}, owners=(OwnerTallies(unit, tally),))
 
     def _beside(self, table: Table, counted: FrequencySet, name: str, number: Column) -> FrequencySet:
         """Points without rows, each with a count or a sum of something else."""

@@ -70,7 +70,7 @@ def not_dealt(method: str, table: Table, definition: Definition) -> str | None:
             f"{method} deals rows out by the values of one sensitive column, and this table has {len(table.sensitive)}: {', '.join(map(repr, table.sensitive))}. Publish one of them, "
             "or use Lattice(format='bucketize')."
         )
-    if table.unit == "person":
+    if table.several_rows:
         return (
             f"{method} needs one row per person: several rows of one person may meet in a group, whose values would then be known to be theirs. Keep one row for each person, "
             "or use Lattice."

@@ -42,7 +42,6 @@ from reticent.methods.bang.digest import RowDigest
 from reticent.methods.bang.index import BangIndex, IndexParts
 from reticent.methods.bang.newcomers import CohortGuard, clusters_of, matched_at_once
 from reticent.methods.bang.storage import open_index
-from reticent.methods.typical import persons_of
 from reticent.table import Table, as_parquet, to_plain, unused
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> s
     """Why a table cannot be published as one that grows, told without a look at a row."""
     if table.dataset is None:
         return "Bang: a table that grows is a series in the ledger, and this table has no name. Pass dataset= to the table."
-    if table.key is None or table.unit == "person":
+    if table.key is None or table.several_rows:
         return "Bang: people of a table that grows are told apart by a key, with one row each. Name the column with key=; rows of one person are aggregated first."
     if table.streamed:
         return f"Bang: grow needs all rows in memory, and this table is {table.read_how}. Pass engine='local'."
@@ -384,7 +383,7 @@ class _Growth:
         space = _space_on(frozen.space, table)
         directory = replace(frozen.directory, space=space)
         region_of = directory.holding(space.keys(units.codes))
-        directory = replace(directory, rows=sum_by(region_of, persons_of(units), len(directory)))
+        directory = replace(directory, rows=sum_by(region_of, units.sizes, len(directory)))
         blocks = units.merged(region_of.astype(np.int32), len(directory))
         parts = IndexParts(blocks, RowDigest.of(units), frozen.dendrogram)
         index = BangIndex(self.method, frozen.minimum, space, directory, units, region_of, knows=parts)

@@ -25,7 +25,6 @@ from reticent.methods.bang.digest import RowDigest
 from reticent.methods.bang.directory import BangDirectory
 from reticent.methods.bang.updates import with_rows, without_rows
 from reticent.methods.grouping import together_of
-from reticent.methods.typical import persons_of
 from reticent.table import Table
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class BangIndex:
         context.step("laying out columns")
         space = GridSpace.of(units.hierarchies, method.scales, _rows_of_values(method, units))
         context.step("splitting regions")
-        directory, region_of = BangDirectory.built(space, units.codes, persons_of(units), minimum)
+        directory, region_of = BangDirectory.built(space, units.codes, units.sizes, minimum)
         return cls(method, minimum, space, directory, units, region_of)
 
     @property

@@ -69,7 +69,7 @@ def _sum(parts: list[FrequencySet]) -> FrequencySet:
 def _index_of_many(
     method: Bang, minimum: int, table: Table, chunks: Iterator[FrequencySet], context: Context
 ) -> BangIndex:
-    hierarchies, by_person = table.hierarchies, table.unit == "person" and table.key is not None
+    hierarchies = table.hierarchies
     rows = [np.zeros(each.size, dtype=np.int64) for each in hierarchies]
     if any(scale == "quantile" for scale in method.scales.values()):
         for chunk in count_chunks(table, context, "counting values"):
@@ -81,7 +81,7 @@ def _index_of_many(
         spool = KeySpool(space, scratch.folder)
         for chunk in chunks:
             digest += RowDigest.of(chunk)
-            spool.add(space.keys(chunk.codes), _people(chunk, by_person))
+            spool.add(space.keys(chunk.codes), chunk.sizes)
         leaves = KeyLeaves(space, minimum)
         for keys, many in spool.portions():
             context.step("sorting keys")
@@ -110,11 +110,6 @@ def _index_of_many(
         dict.fromkeys(groups.extras, nothing),
     )
     return BangIndex(method, minimum, space, directory, units, nothing, knows=IndexParts(groups, digest))
-
-
-def _people(chunk: FrequencySet, by_person: bool) -> Ids:
-    """How many people each point of a chunk stands for: persons are counted apart from rows."""
-    return chunk.extras.get("persons", np.zeros_like(chunk.sizes)) if by_person else chunk.sizes
 
 
 class KeySpool:

@@ -21,7 +21,7 @@ from reticent.methods.bang.index import BangIndex
 from reticent.methods.bang.large_index import index_of_stream
 from reticent.methods.bang.newcomers import FEW, Few
 from reticent.methods.bang.storage import open_index
-from reticent.methods.grouping import GROUPS, kept_definition
+from reticent.methods.grouping import GROUPS, kept_definition, rows_of_people
 from reticent.table import Table
 
 _SMALLEST = 5
@@ -112,6 +112,9 @@ class Bang:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        several = rows_of_people("Bang", table)
+        if several is not None:
+            return several
         for part in definition.parts():
             if not getattr(part, "monotone", True):
                 return (

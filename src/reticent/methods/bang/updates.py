@@ -22,7 +22,6 @@ from reticent.methods.bang.block_merge import MergedRegions
 from reticent.methods.bang.cell_space import ColumnAxis, GridSpace, Ids, LineAxis, Words, sortable
 from reticent.methods.bang.directory import BangDirectory
 from reticent.methods.bang.partial import PartialTrie
-from reticent.methods.typical import persons_of
 from reticent.table import BoundHierarchy, SensitiveColumn, SensitiveKind, Table, bind_sensitive
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> Ban
     rows = directory.rows.copy()
     keys = space.keys(batch.codes)
     met = directory.holding(keys)
-    np.add.at(rows, met, sign * persons_of(batch))
+    np.add.at(rows, met, sign * batch.sizes)
     mine = _sharing_cells(space, units, index.region_of, met, keys)
     part = _combined(units.select(mine), batch, sign)
     rest = units.select(~mine)
@@ -131,7 +130,7 @@ class _Blocks:
         low, high = self.space.boxes(self.lows[:, held], self.level[held])
         cells = np.concatenate([self.space.cells(codes), low, high - 1], axis=1)
         trie = PartialTrie.of(self.space.keys_at(cells), self.space.depth)
-        weights = np.concatenate([persons_of(self.units)[points], np.zeros(2 * len(held), dtype=np.int64)])
+        weights = np.concatenate([self.units.sizes[points], np.zeros(2 * len(held), dtype=np.int64)])
         split = np.flatnonzero(due)
         key = np.zeros(len(due), dtype=np.int64)
         key[self.region_of[points]] = np.arange(len(points))
@@ -179,7 +178,7 @@ def _check_roles(index: BangIndex, table: Table) -> None:
                 f"Bang: the index has the {what} columns {', '.join(map(repr, mine)) or 'none'}, and this table {', '.join(map(repr, theirs)) or 'none'}. Give it the same, in the same order.",
                 setting=(what,),
             )
-    if index.units.extras or table.unit == "person" or table.weight is not None or table.population is not None:
+    if index.units.extras or table.several_rows or table.weight is not None or table.population is not None:
         raise PolicyError(
             "Bang: rows come to an index and leave it one by one, and these stand for people with several rows, for weights or for a population. Make another index of all rows."
         )

@@ -97,10 +97,6 @@ class ClusterDraft:
             if name not in table.quasi and name not in published.aggregate:
                 raise PolicyError(f"grid names {name!r}, which is not a quasi column.", setting=("grid",), value=name)
         rows = engine_of(table, context).single_rows(table, np.arange(table.rows))
-        if table.unit == "person":
-            first = np.zeros(table.rows, dtype=np.int64)
-            first[np.unique(units.owner, return_index=True)[1]] = 1
-            rows = replace(rows, extras={**rows.extras, "persons": first})
         return cls(table, units, rows, published, labels, int(labels.max(initial=-1)) + 1)._told_apart()
 
     @cached_property

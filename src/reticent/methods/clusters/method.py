@@ -31,7 +31,7 @@ from reticent.methods.clusters.radii import (
 )
 from reticent.methods.clusters.solver import Algorithm, ClusterPlan, PartSolution, Solution
 from reticent.methods.clusters.units import ClusterUnits
-from reticent.methods.grouping import GROUPS, kept_definition
+from reticent.methods.grouping import GROUPS, kept_definition, rows_of_people
 from reticent.table import Table
 
 CentreKind = Literal["synthetic", "records"]
@@ -147,6 +147,9 @@ class ClusterMethod(ABC):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
         name = type(self).__name__
+        several = rows_of_people(name, table)
+        if several is not None:
+            return several
         if not table.quasi:
             return f"{name}: the table has no quasi columns, so there is nothing to cluster. Declare some with quasi=."
         limited = [column for column, each in table.quasi.items() if each.unlimited is not each]

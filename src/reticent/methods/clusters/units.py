@@ -20,7 +20,8 @@ from reticent.core import (
     metric_over,
 )
 from reticent.engine import engine_of
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
+from reticent.methods.grouping import rows_of_people
 from reticent.table import Table
 
 Floats = NDArray[np.float64]
@@ -66,20 +67,17 @@ class ClusterUnits:
 
     @classmethod
     def of_table(cls, table: Table, choices: MetricChoices, context: Context) -> ClusterUnits:
-        """The people of a table: its rows or, where several rows are one person, that person's.
+        """The rows of a table, each of another person.
 
         MetricRecords that are equal stand in a random order, which decides who of them goes where.
         """
+        several = rows_of_people("Clustering", table)
+        if several is not None:
+            raise PolicyError(several)
         mixed = context.randomness.order(table.rows)
         codes = engine_of(table, context).single_rows(table, mixed).codes
         owner = np.empty(table.rows, dtype=np.int64)
-        if table.unit == "person" and table.key is not None:
-            keys = table.frame[table.key].gather(mixed).rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-            _, firsts, mine = np.unique(keys, return_index=True, return_inverse=True)
-            codes = tuple(each[firsts] for each in codes)
-            owner[mixed] = mine.ravel()
-        else:
-            owner[mixed] = np.arange(table.rows)
+        owner[mixed] = np.arange(table.rows)
         metric, records = metric_over(table.hierarchies, codes, choices)
         return cls._sorted(metric, records, owner)
 

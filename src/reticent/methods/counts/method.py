@@ -60,7 +60,7 @@ class _CountsMethod(ABC):
         """Both keep NoisyCounts, which protects rows, and nothing else."""
         if not isinstance(definition, NoisyCounts):
             return f"{type(self).__name__} keeps NoisyCounts(epsilon, delta), not {definition}. Choose a grouping method for that."
-        if table.unit == "person":
+        if table.several_rows:
             return (
                 f"{type(self).__name__} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' "
                 "if that is what may be protected."

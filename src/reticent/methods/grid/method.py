@@ -53,7 +53,7 @@ class _GridMethod(ABC):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Both protect rows, one each a person, and keep what a plan can promise."""
         name = type(self).__name__
-        if table.unit == "person":
+        if table.several_rows:
             return (
                 f"{name} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' if that is what "
                 "may be protected."

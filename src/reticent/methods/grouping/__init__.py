@@ -13,7 +13,7 @@ from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
 from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, column_cells
 from reticent.methods.grouping.local_draft import draft_shown, recoding_of
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
-from reticent.methods.grouping.refusal import GROUPS, kept_definition
+from reticent.methods.grouping.refusal import GROUPS, kept_definition, rows_of_people
 from reticent.methods.grouping.scales import CellStyle, Ids, order_of
 from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
 from reticent.methods.grouping.stage import Cut, Mask, Stage
@@ -51,6 +51,7 @@ __all__ = [
     "not_in_buckets",
     "order_of",
     "recoding_of",
+    "rows_of_people",
     "seen_as",
     "together_of",
     "value_meanings",

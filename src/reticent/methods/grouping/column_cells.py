@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.base.packing import Codes
 from reticent.base.ragged import starts_of
-from reticent.core import RegionColumn
+from reticent.core import OwnerRows, Owners, RegionColumn
 from reticent.methods.grouping.scales import Ids, ShownStyle, order_of, style_of
 from reticent.methods.grouping.stage import rising
 from reticent.table import (
@@ -327,13 +327,36 @@ def _told_apart(labels: list[str]) -> list[str]:
 def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
     """How many people each group's cells cover, given the leaves and the number of people of every point; some may fit several groups."""
     there = np.flatnonzero(counts)
-    inside = [cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)]
     people = np.zeros(len(columns[0].of_group), dtype=np.int64)
-    step = max(_PAIRS_AT_ONCE // max(len(people), 1), 1)
-    for start in range(0, len(there), step):
-        points = there[start : start + step]
-        fits = np.ones((len(points), len(people)), dtype=bool)
-        for column, leaves in zip(inside, codes, strict=True):
-            fits &= column[leaves[points]]
-        people += counts[points] @ fits
+    for groups, fits in _fitting([leaves[there] for leaves in codes], columns):
+        people[groups] = counts[there] @ fits
     return people
+
+
+def most_fitting(codes: Sequence[Codes], owners: Owners, columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
+    """How many rows of one owner fit each group's cells, at most, given the leaves of every point and whose rows it has; some may fit several groups."""
+    from scipy.sparse import csr_array
+
+    most = np.zeros(len(columns[0].of_group), dtype=np.int64)
+    for groups, fits in _fitting(codes, columns):
+        if isinstance(owners, OwnerRows):
+            cells = owners.by_owner
+            held = csr_array((cells.counts, cells.values, cells.offsets), shape=(len(fits), int(owners.owner[-1]) + 1))
+            most[groups] = (held.T @ fits.astype(np.int64)).max(axis=0, initial=0)
+        else:
+            # All rows of an owner are at one point.
+            most[groups] = np.where(fits, owners.most_rows[:, None], 0).max(axis=0, initial=0)
+    return most
+
+
+def _fitting(codes: Sequence[Codes], columns: Sequence[ColumnCells]) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
+    """Some groups at a time, and which points fit which of them."""
+    inside = [cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)]
+    points, groups = len(codes[0]), len(columns[0].of_group)
+    step = max(_PAIRS_AT_ONCE // max(points, 1), 1)
+    for start in range(0, groups, step):
+        some = slice(start, min(start + step, groups))
+        fits = np.ones((points, some.stop - start), dtype=bool)
+        for column, leaves in zip(inside, codes, strict=True):
+            fits &= column[:, some][leaves]
+        yield some, fits

@@ -68,7 +68,7 @@ def seen_as(
     if POPULATION in extras:
         extras[POPULATION] = sum_by(ids, groups.extras[POPULATION], count)[there]
     sizes, histograms = sum_by(mine, part.sizes, number), part.histograms.merge(mine, number)
-    labels = part.labels
+    labels, owners = part.labels, tuple(each.merged(mine, number) for each in part.owners)
     if labels is not None:
         labels = labels.seen_by(columns, mine, number)
-    return mine, there, Groups(sizes, histograms, part.reference, part.domain, extras, labels)
+    return mine, there, Groups(sizes, histograms, part.reference, part.domain, extras, labels, owners)

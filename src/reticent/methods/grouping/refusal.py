@@ -22,3 +22,19 @@ def kept_definition(
     if reason is not None:
         raise PolicyError(reason)
     return wanted if by_columns else wanted.in_each_group()
+
+
+def rows_of_people(method: str, table: Table, *, counts_people: bool = False) -> str | None:
+    """Why rows of which several are one person's cannot be published so; None where nobody has several, or the method ``counts_people`` and nothing links their rows."""
+    if table.linked:
+        return (
+            f"{method} judges rows one by one, and the pseudonym of {table.pseudonyms[0]!r} links all rows of a person, who could be found by their combination. Leave pseudonyms= out, or use "
+            "Panel, which hides a person's rows together among those of others."
+        )
+    if table.several_rows and not counts_people:
+        whose = next(iter(table.owners.values()))
+        return (
+            f"{method} takes every row for another person, and some have several rows (by {whose!r}). Use Mondrian or Lattice, which count people, or keep one row of each with "
+            "rows_per_person=1."
+        )
+    return None

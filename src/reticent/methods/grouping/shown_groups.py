@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from reticent.base.packing import first_rows, number, pack
-from reticent.core import POPULATION, FrequencySet, GroupLabels, Groups, LabelColumn
-from reticent.methods.grouping.column_cells import ColumnCells, column_cells, covered
+from reticent.core import POPULATION, FittingOwners, FrequencySet, GroupLabels, Groups, LabelColumn
+from reticent.methods.grouping.column_cells import ColumnCells, column_cells, covered, most_fitting
 from reticent.methods.grouping.quasi_sets import Columns, seen_as
 from reticent.methods.grouping.scales import Ids, ShownStyle, style_of
 from reticent.methods.grouping.stage import Mask
-from reticent.methods.typical import persons_of, typical_values
+from reticent.methods.typical import typical_values
 
 
 def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
@@ -104,6 +104,13 @@ class ShownGroups:
         else:
             ids, count = _numbered([self.columns[j] for j in columns])
             mine, there, groups = seen_as(self.groups, columns, ids, count, kept)
+        if groups.owners and not self._counts_people(columns):
+            # Where labels overlap, rows of somebody fit groups that they are not in, and an adversary who knows them has to be thought of.
+            cells = [self.columns[j].of_groups(first_rows(ids, count)[there]) for j in columns]
+            codes = [self.units.codes[j] for j in columns]
+            fitting = [most_fitting(codes, each, cells) for each in self.units.owners]
+            owners = tuple(FittingOwners(*each) for each in zip(groups.owners, fitting, strict=True))
+            groups = replace(groups, owners=owners)
         if POPULATION in groups.extras and not self._counts_people(columns):
             people = self._people(columns, first_rows(ids, count)[there])
             groups = replace(groups, extras={**groups.extras, POPULATION: people})
@@ -129,7 +136,7 @@ def _with_typical(units: FrequencySet, columns: Columns, cells: Sequence[ColumnC
             typical=typical_values(
                 units.hierarchies[j],
                 units.codes[j],
-                persons_of(units),
+                units.sizes,
                 alike[found],
                 own.meanings,
                 own.of_group[ones],

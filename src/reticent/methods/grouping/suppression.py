@@ -133,7 +133,7 @@ class PublishedGroups:
         """Leave out further groups, the fewest rows that a greedy choice finds, until those left out pass as a group."""
         compared = columns_compared(self.definition, [column.name for column in self.groups.domain.columns])
         parts = self.definition.parts()
-        if "persons" in self.groups.extras or not all(tells_about(part, self.groups.domain) for part in parts):
+        if self.groups.owners or not all(tells_about(part, self.groups.domain) for part in parts):
             return None
         mask, columns = start.copy(), {name: _SensitiveHistograms.of(self.groups, name) for name in compared}
         wanted = {name: self._judging(name) for name in compared}

@@ -71,8 +71,8 @@ class Evaluator:
         self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
         self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
-        self._absorbing = definition.absorbing_on(frequencies.domain) and quasi_sets is None
-        self._counting, self._judging = _split(definition)
+        self._absorbing = definition.absorbing_on(frequencies) and quasi_sets is None
+        self._counting, self._judging = _split(definition, frequencies)
         # Small groups alone can rule a node out, where nobody asks for more of one that fails.
         self._rules_out = bool(self.allowed) and quasi_sets is None and not self.objective.bounds_generalizations
         # From the smallest to the largest: the first that a node generalizes is the best one to start from.
@@ -94,7 +94,7 @@ class Evaluator:
         """
         if self.allowed == 0:
             return self.definition.monotone
-        return self.definition.absorbing_on(self.frequencies.domain) and self.quasi_sets is None
+        return self.definition.absorbing_on(self.frequencies) and self.quasi_sets is None
 
     def points(self, levels: NodeLevels) -> Points:
         """The groups of a node, made from the smallest known node that it generalizes."""
@@ -194,11 +194,13 @@ def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
     return tuple(points.point_in(int(group)) for group in chosen[smallest])
 
 
-def _split(definition: GroupDefinition) -> tuple[GroupDefinition | None, GroupDefinition | None]:
+def _split(
+    definition: GroupDefinition, frequencies: FrequencySet
+) -> tuple[GroupDefinition | None, GroupDefinition | None]:
     """The part that looks at sizes only and fails in every finer group as well, and the rest."""
 
     def counts(part: GroupDefinition) -> bool:
-        return part.local and part.absorbing and not part.needs_sensitive
+        return part.local and part.absorbing_on(frequencies) and not part.needs_sensitive
 
     parts = definition.parts()
     return together_of(tuple(filter(counts, parts))), together_of(tuple(part for part in parts if not counts(part)))

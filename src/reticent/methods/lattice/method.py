@@ -34,6 +34,7 @@ from reticent.methods.grouping import (
     discloses_too_much,
     kept_definition,
     not_in_buckets,
+    rows_of_people,
     seen_as,
     value_meanings,
 )
@@ -149,6 +150,9 @@ class Lattice:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
         if table.streamed and table.pseudonyms:
             return f"Lattice: pseudonyms= needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
+        several = rows_of_people("Lattice", table, counts_people=self.format == "generalize")
+        if several is not None:
+            return several
         if self.repair == "rows":
             undone = [part for part in definition.parts() if not _absorbs(part, table)]
             if undone:
@@ -249,7 +253,10 @@ def _groups_of(frequencies: FrequencySet, levels: NodeLevels, published: NDArray
 def _absorbs(part: Definition, table: Table) -> bool:
     """Whether leaving rows out of a group never makes it pass."""
     return (
-        isinstance(part, GroupDefinition) and part.absorbing and (len(table.sensitive) <= 1 or not part.needs_sensitive)
+        isinstance(part, GroupDefinition)
+        and part.absorbing
+        and (len(table.sensitive) <= 1 or not part.needs_sensitive)
+        and not (table.several_rows and part.counts_people)
     )
 
 

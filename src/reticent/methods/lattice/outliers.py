@@ -42,9 +42,9 @@ class Outliers:
 
     @staticmethod
     def applicable(frequencies: FrequencySet, space: Space, definition: GroupDefinition) -> bool:
-        """Whether the definition judges groups one by one, and the tables over all nodes stay small."""
+        """Whether the definition judges groups one by one, rows add up to people, and the tables over all nodes stay small."""
         values = frequencies.domain.size if definition.needs_sensitive else 1
-        return definition.local and space.size * values <= _LARGEST_TABLE
+        return definition.local and not frequencies.owners and space.size * values <= _LARGEST_TABLE
 
     def rarest(self) -> int:
         """A point of the group whose values are the rarest, column by column: the likeliest to stand alone."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.packing import Codes, is_dense, number, pack, sort_equal, sum_by
-from reticent.core import FrequencySet, Groups, Histograms, NodeLevels
+from reticent.core import FrequencySet, Groups, Histograms, NodeLevels, Owners
 from reticent.methods.lattice.packed_columns import Runs
 
 # Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
@@ -108,6 +108,13 @@ class Points:
         return {name: sum_by(self.ids, values, len(self)) for name, values in self.source.extras.items()}
 
     @cached_property
+    def owners(self) -> tuple[Owners, ...]:
+        """Whose the rows of the groups are, where somebody has several."""
+        if self.source is None or self.ids is None:
+            return self.frequencies.owners
+        return tuple(each.merged(self.ids, len(self)) for each in self.source.owners)
+
+    @cached_property
     def histograms(self) -> Histograms:
         """The sensitive histograms of the groups."""
         if self.source is None or self.ids is None:
@@ -158,14 +165,14 @@ class Points:
 
     def groups(self) -> Groups:
         """What a definition judges, histograms included."""
-        frequencies = self.frequencies
-        labels = frequencies.labels_of(self.levels, lambda: self.codes, lambda: self.group_of_point)
-        return Groups(self.sizes, self.histograms, frequencies.reference, frequencies.domain, self.extras, labels)
+        known = self.frequencies
+        labels = known.labels_of(self.levels, lambda: self.codes, lambda: self.group_of_point)
+        return Groups(self.sizes, self.histograms, known.reference, known.domain, self.extras, labels, self.owners)
 
     def bare_groups(self) -> Groups:
         """The same for definitions that only count: every group's rows are put under one value."""
-        plain = Histograms.of_one_value(self.sizes)
-        return Groups(self.sizes, plain, self.frequencies.reference, self.frequencies.domain, self.extras)
+        plain, known = Histograms.of_one_value(self.sizes), self.frequencies
+        return Groups(self.sizes, plain, known.reference, known.domain, self.extras, owners=self.owners)
 
     def map(self, column: int, level: int) -> NDArray[np.int32]:
         """From the parts of a column here to those at a coarser level."""

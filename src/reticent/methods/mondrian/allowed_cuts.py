@@ -38,7 +38,7 @@ class CutJudge:
         parts, whole = definition.parts(), units.groups().whole()
 
         def wavers(part: GroupDefinition) -> bool:
-            lost = may_suppress and not part.absorbing_on(units.domain)
+            lost = may_suppress and not part.absorbing_on(units)
             return part.local and (not part.monotone or (lost and not part.holds(whole)))
 
         self.firm = _all(parts, lambda part: part.local and not wavers(part))
@@ -135,7 +135,7 @@ class CutJudge:
         needs_values = any(
             part.needs_sensitive for part in (self.firm, self.wavering, *self.together) if part is not None
         )
-        if needs_values or self.units.extras:
+        if needs_values or self.units.extras or self.units.owners:
             return self._groups(stage.members, 2 * stage.owners + cut.right, 2 * len(stage), needs_values)
         sizes = np.stack([np.where(cut.possible, cut.left, rows), np.where(cut.possible, rows - cut.left, 0)], axis=1)
         return Groups(sizes.ravel(), _plain(sizes.ravel()), self.units.reference, self.units.domain)
@@ -144,17 +144,18 @@ class CutJudge:
         units = self.units
         sizes = sum_by(ids, units.sizes.take(members), count)
         extras = {name: sum_by(ids, values.take(members), count) for name, values in units.extras.items()}
-        if not needs_values:
-            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras)
         target = np.full(len(units), -1, dtype=np.int64)
         target[members] = ids
+        owners = tuple(each.merged(target, count) for each in units.owners)
+        if not needs_values:
+            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras, owners=owners)
         cells = units.histograms
         owner = target.take(cells.owners)
         inside = owner >= 0
         histograms = Histograms.from_cells(
             owner[inside], cells.values[inside], cells.counts[inside], count, units.domain.size
         )
-        return Groups(sizes, histograms, units.reference, units.domain, extras)
+        return Groups(sizes, histograms, units.reference, units.domain, extras, owners=owners)
 
 
 def _plain(sizes: Ids) -> Histograms:

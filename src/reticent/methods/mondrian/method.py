@@ -30,6 +30,7 @@ from reticent.methods.grouping import (
     draft_shown,
     kept_definition,
     narrowed,
+    rows_of_people,
 )
 from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.column_cuts import ColumnCuts
@@ -100,7 +101,10 @@ class Mondrian:
         if table.streamed and (self.ties == "divide" or table.pseudonyms):
             what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
             return f"Mondrian: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
-        if self.ties == "divide" and table.unit == "person":
+        several = rows_of_people("Mondrian", table, counts_people=True)
+        if several is not None:
+            return several
+        if self.ties == "divide" and table.several_rows:
             return "ties='divide' would part the rows of one person; use ties='keep' where unit='person'."
         if self.ties == "divide" and definition.needs_population:
             wrong = next(part for part in definition.parts() if part.needs_population)

@@ -105,7 +105,7 @@ class Perturbation:
             return f"Perturbation keeps LocalDP(epsilon) and BoundedBelief(d, gamma, 'record'), not {wrong}. Choose a grouping method for that."
         if len(table.sensitive) != 1:
             return f"Perturbation draws the values of one sensitive column, and this table has {len(table.sensitive)}. Give one column that role."
-        if table.unit == "person":
+        if table.several_rows:
             return "Perturbation needs one row per person: every further row of a person would add its epsilon. Keep one row for each person."
         if table.pseudonyms:
             return "Perturbation publishes no pseudonyms. Leave pseudonyms= out."

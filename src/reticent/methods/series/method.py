@@ -141,7 +141,7 @@ class Republish:
             return f"Republish protects one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
         if not table.quasi:
             return "Republish needs at least one quasi column."
-        if table.unit == "person":
+        if table.several_rows:
             return "Republish needs one row per person, and rows of this table may belong to one person. Aggregate them first."
         if table.declared or table.pseudonyms:
             return "A series publishes quasi columns and the sensitive column only: declared columns and pseudonyms would link people from release to release."

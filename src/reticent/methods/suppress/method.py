@@ -31,6 +31,7 @@ from reticent.methods.grouping import (
     judged_sets,
     kept_definition,
     recoding_of,
+    rows_of_people,
 )
 from reticent.methods.suppress.ladders import Hiding, Ids, Mask, ladders_of
 from reticent.methods.suppress.partitions import (
@@ -167,6 +168,9 @@ class Suppress:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        several = rows_of_people("Suppress", table)
+        if several is not None:
+            return several
         for what, names in (("weights", self.weights), ("keep", self.keep)):
             for name in names:
                 if name not in table.quasi:
@@ -190,7 +194,7 @@ class Suppress:
     def divides(self, table: Table, definition: Definition) -> bool:
         """Whether people with equal quasi values may be hidden differently: where only their number counts, and rows are people in memory."""
         by_size = all(isinstance(part, KAnonymity) for part in definition.parts())
-        return by_size and not table.streamed and table.unit == "row"
+        return by_size and not table.streamed
 
     def _least(self, definition: Definition) -> int:
         asked = definition.least_rows() if isinstance(definition, GroupDefinition) else 1

@@ -131,7 +131,7 @@ class Synthetic:
             return NAMELESS
         if table.nulls == "drop":
             return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
-        if table.unit == "person" and self.rows_per_person == 1:
+        if table.several_rows and self.rows_per_person == 1:
             return "Rows of this table may belong to one person. Pass the largest number of rows that a person has: Synthetic(rows_per_person=...)."
         if self.parts is not None and self.domain is not None:
             return "With parts the domain are the parts. Leave domain out."

@@ -159,11 +159,6 @@ def refused_sets(method: str, table: Table) -> str | None:
     )
 
 
-def persons_of(units: FrequencySet) -> Ids:
-    """How many people each unit stands for: rows, or persons where somebody may have several rows."""
-    return units.extras.get("persons", units.sizes)
-
-
 def group_column(table: Table) -> str:
     """The name of the column that numbers groups: none that the table has."""
     number, name = 1, _GROUP
@@ -201,7 +196,7 @@ def level_regions(
         labels = pl.Series(bound.column, [bound.levels[level].labels[part] for part in used.tolist()], dtype=pl.String)
         meanings = tuple(bound.levels[level].meanings[part] for part in used.tolist())
         cells = of_group.ravel().astype(np.int64)
-        typical = typical_values(bound, codes, persons_of(points), mine, meanings, cells, listed=False)
+        typical = typical_values(bound, codes, points.sizes, mine, meanings, cells, listed=False)
         columns.append(
             RegionColumn(bound.column, table.quasi[bound.column], bound.leaves, labels, meanings, cells, typical)
         )

@@ -1,0 +1,131 @@
+"""Histograms of many groups at once, in CSR form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, sum_by, sum_equal
+from reticent.base.ragged import starts_of
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """Histograms in CSR form: group ``g`` has ``values[offsets[g]:offsets[g + 1]]`` with positive ``counts``, rising by value."""
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def from_cells(
+        cls,
+        ids: Codes,
+        values: Codes,
+        counts: NDArray[np.int64] | None,
+        groups: int,
+        size: int,
+    ) -> Histograms:
+        """Add up cells ``(group, value, count)``; without counts every cell is one row."""
+        space = groups * size
+        dtype = np.int32 if space < 2**31 else np.int64
+        keys: Any = ids.astype(dtype)
+        keys *= dtype(size)
+        np.add(keys, values, out=keys, casting="unsafe")
+        distinct, totals = sum_equal(keys, counts, space)
+        owners = distinct // size if size else distinct
+        offsets = np.zeros(groups + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owners, minlength=groups), out=offsets[1:])
+        return cls(offsets, (distinct - owners * size).astype(np.int32), totals)
+
+    @classmethod
+    def of_one_value(cls, sizes: NDArray[np.int64]) -> Histograms:
+        """Groups of so many rows, all under one value: for whoever only counts rows."""
+        return cls(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The group of every cell."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @cached_property
+    def distinct(self) -> NDArray[np.int64]:
+        """How many different values each group has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def falling(self) -> NDArray[np.int64]:
+        """Positions of the cells, group by group, the most frequent value first (ties by value)."""
+        return np.lexsort((-self.counts, self.owners))
+
+    @cached_property
+    def ranked(self) -> NDArray[np.int64]:
+        """The counts alone, group by group, the largest first."""
+        bits = int(self.counts.max(initial=0)).bit_length()
+        if len(self.offsets) << bits >= 2**63:
+            return self.counts[self.falling]
+        # One packed key a cell: sorting plain integers is many times faster than sorting by two columns.
+        largest = (1 << bits) - 1
+        keys = (self.owners << bits) + (largest - self.counts)
+        keys.sort()
+        return largest - (keys & largest)
+
+    @cached_property
+    def ranked_sums(self) -> NDArray[np.int64]:
+        """How many rows the cells before each place of :attr:`ranked` have, and all of them at the end."""
+        return starts_of(self.ranked)
+
+    @cached_property
+    def top(self) -> NDArray[np.int64]:
+        """The count of the most frequent value of each group; 0 for a group without rows."""
+        return self.reduce_max(self.counts)
+
+    def reduce_max(self, cells: NDArray[Scalar]) -> NDArray[Scalar]:
+        """The largest of some per-cell numbers in each group, 0 where there is none; of marks, whether there is one."""
+        result = np.zeros(len(self.offsets) - 1, dtype=cells.dtype)
+        if self.distinct.all():
+            return np.maximum.reduceat(cells, self.offsets[:-1]) if len(result) else result
+        filled = self.distinct > 0
+        if filled.any():
+            result[filled] = np.maximum.reduceat(cells, self.offsets[:-1][filled])
+        return result
+
+    def add_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Some per-cell whole numbers added up in each group, exactly (in int64, or in Python's integers as objects)."""
+        sums = np.concatenate([np.zeros(1, dtype=cells.dtype), np.cumsum(cells)])
+        totals: NDArray[Any] = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+        return totals
+
+    def sum_cells(self, cells: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Some per-cell numbers added up in each group."""
+        if len(cells) and self.distinct.all():
+            return np.add.reduceat(cells, self.offsets[:-1], dtype=np.float64)
+        return np.bincount(self.owners, weights=cells, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
+
+    def total(self, size: int) -> NDArray[np.int64]:
+        """All groups in one histogram over ``size`` values."""
+        return sum_by(self.values, self.counts, size)
+
+    def merge(self, ids: Codes, groups: int) -> Histograms:
+        """Histograms of merged groups: group ``g`` goes into ``ids[g]``."""
+        size = int(self.values.max(initial=0)) + 1
+        return Histograms.from_cells(np.repeat(ids, self.distinct), self.values, self.counts, groups, size)
+
+    def select(self, mask: NDArray[np.bool_]) -> Histograms:
+        """Only the groups under ``mask``."""
+        cells = mask[self.owners]
+        return Histograms(starts_of(self.distinct[mask]), self.values[cells], self.counts[cells])
+
+    def append(self, other: Histograms, sign: int) -> Histograms:
+        """These groups followed by those of ``other``, whose counts take ``sign``."""
+        return Histograms(
+            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.counts, sign * other.counts]),
+        )

@@ -1,0 +1,228 @@
+"""Whose rows groups hold: distinct people (or households) and their rows, counted exactly also where groups are merged."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, Distinct, number, sum_by
+from reticent.base.ragged import starts_of
+from reticent.core.histograms import Histograms
+from reticent.errors import PolicyError
+
+Mask = NDArray[np.bool_]
+
+
+class Owners(ABC):
+    """How many owners (people or households) each group has, and how many rows the owner with most rows in it.
+
+    Neither number adds up when groups merge, so whoever merges groups merges their owners: somebody with rows in several groups is one owner of the
+    group that these become.
+    """
+
+    unit: str
+
+    @property
+    @abstractmethod
+    def distinct(self) -> NDArray[np.int64]:
+        """How many different owners each group has."""
+
+    @property
+    @abstractmethod
+    def most_rows(self) -> NDArray[np.int64]:
+        """How many rows the owner with most rows in a group has there; 0 for a group without rows."""
+
+    @abstractmethod
+    def merged(self, ids: Codes, groups: int) -> Owners:
+        """The owners of merged groups: group ``g`` goes into ``ids[g]``; a negative number leaves it out."""
+
+    @abstractmethod
+    def select(self, mask: Mask) -> Owners:
+        """The owners of some groups only."""
+
+    @abstractmethod
+    def append(self, other: Owners) -> Owners:
+        """These groups followed by those of ``other``."""
+
+    @abstractmethod
+    def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> Owners:
+        """The owners of groups cut by what joint sensitive values are ``known`` as (one of ``kinds``), in the order of groups and kinds, those without rows left out.
+
+        ``sizes`` are the rows of these.
+        """
+
+    def revalued(self, values: Codes) -> Owners:
+        """The same owners where the joint sensitive value ``v`` has become ``values[v]``."""
+        return self
+
+    def hidden_among(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The largest ``k`` for which a group of so many rows has ``k`` owners, and no owner more than one in ``k`` of its rows."""
+        return np.minimum(self.distinct, sizes // np.maximum(self.most_rows, 1))
+
+
+@dataclass(frozen=True)
+class OwnerRows(Owners):
+    """The owners of groups one by one.
+
+    ``rows`` counts, for every group, the rows of each *holding*: an owner with a joint sensitive value. Holding ``h`` is the owner ``owner[h]`` (rising) with the
+    value ``value[h]``; those of rows that are in no group are listed too.
+    """
+
+    unit: str
+    rows: Histograms
+    owner: NDArray[np.int32]
+    value: NDArray[np.int32]
+
+    @classmethod
+    def of_rows(cls, unit: str, group: Codes, groups: int, owner: Codes, value: Codes | None, values: int) -> OwnerRows:
+        """From rows with the numbers of their group, of their owner and of their joint sensitive value."""
+        keys = owner.astype(np.int64) * values + (0 if value is None else value)
+        holding = Distinct(keys, (int(owner.max(initial=-1)) + 1) * values)
+        first = keys[holding.firsts]
+        rows = Histograms.from_cells(group, holding.ids, None, groups, len(first))
+        return cls(unit, rows, (first // values).astype(np.int32), (first % values).astype(np.int32))
+
+    @cached_property
+    def by_owner(self) -> Histograms:
+        """For every group the rows of each owner."""
+        cells = self.rows
+        owner, group = self.owner.take(cells.values), cells.owners
+        fresh = np.ones(len(owner), dtype=bool)
+        fresh[1:] = (owner[1:] != owner[:-1]) | (group[1:] != group[:-1])
+        starts = np.flatnonzero(fresh)
+        counts = np.add.reduceat(cells.counts, starts) if len(starts) else cells.counts
+        return Histograms(
+            starts_of(np.bincount(group[starts], minlength=len(cells.offsets) - 1)), owner[starts], counts
+        )
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        return self.by_owner.distinct
+
+    @property
+    def most_rows(self) -> NDArray[np.int64]:
+        return self.by_owner.top
+
+    def merged(self, ids: Codes, groups: int) -> OwnerRows:
+        target = ids.take(self.rows.owners)
+        values, counts = self.rows.values, self.rows.counts
+        if len(ids) and int(ids.min()) < 0:
+            kept = target >= 0
+            target, values, counts = target[kept], values[kept], counts[kept]
+        return replace(self, rows=Histograms.from_cells(target, values, counts, groups, len(self.owner)))
+
+    def select(self, mask: Mask) -> OwnerRows:
+        return replace(self, rows=self.rows.select(mask))
+
+    def append(self, other: Owners) -> OwnerRows:
+        if not isinstance(other, OwnerRows) or other.owner is not self.owner:
+            raise PolicyError("Groups of different tables in which people have several rows cannot be put together.")
+        return replace(self, rows=self.rows.append(other.rows, 1))
+
+    def revalued(self, values: Codes) -> OwnerRows:
+        largest = int(values.max(initial=0)) + 1
+        keys = self.owner.astype(np.int64) * largest + values[self.value]
+        holding = Distinct(keys, (int(self.owner.max(initial=-1)) + 1) * largest)
+        first, cells = keys[holding.firsts], self.rows
+        rows = Histograms.from_cells(
+            cells.owners, holding.ids[cells.values], cells.counts, len(cells.offsets) - 1, len(first)
+        )
+        return OwnerRows(self.unit, rows, (first // largest).astype(np.int32), (first % largest).astype(np.int32))
+
+    def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerRows:
+        cells = self.rows
+        keys = cells.owners * kinds + known[self.value[cells.values]]
+        ids, count = number(keys, (len(cells.offsets) - 1) * kinds)
+        return replace(self, rows=Histograms.from_cells(ids, cells.values, cells.counts, count, len(self.owner)))
+
+
+@dataclass(frozen=True)
+class OwnerTallies(Owners):
+    """The owners of groups by how many rows they have, where no owner has rows in two groups: ``tally`` counts those with each number of rows.
+
+    For tables that are never in memory together. Groups that merge have no owner in common, so tallies add up.
+    """
+
+    unit: str
+    tally: Histograms
+
+    @classmethod
+    def none(cls, unit: str, groups: int) -> OwnerTallies:
+        """Groups about whose owners nothing was counted yet."""
+        nobody = Histograms(np.zeros(groups + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        return cls(unit, nobody)
+
+    @cached_property
+    def distinct(self) -> NDArray[np.int64]:
+        counted: NDArray[np.int64] = self.tally.add_cells(self.tally.counts)
+        return counted
+
+    @cached_property
+    def most_rows(self) -> NDArray[np.int64]:
+        return self.tally.reduce_max(self.tally.values).astype(np.int64)
+
+    def merged(self, ids: Codes, groups: int) -> OwnerTallies:
+        if len(ids) and int(ids.min()) < 0:
+            return self.select(ids >= 0).merged(ids[ids >= 0], groups)
+        return replace(self, tally=self.tally.merge(ids, groups))
+
+    def select(self, mask: Mask) -> OwnerTallies:
+        return replace(self, tally=self.tally.select(mask))
+
+    def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerTallies:
+        """Nobody counted whose the rows of a part are: they may all be one owner's."""
+        filled = sizes > 0
+        one_each = np.ones(int(filled.sum()), dtype=np.int64)
+        return replace(self, tally=Histograms(starts_of(filled), sizes[filled].astype(np.int32), one_each))
+
+    def append(self, other: Owners) -> OwnerTallies:
+        if not isinstance(other, OwnerTallies):
+            raise PolicyError("Groups of different tables in which people have several rows cannot be put together.")
+        return replace(self, tally=self.tally.append(other.tally, 1))
+
+
+@dataclass(frozen=True)
+class FittingOwners(Owners):
+    """Owners of groups whose labels overlap: besides the rows that each group has of them, at most ``fitting`` rows of one owner fit its labels.
+
+    An adversary who knows somebody's raw rows cannot tell which of the groups that a row fits it is in, so all that fit count.
+    """
+
+    held: Owners
+    fitting: NDArray[np.int64]
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        return self.held.unit
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        return self.held.distinct
+
+    @property
+    def most_rows(self) -> NDArray[np.int64]:
+        return np.maximum(self.held.most_rows, self.fitting)
+
+    def merged(self, ids: Codes, groups: int) -> FittingOwners:
+        """No more rows fit a merged group than fit its parts."""
+        kept = ids >= 0
+        return FittingOwners(self.held.merged(ids, groups), sum_by(ids[kept], self.fitting[kept], groups))
+
+    def select(self, mask: Mask) -> FittingOwners:
+        return FittingOwners(self.held.select(mask), self.fitting[mask])
+
+    def append(self, other: Owners) -> FittingOwners:
+        if not isinstance(other, FittingOwners):
+            raise PolicyError("Groups of different tables in which people have several rows cannot be put together.")
+        return FittingOwners(self.held.append(other.held), np.concatenate([self.fitting, other.fitting]))
+
+    def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerTallies:
+        """How many rows fit a part is not known: they may all be one owner's."""
+        return OwnerTallies.none(self.unit, 0).split(known, kinds, sizes)
+
+    def revalued(self, values: Codes) -> FittingOwners:
+        return replace(self, held=self.held.revalued(values))
