@@ -59,7 +59,8 @@ def methods_compared(
     if made.groups is None or made.name not in METHODS:
         return None
     method = method_from(made.name, {name: value for name, value in made.method.items() if name != "name"})
-    shown = {"values": "typical"} if made.method.get("values") == "typical" else None
+    values = made.method.get("values")
+    shown = {"values": values} if values in ("typical", "drawn") else None
     found = default_method(table, definition, shown)
     others = found.candidates if isinstance(found, Cheapest) else (found,)
     limited = replace(context, memo={}, deadline=context.until(seconds))

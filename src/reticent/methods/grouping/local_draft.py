@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from reticent.methods.grouping.scales import Ids
 from reticent.methods.grouping.shown_groups import ShownGroups
 from reticent.methods.grouping.stage import Mask
 from reticent.methods.typical import FORMAT as TYPICAL
-from reticent.methods.typical import by_labels, group_column, with_groups
+from reticent.methods.typical import by_labels, drawn_values, group_column, with_groups
 from reticent.table import Table
 from reticent.utility import CellsSummary, UtilityMeasures
 
@@ -36,6 +37,8 @@ def draft_shown(
     columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
     if columns[0].typical is not None:
         columns, group = _in_order(columns, group)
+    if getattr(method, "values", None) == "drawn":
+        columns = _drawn(columns, units, context)
     recoding = recoding_of(table, units, group, columns, order)
     recoded = engine_of(table, context).recode(table, recoding, context)
     groups = evidence.published
@@ -69,6 +72,17 @@ def recoding_of(
     unit_of_row = np.empty(len(order), dtype=np.int64)
     unit_of_row[order] = np.arange(len(order))
     return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row], numbered)
+
+
+def _drawn(columns: Sequence[ColumnCells], units: FrequencySet, context: Context) -> list[ColumnCells]:
+    """The cells with a value drawn within each instead of a typical one."""
+    return [
+        replace(
+            cells,
+            typical=drawn_values(hierarchy, cells.leaves, cells.meanings, cells.of_group, context.randomness),
+        )
+        for cells, hierarchy in zip(columns, units.hierarchies, strict=True)
+    ]
 
 
 def _in_order(columns: Sequence[ColumnCells], group: Ids) -> tuple[list[ColumnCells], Ids]:

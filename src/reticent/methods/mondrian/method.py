@@ -46,7 +46,8 @@ class Mondrian:
     ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
     ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
     drawn by the operating system). ``values`` says what is published of a group: the exact ``sets`` of its values, ``ranges`` of numbers, nodes of
-    the ``hierarchy``, or one ``typical`` value in the column's own type, with a column that numbers the groups and a table of the ranges behind.
+    the ``hierarchy``, or one ``typical`` value in the column's own type, with a column that numbers the groups and a table of the ranges behind;
+    ``drawn`` values lie anywhere in the range instead.
 
     Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
     cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
@@ -55,7 +56,7 @@ class Mondrian:
 
     split: Choice = "span"
     ties: Literal["keep", "divide"] = "keep"
-    values: CellStyle = "sets"
+    values: CellStyle | Literal["drawn"] = "sets"
     suppression: Number = 0
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
@@ -65,7 +66,7 @@ class Mondrian:
         for name, known in (
             ("split", ("span", "loss")),
             ("ties", ("keep", "divide")),
-            ("values", ("sets", "ranges", "hierarchy", "typical")),
+            ("values", ("sets", "ranges", "hierarchy", "typical", "drawn")),
         ):
             one_of(getattr(self, name), f"Mondrian: {name}", known)
         exact(self.suppression, "Mondrian: suppression", low=0, high=1)
@@ -78,11 +79,11 @@ class Mondrian:
         table = wanted.prepare(table)
         units, order = self._units(table, context)
         shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
-        cuts = ColumnCuts.of(table, units, of_groups(definition, "Mondrian"), self.values) if order is None else None
+        cuts = ColumnCuts.of(table, units, of_groups(definition, "Mondrian"), self._style) if order is None else None
         if cuts is not None:
             cut = cuts.best(context)
             if cut.loss < cuts.loss_of(shown.group, ~left_out.mask):
-                shown = ShownGroups.of(units, cut.parts, self.values)
+                shown = ShownGroups.of(units, cut.parts, self._style)
                 leaving = PublishedGroups.of(table, wanted, shown.groups, shown.seen, 0)
                 left_out = SuppressedGroups(np.zeros(len(shown), dtype=bool))
         return draft_shown(self, table, shown, leaving.evidence(left_out), ~left_out.mask, context, order)
@@ -91,6 +92,11 @@ class Mondrian:
         """The method and its public parameters."""
         given = {"name": "Mondrian", "split": self.split, "ties": self.ties, "values": self.values}
         return {**given, "suppression": str(self._limit)} if self._limit else given
+
+    @property
+    def _style(self) -> CellStyle:
+        """What cells are made of: drawn values have those of typical ones behind them."""
+        return "typical" if self.values == "drawn" else self.values
 
     @property
     def _limit(self) -> Fraction:
@@ -109,7 +115,7 @@ class Mondrian:
         if self.ties == "divide" and definition.needs_population:
             wrong = next(part for part in definition.parts() if part.needs_population)
             return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
-        return refused("Mondrian", table, definition) if self.values == "typical" else None
+        return refused("Mondrian", table, definition) if self._style == "typical" else None
 
     def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Ids | None]:
         """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""
@@ -143,8 +149,8 @@ class Mondrian:
             judge = CutJudge(narrow, definition, may_suppress=self._limit > 0)
             _require(judge, narrow)
             judge.require_start()
-            parts.append((columns, Partition(narrow, judge, self.split, divide, self.values, context).run()[place]))
-        return ShownGroups.of(units, parts, self.values), judge
+            parts.append((columns, Partition(narrow, judge, self.split, divide, self._style, context).run()[place]))
+        return ShownGroups.of(units, parts, self._style), judge
 
     def _kept(
         self, shown: ShownGroups, judge: CutJudge, sets: Sequence[Columns], definition: GroupDefinition

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 
 _DATA = "data"
 _ROLE = "group"
+_MEDIAN = (
+    "Values that might point at a person were replaced by a typical value of the person's group: the median of numbers and dates, rounded, and the most frequent one of "
+    "anything else."
+)
+_DRAWN = "Values that might point at a person were replaced by a value that was drawn at random for the person's group, among those of the group's range or set."
+_TOLD = (
+    "Typical values tell more about a group than its ranges do: half of its people lie at or below a median, and no value is more frequent than the one shown. Who is in the "
+    "group gets a better guess at values of theirs that are not known."
+)
+_ENDS = "The ends of a range are values of somebody in the group."
 
 
 class Typical(GroupFormat):
@@ -94,17 +104,15 @@ class Typical(GroupFormat):
         return count_labels(_labelled(public, asked.scope), public.meanings, asked, estimator, **self.known(public))
 
     def words(self, public: PublicSide) -> Words:
+        drawn = public.manifest.method.get("values") == "drawn"
+        what = _DRAWN if drawn else _MEDIAN
         return Words(
-            "Values that might point at a person were replaced by a typical value of the person's group: the median of numbers and dates, rounded, "
-            "and the most frequent one of anything else. The table 'groups' has the range or the set of values behind each."
-            + self.coarsened(public),
+            f"{what} The table 'groups' has the range or the set of values behind each." + self.coarsened(public),
             (
                 *self.own_numbers(public),
                 *self.missing_values(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
-                "Typical values tell more about a group than its ranges do: half of its people lie at or below a median, and no value is more frequent "
-                "than the one shown. Who is in the group gets a better guess at values of theirs that are not known. The ends of a range are values of somebody "
-                "in the group.",
+                _ENDS if drawn else f"{_TOLD} {_ENDS}",
                 CHOSEN,
             ),
             group="Whoever looks for somebody finds this many people who cannot be told apart.",

@@ -15,11 +15,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.base.packing import Codes
+from reticent.base.ragged import starts_of
+from reticent.base.randomness import Randomness, uniform_below
 from reticent.core import FrequencySet, RegionColumn, Regions
 from reticent.definitions import Definition
 from reticent.errors import PolicyError
 from reticent.methods.typical.ranges import LabelRanges, at_places, places_of
 from reticent.table import BoundHierarchy, FrameRows, LimitedLevels, Meaning, Rows, Table, ValueType
+from reticent.utility import LeafSets
 
 Ids = NDArray[np.int64]
 
@@ -122,6 +125,35 @@ def typical_values(
     numbers = at_places(found, 2 * rows < held.sums(), kind).cast(published)
     chosen = pl.when(pl.Series(ranged)).then(numbers).otherwise(plain.cast(published))
     return pl.select(chosen.alias(hierarchy.column)).to_series()
+
+
+def drawn_values(
+    hierarchy: BoundHierarchy, leaves: LeafSets, meanings: Sequence[Meaning], label_of: Ids, randomness: Randomness
+) -> pl.Series:
+    """One value for each group, drawn uniformly among those that its label stands for and, where that is a range, moved to the range's grid.
+
+    It tells nothing that the label does not. Where a median or a most frequent value would split an outcome of two values, so that no regression can be fitted,
+    a drawn one does not.
+    """
+    kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
+    published = ValueType.published(hierarchy.leaves.dtype).dtype
+    order = np.argsort(leaves.owners, kind="stable")
+    starts, owners = leaves.starts[order], leaves.owners[order]
+    upto, first = starts_of(leaves.stops[order] - starts), np.searchsorted(owners, np.arange(leaves.count))
+    chosen = uniform_below(leaves.covered()[label_of].astype(np.uint64), randomness.words()).astype(np.int64)
+    target = upto[first[label_of]] + chosen
+    run = np.searchsorted(upto, target, side="right") - 1
+    values = hierarchy.leaves.gather(leaves.leaf_at[starts[run] + target - upto[run]])
+    ranges = LabelRanges(kind, meanings)
+    ranged = ranges.ranged[label_of]
+    plain = (
+        pl.select(pl.when(pl.Series(ranges.bare[label_of])).then(None).otherwise(values)).to_series().cast(published)
+    )
+    if not ranged.any():
+        return plain.alias(hierarchy.column)
+    missing = values.is_null().to_numpy()
+    numbers = at_places(ranges.grids(label_of).nearest(places_of(values, kind)), missing, kind).cast(published)
+    return pl.select(pl.when(pl.Series(ranged)).then(numbers).otherwise(plain).alias(hierarchy.column)).to_series()
 
 
 def check_values(method: str, values: str) -> None:
