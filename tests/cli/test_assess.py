@@ -24,7 +24,7 @@ def test_the_risk_is_told_and_a_table_that_could_not_go_out_exits_with_1(patient
 def test_people_are_shown_figures_verdicts_and_the_most_exposed(patients: Path, reticent: Command) -> None:
     found = reticent("assess", "policy.toml")
     assert found.code == 1
-    assert found.out.startswith("Not safe as it stands: somebody who knows age, zip of everybody sees")
+    assert found.out.startswith("Not safe as it stands: an attacker who knows age, zip of everybody sees")
     for text in ("smallest group (k)", "does not hold", "What sets people apart most", "not published: note."):
         assert text in found.out
     assert "The most exposed" not in found.out

@@ -204,9 +204,11 @@ def _render_verdict(console: Console, exposure: Exposure, sensitive: bool) -> No
 
     said = "Safe as it stands" if exposure.holds else "Not safe as it stands"
     console.print(
-        f"{said}: somebody who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in "
+        f"{said}: an attacker who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in "
         f"{exposure.rows:,} rows.",
     )
+    for each in exposure.assessments:
+        console.print(f"- {'True' if each.holds else 'Not true'}: {each.sentence}")
     facts = [
         ("smallest group (k)", f"{exposure.k:,}"),
         ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),

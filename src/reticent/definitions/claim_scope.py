@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from reticent.core import Columns
+
+if TYPE_CHECKING:
+    from reticent.table import Table
 
 CountedUnit = Literal["record", "person", "household"]
 MOST_NAMED = 8
 """Sentences name at most so many columns; beyond it they say how many there are."""
 _PLAIN = re.compile(r"[^\W\d]\w*")
-_JOINING = {"and", "or", "of", "a", "the", "that", "except"}
+_JOINING = {"and", "or", "of", "a", "the", "that", "except", "even", "where"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,13 @@ class ClaimScope:
     sensitive: Columns = ()
     declared: Columns = ()
     alike: str = "the records that look alike"
+
+    @classmethod
+    def of_table(cls, table: Table, sets: tuple[Columns, ...] | None = None) -> ClaimScope:
+        """What a table as it stands is judged by, or one of the ``sets`` of columns that somebody may know of it."""
+        unit: CountedUnit = "record" if table.unit == "row" else table.unit
+        sensitive, declared = tuple(table.sensitive), tuple(table.declared)
+        return cls(unit, tuple(table.quasi), sets or table.quasi_sets, sensitive, declared)
 
     @property
     def whole(self) -> bool:

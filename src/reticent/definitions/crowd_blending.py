@@ -61,7 +61,7 @@ class CrowdBlending(PlanDefinition):
         alike = (
             "exactly alike" if not epsilon else f"alike up to a factor of {math.ceil(100 * math.exp(epsilon)) / 100:g}"
         )
-        return f"Whoever is shown is treated {alike} with at least {self.k - 1} others, and whoever is not shown leaves no trace."
+        return f"Every record that is shown is treated {alike} with at least {self.k - 1} others, and records that are not shown leave no trace."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (

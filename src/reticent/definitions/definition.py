@@ -36,7 +36,7 @@ class Assessment(ShownAsCard):
     """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
 
     ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published. ``about`` names the piece of
-    evidence that was judged, where there are several: the quasi columns that an adversary holds, or those left out.
+    evidence that was judged, where there are several: the quasi columns that an adversary holds, or those left out. ``scope`` is for its words.
     """
 
     definition: Definition
@@ -47,6 +47,12 @@ class Assessment(ShownAsCard):
     parts: tuple[Assessment, ...] = ()
     about: str = ""
     lister: Callable[[], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
+    scope: ClaimScope = field(default=GENERAL, compare=False, repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """What was judged, in the words of a certificate; :attr:`holds` says whether it is so."""
+        return self.definition.meaning(self.scope)
 
     def card(self) -> Card:
         """The verdict, the value achieved, and why it does not hold."""

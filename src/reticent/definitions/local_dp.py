@@ -50,7 +50,7 @@ class LocalDP(PlanDefinition):
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Somebody who knows which row is a person's, and thinks that the value is one of two with equal chances, is at most "
+            "An attacker who knows which record is a person's, and thinks that the value is one of two with equal chances, is at most "
             f"{certainty(self._epsilon)} sure of it after seeing the release."
         )
 

@@ -109,10 +109,10 @@ class BoundedBelief(PlanDefinition):
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         d, gamma = self._exact()
         who = {
-            "independent": "Somebody who gives a record",
-            "exclusive": "Somebody who knows that one of several records is in the table, and gives one of them",
-            "both": "Somebody who gives a record, or one of several of which exactly one is in the table,",
-            "record": "Somebody who knows which row is about a person, and gives one value of it",
+            "independent": "An attacker who gives a record",
+            "exclusive": "An attacker who knows that one of several records is in the table, and gives one of them",
+            "both": "An attacker who gives a record, or one of several of which exactly one is in the table,",
+            "record": "An attacker who knows which record is about a person, and gives one value of it",
         }[self.adversary]
         before, after, share = _percent(d), _percent(gamma, up=True), _percent(d / gamma)
         if self.over_time:

@@ -55,7 +55,7 @@ class NoisyCounts(EpsilonDelta):
         epsilon, delta = self.amounts
         factor = math.ceil(100 * math.exp(epsilon)) / 100
         beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
-        return f"Whoever knows all other rows finds anything that is published at most {factor:g} times as likely with one content of a row as with another{beside}."
+        return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with one content of a record as with another{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (

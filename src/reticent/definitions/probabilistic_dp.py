@@ -102,7 +102,7 @@ class ProbabilisticDP(EpsilonDelta):
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon, delta = self.amounts
         held = (
-            "Somebody who knows every other row and thinks that a person's value is one of two with equal chances is at most "
+            "An attacker who knows every other record and thinks that a person's value is one of two with equal chances is at most "
             f"{certainty(epsilon)} sure of it after seeing the release."
         )
         return held if not delta else f"{held} This may fail with a probability of at most {float(delta):.3g}."

@@ -61,7 +61,7 @@ class UnboundedDP(EpsilonDelta):
         factor = math.ceil(100 * math.exp(epsilon)) / 100
         beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
         return (
-            f"Whoever knows all other rows finds anything that is published at most {factor:g} times as likely with a person's row in the table as without it, "
+            f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with a person's record in the table as without it, "
             f"and the other way round{beside}."
         )
 

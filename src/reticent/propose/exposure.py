@@ -6,7 +6,7 @@ Everything here is about real people and is for the steward only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from reticent.base.packing import sum_by
 from reticent.core import Evidence, FrequencySet, Groups
 from reticent.definitions import (
     Assessment,
+    ClaimScope,
     Definition,
     PopulationEstimate,
     all_of,
@@ -101,7 +102,8 @@ def exposures(
     found = []
     for number, columns in enumerate(sets):
         context.step("judging what quasi values tell", number, len(sets))
-        found.append(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit))
+        scope = ClaimScope.of_table(table, (tuple(columns),))
+        found.append(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit, scope))
     return tuple(found)
 
 
@@ -112,6 +114,7 @@ def _exposure(
     definitions: Sequence[Definition],
     shown: int,
     unit: Fraction | None,
+    scope: ClaimScope,
 ) -> Exposure:
     places = [all_columns.index(name) for name in columns]
     if len(places) == len(all_columns):
@@ -134,7 +137,9 @@ def _exposure(
         else {}
     )
     evidence = Evidence({tuple(columns): groups}, named)
-    assessments = tuple(verdict(definition, judge(definition, evidence)) for definition in definitions)
+    assessments = tuple(
+        replace(verdict(definition, judge(definition, evidence)), scope=scope) for definition in definitions
+    )
     described = _Described(frequencies, groups, firsts, places)
     return Exposure(
         columns=tuple(columns),
@@ -196,6 +201,7 @@ class _Described:
 def _assessment(assessment: Assessment) -> dict[str, Any]:
     return {
         "definition": str(assessment.definition),
+        "sentence": assessment.sentence,
         "holds": assessment.holds,
         "value": assessment.value,
         "witness": assessment.witness.text if assessment.witness else None,

@@ -18,6 +18,7 @@ from reticent.base.packing import number, pack, sum_by
 from reticent.core import Draft, Evidence, Groups
 from reticent.definitions import (
     Assessment,
+    ClaimScope,
     Definition,
     NTCloseness,
     PopulationDefinition,
@@ -40,6 +41,7 @@ from reticent.release.format import EvidenceRequest
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference
 from reticent.release.release import Release
+from reticent.release.statements import scope_of
 from reticent.table import Table
 
 _MOST_WIDENED = 12
@@ -57,7 +59,9 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
     found = verdict(definition, judge(definition, _evidence(subject, definition)))
-    return replace(found, lister=partial(_failing_rows, subject, definition)) if isinstance(subject, Table) else found
+    if isinstance(subject, Table):
+        return replace(found, lister=partial(_failing_rows, subject, definition), scope=ClaimScope.of_table(subject))
+    return found if isinstance(subject, Draft) else replace(found, scope=scope_of(public_side(subject).manifest))
 
 
 def _evidence(subject: Any, definition: Definition) -> Evidence:

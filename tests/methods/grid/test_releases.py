@@ -287,7 +287,7 @@ def test_definitions_do_not_judge_plans_of_other_kinds():
     assert "does not tell" in str(rt.UnboundedDP(1).fits(object()))
     assert "has none" in str(rt.CrowdBlending(3).fits(object()))
     assert rt.NoisyCounts(1).fits(rt.GridSample(GRID, sample="0.3").plan(DP)) is not None
-    assert "2.72 times as likely with a person's row in the table as without it" in rt.UnboundedDP(1).meaning()
+    assert "2.72 times as likely with a person's record in the table as without it" in rt.UnboundedDP(1).meaning()
 
 
 @pytest.mark.parametrize("frame", [rows(1), rows(1).head(0)])

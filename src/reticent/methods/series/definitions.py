@@ -94,11 +94,11 @@ class TauSafety(_SeriesDefinition):
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         if not self.hardened:
             return (
-                f"In every release a person's value is one of at least {self.m}, and whoever stays or returns with the same value keeps the set of values of the own group. This is the printed "
-                f"definition: somebody who sees that a person's set of values changed may find a value with a probability above 1/{self.m}."
+                f"In every release a person's value is one of at least {self.m}, and a person who stays or returns with the same value keeps the set of values of the own group. This is the printed "
+                f"definition: an attacker who sees that a person's set of values changed may find a value with a probability above 1/{self.m}."
             )
         return (
-            f"No person's value has a probability above 1/{self.m} for somebody who knows all releases, counterfeit counts, who is in which group, everybody's quasi values and "
+            f"No person's value has a probability above 1/{self.m} for an attacker who knows all releases, counterfeit counts, who is in which group, everybody's quasi values and "
             "event lists with the kind of each change, and this definition, and who finds all consistent worlds equally likely."
         )
 
@@ -126,7 +126,7 @@ class MInvariance(_SeriesDefinition):
         return find_violations(history.series, hardened=False, returns=False)
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
-        return f"In every release a person's value is one of at least {self.m}, and whoever stays from one release to the next with the same value keeps the set of values of the own group."
+        return f"In every release a person's value is one of at least {self.m}, and a person who stays from one release to the next with the same value keeps the set of values of the own group."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return "People who leave and return, or whose sensitive value changes, may be found out by comparing releases (baseline, for comparison only)."
