@@ -80,7 +80,7 @@ def test_nothing_to_generalize_is_said(place: Path, reticent: Command) -> None:
     pl.DataFrame({"email": [f"{letter}@b.org" for letter in "abcdefghijkl"]}).write_csv(place / "a.csv")
     found = reticent("inspect", "a.csv")
     assert found.code == 0
-    assert "No column can be made coarser" in found.out
+    assert "No column can be generalized" in found.out
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 9])

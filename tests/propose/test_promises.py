@@ -1,20 +1,21 @@
-"""Promises by what they cost: several sensitive columns, closeness of numbers, and larger groups where they are free."""
+"""Guarantees by what they cost: every sensitive column has one, stricter ones are taken where they cost hardly anything, and larger groups where they are free."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 import pytest
 
-from reticent.definitions import Definition
-from reticent.errors import Infeasible
 from reticent.policy import Policy, inspect
 from reticent.propose import afford, propose
-from reticent.propose.promises import PromiseSearch, made
+from reticent.propose.pricing import Price, Promised, definition_of
+from reticent.propose.promises import PromiseSearch, next_stricter
+from reticent.propose.proposal import column_guarantees
 
-FIRST: dict[str, Any] = {"name": "KAnonymity", "k": 5}
+SIZE: dict[str, Any] = {"name": "KAnonymity", "k": 5}
 
 
 def people(rows: int = 600, seed: int = 7) -> pl.DataFrame:
@@ -30,14 +31,29 @@ def people(rows: int = 600, seed: int = 7) -> pl.DataFrame:
     )
 
 
-def test_several_sensitive_columns_are_each_promised_something() -> None:
+def guarded(frame: pl.DataFrame) -> set[str]:
+    found = afford(propose(frame), frame).proposal
+    return {str(part["column"]) for part in found.definition[1:]}
+
+
+def test_every_sensitive_column_has_a_guarantee() -> None:
     frame = people()
     found = afford(propose(frame), frame)
-    promised = {(each["name"], each.get("column")) for each in found.proposal.definition}
-    assert {column for _, column in promised} == {None, "diagnosis", "religion", "income"}
+    assert {part.get("column") for part in found.proposal.definition} == {None, "diagnosis", "religion", "income"}
     chosen = next(price for price in found.prices if price.chosen)
     assert chosen.loss is not None
     assert chosen.loss <= 0.12
+
+
+def test_more_than_four_sensitive_columns_are_guaranteed_together() -> None:
+    draw = random.Random(3)
+    names = ("diagnosis", "religion", "income", "hiv", "depression", "alcohol", "party", "debt")
+    frame = people(1500).with_columns(
+        pl.Series(name, [draw.choice(["a", "b", "c"]) for _ in range(1500)]) for name in names
+    )
+    sensitive = {name for name, role in inspect(frame).roles.items() if role == "sensitive"}
+    assert len(sensitive) > 4
+    assert guarded(frame) == sensitive
 
 
 def test_numbers_are_kept_close_to_the_whole_table_where_that_is_affordable() -> None:
@@ -61,59 +77,75 @@ def test_closeness_is_not_promised_for_categories_or_where_values_are_missing() 
     assert not [each for each in afford(propose(holes), holes).proposal.definition if each["name"] == "TCloseness"]
 
 
-def test_sensitive_columns_for_which_nothing_is_promised_are_told() -> None:
-    """Nearly everybody has the same diagnosis, so that diverse groups would have to be huge."""
+def test_a_rare_delicate_value_gets_a_bound_on_its_share() -> None:
+    """One in a hundred is positive: to have one of them in every group would take groups of hundreds."""
+    frame = people(1000).with_columns(hiv=pl.when(pl.int_range(pl.len()) % 97 == 0).then(1).otherwise(0))
+    found = afford(propose(frame), frame).proposal
+    (bound,) = [part for part in found.definition if part.get("column") == "hiv"]
+    assert (bound["name"], bound["values"]) == ("ConfidenceBounding", [1])
+    assert definition_of([bound]) is not None
+
+
+def test_what_no_guarantee_is_affordable_for_is_not_published() -> None:
+    """Everybody but three has the same diagnosis, and neither value is known to be harmless."""
     frame = people().with_columns(
-        diagnosis=pl.when(pl.int_range(pl.len()) % 290 == 0).then(pl.lit("hiv")).otherwise(pl.lit("flu"))
+        diagnosis=pl.when(pl.int_range(pl.len()) % 200 == 0).then(pl.lit("rare")).otherwise(pl.lit("frequent"))
     )
     found = afford(propose(frame), frame)
-    assert "diagnosis" not in {each.get("column") for each in found.proposal.definition}
-    assert "religion" in {each.get("column") for each in found.proposal.definition}
-    assert any(note.startswith("Nothing is promised about 'diagnosis'") for note in found.proposal.notes)
+    roles = {column.name: column.role for column in found.proposal.columns}
+    assert roles["diagnosis"] is None
+    assert {part.get("column") for part in found.proposal.definition} == {None, "religion", "income"}
+    assert [each.column for each in found.left_out] == ["diagnosis"]
+    assert any("'diagnosis'" in note for note in found.proposal.notes)
 
 
 class Costs:
     """What promises cost, by a rule; counts how often it is asked."""
 
-    def __init__(self, rule: Any) -> None:
+    def __init__(self, rule: Callable[[str], float | None]) -> None:
         self.rule, self.asked = rule, 0
 
-    def __call__(self, definition: Definition) -> tuple[float, dict[str, float]]:
+    def __call__(self, promised: Promised) -> Price | None:
         self.asked += 1
-        loss = self.rule(str(definition))
-        if loss is None:
-            raise Infeasible("not possible")
-        return loss, {"age": loss}
+        loss = self.rule(str(definition_of(promised)))
+        return None if loss is None else Price(loss, {"age": loss})
 
 
-def searched(
-    rule: Any, frame: pl.DataFrame, steps: dict[str, int] | None = None
-) -> tuple[Definition, list[Any], Costs]:
+def searched(rule: Callable[[str], float | None], frame: pl.DataFrame) -> tuple[str, list[Any], Costs]:
     costs = Costs(rule)
-    search = PromiseSearch(propose(frame), costs, steps or {})
-    found = search.run()
-    return made(search.chosen), found, costs
+    guarantees = column_guarantees(propose(frame).columns, frame)
+    search = PromiseSearch(costs, (SIZE, *(each.floors[0] for each in guarantees.values())), guarantees)
+    tried = search.run()
+    return str(definition_of(search.chosen)), tried, costs
 
 
 def test_what_costs_nothing_is_promised_to_the_strictest() -> None:
-    chosen, _, _ = searched(lambda text: 0.01, people(), {"income": 30})
-    assert "k=20" in str(chosen)
-    assert "TCloseness(t=1/5, distance=ordered, column=income, alone=True)" in str(chosen)
-    assert str(chosen).count("RecursiveLDiversity") == 3
+    chosen, tried, _ = searched(lambda text: 0.01, people())
+    assert "k=20" in chosen
+    assert "TCloseness(t=1/5, distance=ordered, column=income, alone=True)" in chosen
+    assert chosen.count("RecursiveLDiversity") == 3
+    assert next_stricter(tried) is None
 
 
-def test_what_is_too_dear_together_is_tried_column_by_column() -> None:
-    chosen, found, costs = searched(lambda text: 0.5 if "diagnosis" in text else 0.08, people())
-    assert "religion" in str(chosen)
-    assert "diagnosis" not in str(chosen)
-    assert [price.chosen for _, price in found].count(True) == 1
-    assert costs.asked <= 12
+def test_what_is_too_dear_together_is_tried_for_fewer_columns() -> None:
+    chosen, tried, costs = searched(
+        lambda text: 0.5 if "RecursiveLDiversity(c=3, l=3, column=diagnosis" in text else 0.08, people()
+    )
+    assert "RecursiveLDiversity(c=3, l=3, column=religion" in chosen
+    assert "DistinctLDiversity(l=2, column=diagnosis" in chosen
+    assert [price.chosen for _, price in tried].count(True) == 1
+    assert costs.asked <= 15
+    stricter = next_stricter(tried)
+    assert stricter is not None
+    assert "loss 0.500" in stricter
+    assert "religion" not in stricter
 
 
 def test_what_is_impossible_is_not_promised_and_comes_last() -> None:
-    chosen, found, _ = searched(lambda text: None if "Diversity" in text else 0.02, people())
-    assert [part.name for part in chosen.parts()] == ["KAnonymity"]
-    assert found[-1][1].loss is None
+    chosen, tried, _ = searched(lambda text: None if "Recursive" in text or "Closeness" in text else 0.02, people())
+    assert "Recursive" not in chosen
+    assert chosen.count("DistinctLDiversity") == 3
+    assert tried[-1][1].loss is None
 
 
 @pytest.mark.parametrize(("dear", "k"), [(0.04, 10), (0.005, 20), (0.2, 5)])
@@ -126,12 +158,12 @@ def test_larger_groups_are_promised_only_where_they_cost_next_to_nothing(dear: f
         )
 
     chosen, _, _ = searched(rule, people())
-    assert f"k={k}" in str(chosen)
+    assert f"k={k}" in chosen
 
 
 def test_a_template_keeps_a_larger_k_and_drops_promises_about_columns_that_it_removes() -> None:
-    frame = people(3000).select("sex", "diagnosis", pl.Series("insurance_id", range(3000)).alias("n"), "income")
-    found = inspect(frame.drop("n"), template="public-use")
+    frame = people(3000).select("sex", "diagnosis", "income")
+    found = inspect(frame, template="public-use")
     ks = [each["k"] for each in found.proposal.definition if each["name"] == "KAnonymity"]
     assert ks[0] >= 10
     assert Policy.parse(found.policy).definition

@@ -138,13 +138,18 @@ def test_indicators_of_one_category_are_a_family_even_without_the_last() -> None
     assert how(frame.drop("r3")) == {}
 
 
-def test_a_policy_says_what_was_left_out_and_how_it_is_recomputed() -> None:
+def test_a_policy_says_what_was_left_out_and_that_it_can_be_recomputed_only_where_that_is_true() -> None:
+    """What a coarser wage tells of the logarithm is not the logarithm; where few wages are published as they are, it is."""
     frame = people().with_columns(lwage=pl.col("wage").log(), sex=pl.Series(["f", "m"] * 150))
     found = inspect(frame)
     assert found.roles["lwage"] is None
     assert "'lwage' is the natural logarithm of 'wage'" in " ".join(found.notes)
-    assert "is the natural logarithm of 'wage', and can be recomputed" in found.policy
+    assert "is the natural logarithm of 'wage', and would undo its protection" in found.policy
     assert [each.derived for each in found.proposal.relations] == ["lwage"]
+    few = frame.with_columns(wage=pl.col("wage").rank("dense").cast(pl.Int64) % 9 + 10).with_columns(
+        lwage=pl.col("wage").log()
+    )
+    assert "is the natural logarithm of 'wage', and can be recomputed" in inspect(few).policy
 
 
 def test_what_is_recomputed_from_a_release_agrees_with_it(tmp_path: Path) -> None:

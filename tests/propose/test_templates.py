@@ -26,7 +26,7 @@ def looked(folder: Path, template: str | None) -> Inspection:
             "sex": [chance.choice("fm") for _ in range(300)],
             "admitted": [first + datetime.timedelta(days=chance.randrange(900)) for _ in range(300)],
             "diagnosis": [chance.choice(["flu", "asthma", "ulcer", "cold"]) for _ in range(300)],
-            **{f"answer {n}": [chance.randrange(4) for _ in range(300)] for n in range(12)},
+            **{f"answer {n}": [chance.randrange(4) for _ in range(300)] for n in range(4)},
         }
     )
     frame.write_csv(folder / "a.csv")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NOTES_SHOWN = 4
 _ROLES = {
     "identifier": "dropped: names people",
-    "quasi": "made coarser: others may know it",
+    "quasi": "generalized: others may know it",
     "sensitive": "published, kept uncertain: nobody may learn it",
     "weight": "survey weight, not published",
     None: "not published",
@@ -78,7 +78,9 @@ def inspect(
         "rows": found.rows,
         "columns": [column.as_dict() for column in found.columns],
         "definition": list(found.definition),
+        "headline": list(found.headline),
         "notes": list(found.notes),
+        "left_out": [{"column": each.column, "price": each.price} for each in inspected.priced.left_out],
         "prices": [price.as_dict() for price in inspected.priced.prices],
         "methods": None if inspected.priced.compared is None else inspected.priced.compared.as_dict(),
         "policy": None if printed or unwritten else place,
@@ -111,11 +113,15 @@ def _render(console: Console, priced: Tradeoff, output: Path, unwritten: str | N
         costs = [(price.definition + (" (proposed)" if price.chosen else ""), price.words) for price in priced.prices]
         console.print(table("What promises cost", ("definition", "price"), costs))
     show_methods(console, None if priced.compared is None else priced.compared.as_dict())
+    for warning in found.headline:
+        console.print(f"Read first: {warning}", style="yellow")
     kept = found.notes if details else found.notes[:_NOTES_SHOWN]
     for note in kept:
         console.print(f"Note: {note}")
-    if len(kept) < len(found.notes):
-        console.print(f"{len(found.notes) - len(kept)} more notes are in the policy, and shown by --details.")
+    more = len(found.notes) - len(kept)
+    if more:
+        what = "1 more note is" if more == 1 else f"{more} more notes are"
+        console.print(f"{what} in the policy, and shown by --details.")
     if unwritten is not None:
         console.print(f"\n{unwritten}")
         return

@@ -19,7 +19,7 @@ from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
-from reticent.definitions.definition import GroupDefinition
+from reticent.definitions.definition import GroupDefinition, others_known
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.number_text import listed, measured, shown
 from reticent.definitions.value_sets import Values, membership, named_columns, value_set
@@ -104,6 +104,7 @@ class ConfidenceBounding(SetShares):
     values: Values
     column: str | None = None
     quasi: tuple[str, ...] | None = None
+    alone: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", exact(self.h, "ConfidenceBounding: h", low=0, high=1))
@@ -121,14 +122,19 @@ class ConfidenceBounding(SetShares):
         return [membership(groups, (value,)) for value in self._values]
 
     def promise(self, scope: ClaimScope) -> str:
+        each = ", each value by itself" if len(self._values) > 1 else ""
         return (
             f"is right to conclude that {scope.secret(self.column)} is {listed(self._values, 'or')} for at most {shown(self.h)} of "
-            f"{scope.alike}, each value by itself{scope.beside(self.column)}"
+            f"{scope.alike}{each}{scope.beside(self.column, self.alone)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        return scope.beyond(self.quasi) + (
-            f"Other values of {scope.secret(self.column)} are not protected, and an attacker who can rule values out is not covered."
+        return (
+            others_known(self.alone)
+            + scope.beyond(self.quasi)
+            + (
+                f"Other values of {scope.secret(self.column)} are not protected, and an attacker who can rule values out is not covered."
+            )
         )
 
     @property
@@ -155,6 +161,7 @@ class CategoryDiversity(SetShares):
     c: Number
     categories: Iterable[Values]
     column: str | None = None
+    alone: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", share(self.c, "CategoryDiversity: c"))
@@ -178,10 +185,10 @@ class CategoryDiversity(SetShares):
 
     def promise(self, scope: ClaimScope) -> str:
         sets = "; ".join(listed(values) for values in self._categories)
-        return f"is less than {shown(self.c)} sure that {scope.secret(self.column)} is in any one of these categories: {sets}{scope.beside(self.column)}"
+        return f"is less than {shown(self.c)} sure that {scope.secret(self.column)} is in any one of these categories: {sets}{scope.beside(self.column, self.alone)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        return (
+        return others_known(self.alone) + (
             f"Only the listed categories of {scope.secret(self.column)} are protected, and an attacker who can rule values out is not covered. A value is "
             "protected by itself only where it is a category of its own."
         )

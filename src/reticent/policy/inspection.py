@@ -36,7 +36,10 @@ class Inspection(ShownAsCard):
         rows = [(each.name, each.role or "not published", each.reason) for each in self.proposal.columns]
         promise = " & ".join(str(part["name"]) for part in self.proposal.definition)
         facts = {"rows": self.proposal.rows, "columns": len(rows), "definition": promise, "notes": len(self.notes)}
-        return Card("Inspection", facts, None if promise else False, ("column", "role", "why"), rows)
+        if self.proposal.headline:
+            facts["read first"] = " ".join(self.proposal.headline)
+        good = False if self.proposal.headline or not promise else None
+        return Card("Inspection", facts, good, ("column", "role", "why"), rows)
 
     @property
     def policy(self) -> str:
@@ -52,8 +55,13 @@ class Inspection(ShownAsCard):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the steward should know before accepting the proposal."""
+        """What the steward should know before accepting the proposal, beside the headline."""
         return self.proposal.notes
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """What must not be overlooked: a question, a release of little use, a studied column that is left out. Empty where there is nothing of the kind."""
+        return self.proposal.headline
 
     def table(self) -> Table:
         """The rows with the proposed roles."""

@@ -8,7 +8,8 @@
 ``relations``        columns that follow from each other
 ``hierarchies``      proposed hierarchies; ``orders`` categories that tell their order
 ``proposal``         proposed roles and a definition that the rows allow
-``tradeoff``         columns and method that the table can afford, by what they cost; ``promises`` the definition
+``tradeoff``         columns, guarantees and method that the table can afford; ``selection`` the columns, ``promises`` the guarantees, ``pricing`` what they cost
+``guarantees``       what can be promised about one sensitive column; ``study_columns`` treatments and outcomes, which are left out last
 ``document``         the proposal as the text of a policy; ``policy_draft`` the way from a source to it
 ``exposure``         what the rows would give away if they went out unchanged
 ``diversity_audit``  how diverse the sensitive values are, group by group
@@ -26,6 +27,7 @@ from reticent.propose.promises import PromiseCost
 from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
 from reticent.propose.risk_drivers import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
 from reticent.propose.safe_harbor import HIPAA, safe_harbor
+from reticent.propose.selection import LeftOut
 from reticent.propose.templates import TEMPLATES
 from reticent.propose.tradeoff import Tradeoff, afford
 from reticent.propose.worth import POOR, LowUtility, poor_worth
@@ -41,6 +43,7 @@ __all__ = [
     "DiversityAudit",
     "ExposedGroup",
     "Exposure",
+    "LeftOut",
     "LowUtility",
     "PromiseCost",
     "Proposal",

@@ -18,6 +18,7 @@ def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder:
     proposal = priced.proposal
     lines = [
         "# Proposed by `reticent inspect`. Read it, correct it, then: reticent publish policy.toml -o release",
+        *(f"# Read first: {_one_line(note)}" for note in proposal.headline),
         *(f"# Note: {_one_line(note)}" for note in proposal.notes),
         f"dataset = {value(dataset)}",
         "",
@@ -92,10 +93,10 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-def _role(proposal: Proposal, setting: str, role: str, comment: str = "") -> list[str]:
+def _role(proposal: Proposal, setting: str, role: str) -> list[str]:
     columns = [column for column in proposal.columns if column.role == role]
     if not columns:
-        return [f"{setting} = []{f'  # {comment}' if comment else ''}"]
+        return [f"{setting} = []"]
     return [f"{setting} = [", *(f"  {value(column.name)},  # {_one_line(column.reason)}" for column in columns), "]"]
 
 

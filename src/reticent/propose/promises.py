@@ -1,30 +1,22 @@
-"""Which promise a table can afford: group size, diversity and closeness of its sensitive columns, each with the price of a release that keeps it.
+"""Which guarantees a release can afford: the least one of each sensitive column made stricter step by step, while that costs hardly anything.
 
-The promise is made stricter step by step: first all delicate columns together, then one by one where that is too dear. The steps that are taken cost hardly
-anything; the first one that costs more is told with its price.
+The steps are taken for all columns together, or for some of them where that is too dear. The first step that costs more is told with its price.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import and_
 from typing import Any
 
-from reticent.definitions import Definition, definition_from
-from reticent.errors import Infeasible, PolicyError
-from reticent.propose.proposal import Proposal
-
-Promised = tuple[dict[str, Any], ...]
-"""Definitions as a policy writes them: the size of groups first."""
+from reticent.propose.guarantees import ColumnGuarantees, PromisedPart
+from reticent.propose.pricing import Price, Promised, definition_of
 
 _AFFORDABLE, _DEARER = 0.10, 0.02
 _FREE, _HARDLY_DEARER = 0.05, 0.01
 _LARGEST_K = 20
-_MOST_GUARDED, _MOST_SINGLY = 4, 3
 _CLOSENESS = ("0.3", "0.2")
-_FEWEST_STEPS, _MOST_STEPS = 8, 300
+_CLOSE = "TCloseness"
 
 
 @dataclass(frozen=True)
@@ -48,77 +40,71 @@ class PromiseCost:
         return {"definition": self.definition, "loss": self.loss, "lost": list(self.lost), "chosen": self.chosen}
 
 
-def made(promised: Sequence[Mapping[str, Any]]) -> Definition:
-    """The definition that is written so."""
-    parts = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
-    return reduce(and_, parts)
-
-
-def guarded(proposal: Proposal) -> tuple[str, ...]:
-    """The sensitive columns for which something is promised, the most delicate first."""
-    named = tuple(each["column"] for each in proposal.definition[1:] if "column" in each)
-    sensitive = tuple(column.name for column in proposal.columns if column.role == "sensitive")
-    return (named or sensitive[: len(proposal.definition) - 1])[:_MOST_GUARDED]
-
-
 class PromiseSearch:
-    """Promises tried so far with their price, and the strictest of them that is affordable. Mutable: it is a running search.
+    """Promises tried so far with their price, and the strictest of them that is affordable. Mutable: a running search.
 
-    ``measure`` drafts a release that keeps a definition and gives its loss, in all and by column. ``steps`` are the values that each sensitive column is
-    published with, where these are numbers.
+    ``measure`` gives the price of a promise, None where none is possible; ``least`` is the promise to begin with: the size of groups and a guarantee
+    for each sensitive column. ``may_go_on`` says whether more may be tried.
     """
 
     def __init__(
         self,
-        proposal: Proposal,
-        measure: Callable[[Definition], tuple[float, dict[str, float]]],
-        steps: Mapping[str, int],
+        measure: Callable[[Promised], Price | None],
+        least: Promised,
+        guarantees: Mapping[str, ColumnGuarantees],
+        may_go_on: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._measure, self._steps = measure, steps
-        first, *wishes = proposal.definition
-        columns = guarded(proposal)
-        self._wishes = dict(zip(columns, wishes, strict=False))
+        self._measure, self._may_go_on = measure, may_go_on
+        self._guarantees = {part["column"]: guarantees[part["column"]] for part in least[1:]}
         self._tried: dict[str, tuple[Promised, PromiseCost]] = {}
-        self.chosen: Promised = (first,)
-        base = self._price(self.chosen)
-        self._limit = max(_AFFORDABLE, (base.loss or 0.0) + _DEARER)
+        self.chosen = least
+        base = self._price(least).loss
+        self._limit = max(_AFFORDABLE, (base or 0.0) + _DEARER)
 
     def run(self) -> list[tuple[Promised, PromiseCost]]:
         """Take every affordable step; the promises that were tried, by their price, and the chosen one marked."""
         if self._price(self.chosen).loss is not None:
-            self._raised({name: _with_column(_DISTINCT, wish) for name, wish in self._wishes.items()})
-            held = self._held()
-            self._raised({name: wish for name, wish in self._wishes.items() if name in held})
+            distinct = [part["column"] for part in self.chosen[1:] if part["name"] == "DistinctLDiversity"]
+            self._raised({name: self._guarantees[name].diversity for name in distinct})
             for t in _CLOSENESS:
-                held = self._held()
-                fitting = [name for name in held if _FEWEST_STEPS <= self._steps.get(name, 0) <= _MOST_STEPS]
-                close = {name: _with_column({**_CLOSE, "t": t}, self._wishes[name]) for name in fitting}
-                self._raised(close, beside=True)
+                ordered = [name for name in self._held if self._guarantees[name].has_order]
+                self._raised({name: self._close(name, t) for name in ordered}, beside=True)
+            bounded = [
+                part["column"]
+                for part in self.chosen[1:]
+                if part["name"] in ("ConfidenceBounding", "CategoryDiversity")
+            ]
+            for step in range(max((len(self._guarantees[name].tighter) for name in bounded), default=0)):
+                tighter = {name: self._guarantees[name].tighter for name in bounded}
+                self._raised({name: bounds[step] for name, bounds in tighter.items() if step < len(bounds)})
             self._larger()
-        mine = str(made(self.chosen))
+        mine = str(definition_of(self.chosen))
         self._tried[mine] = (self.chosen, replace(self._tried[mine][1], chosen=True))
         return sorted(
             self._tried.values(), key=lambda pair: (pair[1].loss is None, pair[1].loss or 0.0, not pair[1].chosen)
         )
 
-    def _held(self) -> set[str]:
-        """The columns for which something is promised by now."""
-        only = next(iter(self._wishes), "")
-        return {str(each.get("column", only)) for each in self.chosen[1:]}
+    @property
+    def _held(self) -> list[str]:
+        """The columns for which something is promised, in their order."""
+        return list(dict.fromkeys(part["column"] for part in self.chosen[1:]))
 
-    def _raised(self, wanted: Mapping[str, dict[str, Any]], *, beside: bool = False) -> None:
-        """Promise this for all columns, or for those that can be afforded one by one; ``beside`` what is promised already, or instead of it."""
-        if not wanted:
+    def _close(self, name: str, t: str) -> PromisedPart:
+        named = {key: value for key, value in self._guarantees[name].diversity.items() if key in ("column", "alone")}
+        return {"name": _CLOSE, "distance": "ordered", "t": t, **named}
+
+    def _raised(self, wanted: Mapping[str, PromisedPart], *, beside: bool = False) -> None:
+        """Promise this for all columns, or for as many of them as can be afforded; ``beside`` what is promised already, or instead of it."""
+        wanted = {name: part for name, part in wanted.items() if part not in self.chosen}
+        if not wanted or not self._may_go_on():
             return
-        together = self._with(self.chosen, wanted, beside)
+        together = self._with(wanted, beside)
         if self._affordable(together):
             self.chosen = together
-            return
-        if len(wanted) > 1:
-            for name in list(wanted)[:_MOST_SINGLY]:
-                single = self._with(self.chosen, {name: wanted[name]}, beside)
-                if self._affordable(single):
-                    self.chosen = single
+        elif len(wanted) > 1:
+            varied = sorted(wanted, key=lambda name: -self._guarantees[name].varied)
+            for half in (varied[: len(varied) // 2], varied[len(varied) // 2 :]):
+                self._raised({name: wanted[name] for name in half}, beside=beside)
 
     def _larger(self) -> None:
         """Larger groups, as long as they cost next to nothing."""
@@ -130,57 +116,38 @@ class PromiseSearch:
                 return
             self.chosen = larger
 
-    def _with(self, promised: Promised, wanted: Mapping[str, dict[str, Any]], beside: bool) -> Promised:
-        only = next(iter(self._wishes), "")
-        kept = [
-            each
-            for each in promised[1:]
-            if each.get("column", only) not in wanted or (beside and each["name"] != _CLOSE["name"])
-        ]
-        return (promised[0], *kept, *wanted.values())
+    def _with(self, wanted: Mapping[str, PromisedPart], beside: bool) -> Promised:
+        """The chosen promise with other parts, the parts of a column next to each other."""
+        size, *held = self.chosen
+        parts: list[PromisedPart] = []
+        for name in self._held:
+            mine = [part for part in held if part["column"] == name]
+            if name in wanted:
+                mine = [part for part in mine if beside and part["name"] != _CLOSE] + [wanted[name]]
+            parts += mine
+        return (size, *parts)
 
     def _affordable(self, promised: Promised) -> bool:
         loss = self._price(promised).loss
         return loss is not None and loss <= self._limit
 
     def _price(self, promised: Promised) -> PromiseCost:
-        definition = made(promised)
-        if str(definition) not in self._tried:
-            try:
-                loss, by_column = self._measure(definition)
-                lost = tuple(name for name, share in by_column.items() if share >= 1)
-                price = PromiseCost(str(definition), loss, lost)
-            except (Infeasible, PolicyError):
-                price = PromiseCost(str(definition), None)
-            self._tried[str(definition)] = promised, price
-        return self._tried[str(definition)][1]
+        definition = str(definition_of(promised))
+        if definition not in self._tried:
+            found = self._measure(promised)
+            price = PromiseCost(definition, None)
+            if found is not None:
+                lost = tuple(name for name, share in found.by_column.items() if share >= 1)
+                price = PromiseCost(definition, found.loss, lost)
+            self._tried[definition] = promised, price
+        return self._tried[definition][1]
 
 
-_DISTINCT: dict[str, Any] = {"name": "DistinctLDiversity", "l": 2}
-_CLOSE: dict[str, Any] = {"name": "TCloseness", "distance": "ordered"}
-
-
-def _with_column(promise: Mapping[str, Any], wish: Mapping[str, Any]) -> dict[str, Any]:
-    return {**promise, **{name: value for name, value in wish.items() if name in ("column", "alone")}}
-
-
-def promise_notes(proposal: Proposal, prices: Sequence[tuple[Promised, PromiseCost]]) -> list[str]:
-    """The price of what is promised and of the next stricter promise, and the sensitive columns for which nothing is promised."""
-    promised, chosen = next(pair for pair in prices if pair[1].chosen)
-    told = f"{chosen.definition} costs {chosen.words}"
-    dearer = [
-        price for _, price in prices if not price.chosen and (price.loss is None or price.loss > (chosen.loss or 0.0))
-    ]
-    if dearer:
-        told += f"; the next stricter promise, {dearer[0].definition}: {dearer[0].words}"
-    sensitive = [column.name for column in proposal.columns if column.role == "sensitive"]
-    only = sensitive[0] if len(sensitive) == 1 else ""
-    covered = {str(each.get("column", only)) for each in promised[1:]}
-    bare = [name for name in sensitive if name not in covered]
-    notes = [f"{told}."]
-    if bare:
-        notes.append(
-            f"Nothing is promised about {', '.join(map(repr, bare))} beyond groups of {promised[0]['k']}: where a group shares one value, it is known for everybody "
-            "in the group. Leave out what must not be learned."
-        )
-    return notes
+def next_stricter(tried: Sequence[tuple[Promised, PromiseCost]]) -> str | None:
+    """The cheapest promise that was tried and costs more than the chosen one: what it has and the chosen one has not, and its price."""
+    promised, chosen = next(pair for pair in tried if pair[1].chosen)
+    for other, price in tried:
+        more = [part for part in other if part not in promised]
+        if more and not price.chosen and (price.loss is None or price.loss > (chosen.loss or 0.0)):
+            return f"{' & '.join(str(definition_of([part])) for part in more)}: {price.words}"
+    return None

@@ -11,14 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.frames import is_pattern
-from reticent.core import Groups, Histograms, SensitiveDomain
-from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
 from reticent.propose.coarsenings import ALONE, coarsening_for
+from reticent.propose.guarantees import ColumnGuarantees, PromisedPart, guarantees_for
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
 from reticent.propose.meanings import meaning_in, with_kinds
@@ -26,10 +24,12 @@ from reticent.propose.names import SENSITIVE, is_visible, says_number_of_somebod
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.relations import ColumnRelation, relations
 from reticent.propose.safe_harbor import safe_harbor
-from reticent.table import SensitiveColumn, TableCodebook, coarsening_from
+from reticent.propose.study_columns import is_studied
+from reticent.table import TableCodebook, coarsening_from
 
 _IDENTIFYING = Fraction(9, 10)
 _K = 5
+_SIZE: PromisedPart = {"name": "KAnonymity", "k": _K}
 _MOST_PEOPLE = 10**10
 _FREE_TEXT = 60
 _MANY_VALUES = 100
@@ -85,13 +85,15 @@ _OF_OTHERS = frozenset(
     ]
 )
 """Words of columns that number something else than people."""
+_EITHER_TELLS = ("religion", "politics", "opinion", "sexuality")
+"""Meanings whose absence tells as much as their presence: who did not vote for one voted for another."""
 
 
 @dataclass(frozen=True)
 class ColumnProposal:
     """One column's profile, the role proposed for it (None: not published), a hierarchy for quasi columns, and why.
 
-    ``coarsen`` says how numbers or dates of a sensitive or other column are made coarser.
+    ``coarsen`` says how numbers or dates of a sensitive column are made coarser.
     """
 
     profile: ColumnProfile
@@ -139,17 +141,19 @@ class ColumnProposal:
 class Proposal:
     """Everything that a policy needs, and notes for the steward who is going to read it.
 
-    ``refusal`` says why nothing is proposed: a table of too few people cannot be protected. ``relations`` are the columns that are left out because they
-    follow from others, each with the rule to recompute it.
+    ``headline`` is what must not be overlooked, ``notes`` is the rest. ``unit`` is ``"person"`` where the key repeats. ``refusal`` says why nothing is
+    proposed: a table of too few people cannot be protected. ``relations`` are the columns that are left out because they follow from others, each with its
+    rule.
     """
 
     rows: int
     columns: tuple[ColumnProposal, ...]
-    definition: tuple[dict[str, Any], ...]
+    definition: tuple[PromisedPart, ...]
     key: str | None
     weight: str | None
     nulls: str
     notes: tuple[str, ...] = field(default=())
+    headline: tuple[str, ...] = field(default=())
     refusal: str | None = None
     relations: tuple[ColumnRelation, ...] = ()
     unit: str | None = None
@@ -166,17 +170,18 @@ def propose(
     refusal = _too_few(frame.height)
     if refusal is not None:
         nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
-        return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal)
+        return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal=refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
     first, related, relation_notes = _each_once(frame, [_first_look(column, weight) for column in profiles])
     columns = [_shared(frame, _with_hierarchy(column, beside)) for column in first]
-    sensitive_notes = _several_sensitive(columns)
-    sensitive = sorted((column for column in columns if column.role == "sensitive"), key=_delicacy)
-    definition, definition_notes = _definition([_as_published(frame, column) for column in sensitive])
+    definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
-    notes = [*sensitive_notes, *definition_notes, *relation_notes]
+    headline = _questions(columns)
+    notes = [*_several_sensitive(columns), *relation_notes]
     if not any(column.role == "quasi" for column in columns):
-        notes.append("No column can be made coarser, so there is nothing to publish yet. Give a column the role quasi.")
+        headline.append(
+            "No column can be generalized, so there is nothing to publish yet. Give a column the role quasi."
+        )
     if any(column.profile.nulls for column in judged):
         notes.append("Some values are missing; 'missing' is treated as a value of its own (nulls = 'category').")
     key = _person_key(columns)
@@ -194,6 +199,7 @@ def propose(
         weight=weight,
         nulls="category" if any(column.profile.nulls for column in judged) else "refuse",
         notes=tuple(notes),
+        headline=tuple(headline),
         relations=related,
     )
 
@@ -383,12 +389,20 @@ def _longest(column: ColumnProfile) -> int:
     return int(column.sample.str.len_chars().max() or 0)  # type: ignore[arg-type]  # lengths are integers
 
 
+def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
+    """What only the steward can answer: a table about people in which nothing looks sensitive hides something, or is of no interest to an adversary."""
+    if any(column.role == "sensitive" for column in columns):
+        return []
+    return [
+        "Is there a column that nobody may learn about a person? None looks sensitive, so nothing but the size of groups is promised. If there is one, move it "
+        "from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
+    ]
+
+
 def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
     """What the steward should know of the sensitive columns."""
     sensitive = [column for column in columns if column.role == "sensitive"]
-    if not sensitive:
-        return ["No column looks sensitive. If one is, move it from quasi to sensitive and add a definition for it."]
-    if len(sensitive) == 1:
+    if len(sensitive) < 2:
         return []
     chosen = min(sensitive, key=_delicacy)
     return [f"Several columns look sensitive; {chosen.name!r} is the most delicate."]
@@ -425,7 +439,7 @@ def _each_once(
     by_name = {column.name: column for column in columns}
     told = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
     kept, notes = [], []
-    for relation in relations(frame, told, {column.name: int(not _is_dear(column)) for column in columns}):
+    for relation in relations(frame, told, {column.name: _dearness(column) for column in columns}):
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
@@ -436,7 +450,9 @@ def _each_once(
                 f"{derived.name!r} {relation.how}; {source.name!r} is left out, because it tells the sensitive value."
             )
         elif derived.role is not None and all(source.role is not None for source in sources):
-            by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and can be recomputed")
+            exact = all(source.role == "sensitive" and not _singles_out(source.profile) for source in sources)
+            why = "can be recomputed" if exact else "would undo its protection"
+            by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and {why}")
             kept.append(relation)
         elif derived.role is not None and relation.both:
             reason = f"{relation.how}, which is left out"
@@ -444,15 +460,14 @@ def _each_once(
             notes.append(f"{derived.name!r} {relation.how}, and tells as much; both are left out.")
     if kept:
         listed = "; ".join(f"{relation.derived!r} {relation.how}" for relation in kept)
-        notes.append(
-            f"Left out, because they follow from other columns and can be recomputed from what is published of these: {listed}."
-        )
+        notes.append(f"Left out, because they follow from other columns and tell nothing new: {listed}.")
     return list(by_name.values()), tuple(kept), notes
 
 
-def _is_dear(column: ColumnProposal) -> bool:
-    """Whether it is rather kept than what follows from it, or it from: what it says is known by its name."""
-    return column.role == "sensitive" or meaning_in(column.profile) in ("age", "birth", "postcode", "demographic")
+def _dearness(column: ColumnProposal) -> int:
+    """Which of columns that follow from each other is rather kept: what a study is about (0), what is sensitive or known by its name (1), others (2)."""
+    known = meaning_in(column.profile) in ("age", "birth", "postcode", "demographic")
+    return 0 if is_studied(column.name) else 1 if column.role == "sensitive" or known else 2
 
 
 def _was_sensitive(column: ColumnProposal) -> bool:
@@ -473,37 +488,15 @@ def _with_hierarchy(column: ColumnProposal, beside: Path | None) -> ColumnPropos
     return ColumnProposal(column.profile, "quasi", reason, found.description, found.levels)
 
 
-def _definition(sensitive: Sequence[pl.Series]) -> tuple[tuple[dict[str, Any], ...], list[str]]:
-    """k = 5 and for every sensitive column recursive (3,3)-diversity, or the nearest that these rows can have at all (R-LD-18)."""
-    promised: list[dict[str, Any]] = [{"name": "KAnonymity", "k": _K}]
-    notes = []
-    for values in sensitive:
-        wish, note = _diversity(values)
-        named = {"column": values.name, "alone": True} if len(sensitive) > 1 else {}
-        if wish is not None:
-            promised.append({"name": wish.name, **wish.parameters(), **named})
-        notes += [note] if note else []
-    return tuple(promised), notes
-
-
-def _diversity(sensitive: pl.Series) -> tuple[GroupDefinition | None, str | None]:
-    whole = _all_in_one_group(sensitive)
-    wishes: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
-    wishes += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]
-    wishes.append(DistinctLDiversity(l=2))
-    for number, wish in enumerate(wishes):
-        if wish.holds(whole):
-            told = f"The values of {sensitive.name!r} do not allow {wishes[0]}; {wish} is the nearest that they allow."
-            return wish, told if number else None
-    return (
-        None,
-        f"All rows have the same {sensitive.name!r}, so it cannot be hidden. Think again before you publish it.",
+def column_guarantees(columns: Sequence[ColumnProposal], frame: pl.DataFrame) -> dict[str, ColumnGuarantees]:
+    """What can be promised about each sensitive column as it is published, the most delicate column first."""
+    sensitive = sorted((column for column in columns if column.role == "sensitive"), key=_delicacy)
+    found = (
+        guarantees_for(
+            _as_published(frame, column),
+            absence_is_harmless=meaning_in(column.profile) not in _EITHER_TELLS,
+            several=len(sensitive) > 1,
+        )
+        for column in sensitive
     )
-
-
-def _all_in_one_group(sensitive: pl.Series) -> Groups:
-    counts = np.sort(sensitive.value_counts(name="times")["times"].to_numpy().astype(np.int64))[::-1]
-    labels = pl.Series([str(number) for number in range(len(counts))])
-    histograms = Histograms(np.array([0, len(counts)]), np.arange(len(counts), dtype=np.int32), counts)
-    domain = SensitiveDomain.single(SensitiveColumn(sensitive.name, labels))
-    return Groups(np.array([counts.sum()]), histograms, counts, domain)
+    return {each.column: each for each in found if each is not None}

@@ -1,0 +1,135 @@
+"""What can be promised about one sensitive column, by its values: the least that is worth a sentence, and what would be better.
+
+Two values in every group is the floor. Where one value is delicate and its absence harmless (a positive result among many negative ones), a bound on the
+share of that value says more, and costs less: it asks for no sick person in every group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.core import Groups, Histograms, SensitiveDomain
+from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
+from reticent.propose.study_columns import words_in
+from reticent.table import SensitiveColumn
+
+PromisedPart = dict[str, Any]
+"""A definition as a policy writes it."""
+
+_RARE = Fraction(1, 4)
+_LEAST_BOUND = "1/2"
+_TIGHTER = ("1/3", "1/4", "1/5")
+_MOST_LISTED = 20
+MOST_COUNTED = 40
+_FEWEST_STEPS, _MOST_STEPS = 8, 300
+_HARMLESS = frozenset(
+    words_in(
+        """
+        0 0.0 no n none never not negative neg absent false normal healthy nein nie negativ keine non jamais negatif aucun nunca negativo ninguno ninguna mai
+        nessuno nessuna nao nenhum nee nooit geen nie nej aldrig ingen нет
+        """
+    )
+)
+_DELICATE = frozenset(
+    words_in(
+        """
+        1 1.0 yes y positive pos present true abnormal dead died event sick ja positiv oui positif si positivo sim muerto morto tak да
+        """
+    )
+)
+
+
+@dataclass(frozen=True)
+class ColumnGuarantees:
+    """The guarantees that may be stated for a sensitive column.
+
+    ``floors`` are the least ones, each enough by itself, the better one first; ``tighter`` are stronger bounds on the share of the delicate values, by
+    rising strength; ``diversity`` is the strongest diversity that all rows together allow; ``has_order`` says whether closeness can be asked for, and
+    ``varied`` is the share of rows that do not have the most frequent value.
+    """
+
+    column: str
+    floors: tuple[PromisedPart, ...]
+    tighter: tuple[PromisedPart, ...]
+    diversity: PromisedPart
+    has_order: bool
+    varied: float
+
+
+def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: bool) -> ColumnGuarantees | None:
+    """What can be promised about a column with these ``values``, as they are published; None where everybody has the same.
+
+    Where ``absence_is_harmless`` and the delicate values are rare, a bound on their share comes first. ``several`` sensitive columns are each judged by
+    themselves (``alone``).
+    """
+    if values.n_unique() < 2:
+        return None
+    named: PromisedPart = {"column": values.name, **({"alone": True} if several else {})}
+    distinct: PromisedPart = {"name": "DistinctLDiversity", "l": 2, **named}
+    floors, tighter = [distinct], list[PromisedPart]()
+    delicate, share = delicate_values(values)
+    bounds = [_bound(delicate, h, named) for h in (_LEAST_BOUND, *_TIGHTER) if delicate and Fraction(h) > share]
+    if bounds:
+        floors = [bounds[0], distinct] if absence_is_harmless and share <= _RARE else [distinct, bounds[0]]
+        tighter = bounds[1:]
+    diversity = _strongest_diversity(values)
+    numbers = values.dtype.is_numeric() and not values.null_count()
+    return ColumnGuarantees(
+        str(values.name),
+        tuple(floors),
+        tuple(tighter),
+        {"name": diversity.name, **diversity.parameters(), **named},
+        numbers and _FEWEST_STEPS <= values.n_unique() <= _MOST_STEPS,
+        1 - float(values.value_counts(name="\0times")["\0times"].max()) / len(values),  # type: ignore[arg-type]  # a count
+    )
+
+
+def delicate_values(values: pl.Series) -> tuple[tuple[Any, ...], Fraction]:
+    """The values that it would be bad to have, where one harmless value stands against them, and their share of the rows; nothing where none does."""
+    counts = values.drop_nulls().value_counts(sort=True, name="\0times")
+    held, times = counts[values.name].to_list(), counts["\0times"].to_list()
+    if not 2 <= len(held) <= MOST_COUNTED:
+        return (), Fraction(1)
+    harmless = [value for value in held if _spelled(value) in _HARMLESS]
+    if len(harmless) != 1:
+        return (), Fraction(1)
+    others = [value for value in held if value not in harmless]
+    counted = values.dtype.is_integer() or values.dtype == pl.Boolean
+    if (not counted and len(others) > 1) or len(others) > _MOST_LISTED:
+        return (), Fraction(1)
+    if not counted and _spelled(others[0]) not in _DELICATE and len(held) > 2:
+        return (), Fraction(1)
+    sick = sum(count for value, count in zip(held, times, strict=True) if value not in harmless)
+    return tuple(sorted(others)), Fraction(sick, len(values))
+
+
+def _spelled(value: Any) -> str:
+    return str(value).strip().lower()
+
+
+def _bound(delicate: Sequence[Any], h: str, named: PromisedPart) -> PromisedPart:
+    if len(delicate) == 1:
+        return {"name": "ConfidenceBounding", "h": h, "values": list(delicate), **named}
+    return {"name": "CategoryDiversity", "c": h, "categories": [list(delicate)], **named}
+
+
+def _strongest_diversity(values: pl.Series) -> GroupDefinition:
+    """Recursive (3,3)-diversity, or the nearest that all rows together have."""
+    whole = _all_in_one_group(values)
+    wishes: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
+    wishes += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]
+    return next((wish for wish in wishes if wish.holds(whole)), DistinctLDiversity(l=2))
+
+
+def _all_in_one_group(values: pl.Series) -> Groups:
+    counts = np.sort(values.value_counts(name="\0times")["\0times"].to_numpy().astype(np.int64))[::-1]
+    labels = pl.Series([str(number) for number in range(len(counts))])
+    histograms = Histograms(np.array([0, len(counts)]), np.arange(len(counts), dtype=np.int32), counts)
+    domain = SensitiveDomain.single(SensitiveColumn(str(values.name), labels))
+    return Groups(np.array([counts.sum()]), histograms, counts, domain)

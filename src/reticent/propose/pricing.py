@@ -1,0 +1,143 @@
+"""What releases of some columns under some guarantees would lose, measured by drafting them from the rows, or from a sample where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.definitions import Definition, definition_from
+from reticent.errors import Infeasible, PolicyError
+from reticent.propose.guarantees import MOST_COUNTED, PromisedPart
+from reticent.propose.proposal import Proposal
+from reticent.release import method_from
+from reticent.table import Hierarchy, Table, coarsening_from, hierarchy_from
+
+Promised = tuple[PromisedPart, ...]
+"""Definitions as a policy writes them: the size of groups first."""
+
+MOST_ROWS = 20_000
+"""Larger tables are drafted from a sample of this many rows, and wide ones from fewer."""
+
+LOCAL: tuple[str, Mapping[str, Any]] = ("Mondrian", {"values": "ranges", "split": "loss"})
+"""The method that prices are measured with."""
+
+_MOST_WORK, _FEWEST_ROWS = 4_000_000, 1_500
+_MOST_DRAFTS, _FEWEST_DRAFTS, _ALL_WORK = 80, 16, 60_000_000
+_MOST_STEPS = 500
+
+
+@dataclass(frozen=True)
+class Price:
+    """The loss of a release, in all and by quasi column."""
+
+    loss: float
+    by_column: Mapping[str, float] = field(default_factory=dict)
+
+
+def definition_of(promised: Sequence[Mapping[str, Any]]) -> Definition:
+    """The definition that is written so."""
+    parts = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
+    return reduce(and_, parts)
+
+
+class Pricing:
+    """Prices of releases of a proposal's columns. Mutable: it remembers what was measured, and counts the drafts.
+
+    ``left`` is how many more drafts should be made. It follows from the size of the table and never from a clock, so that a file gets the same proposal
+    on every machine.
+    """
+
+    def __init__(self, proposal: Proposal, frame: pl.DataFrame, context: Context) -> None:
+        self._proposal, self._context = proposal, context
+        self._quasi = {column.name: column for column in proposal.columns if column.role == "quasi"}
+        sensitive = [column for column in proposal.columns if column.role == "sensitive"]
+        self._owner = [proposal.key] if proposal.unit == "person" and proposal.key is not None else []
+        published = frame.select([*self._quasi, *(column.name for column in sensitive), *self._owner]).with_columns(
+            coarsening_from(column.coarsen).of(frame[column.name]).alias(column.name)
+            for column in sensitive
+            if column.coarsen is not None
+        )
+        self.rows = _sampled(published, len(self._quasi), self._owner)
+        self._domains = {column.name: _domain(published[column.name], self.rows) for column in sensitive}
+        self._stepped = self.rows.with_columns(
+            _in_steps(self.rows[name]) for name, column in self._quasi.items() if _is_plain(column.hierarchy)
+        )
+        work = max(self.rows.height * len(self._quasi) ** 2, 1)
+        self.left = max(_FEWEST_DRAFTS, min(_MOST_DRAFTS, _ALL_WORK // work))
+        self._known: dict[tuple[tuple[str, ...], str], Price | None] = {}
+
+    def price(self, quasi: Iterable[str], promised: Promised) -> Price | None:
+        """What a release of these quasi columns loses; None where none satisfies the definition."""
+        names = set(quasi)
+        chosen = tuple(name for name in self._quasi if name in names)
+        definition = definition_of(promised)
+        asked = chosen, str(definition)
+        if asked not in self._known:
+            self.left -= 1
+            self._known[asked] = self._drafted(chosen, promised, definition)
+        return self._known[asked]
+
+    def table(self, quasi: Iterable[str], promised: Promised, *, ranges: bool = True) -> Table:
+        """The rows with these quasi columns and the sensitive ones that something is promised about.
+
+        For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number.
+        """
+        kinds = {
+            name: Hierarchy.suppression()
+            if (described := self._quasi[name].hierarchy) is None or (ranges and _is_plain(described))
+            else hierarchy_from(described, f"column {name!r}")
+            for name in quasi
+        }
+        named = list(dict.fromkeys(part["column"] for part in promised if "column" in part))
+        held = (self._stepped if ranges else self.rows).select([*kinds, *named, *self._owner])
+        people: dict[str, Any] = {"key": self._owner[0], "unit": "person"} if self._owner else {}
+        domains = {name: self._domains[name] for name in named}
+        return Table(held, quasi=kinds, sensitive=domains, nulls=self._proposal.nulls, **people)  # type: ignore[arg-type]
+
+    def _drafted(self, quasi: Sequence[str], promised: Promised, definition: Definition) -> Price | None:
+        self._context.step("trying what guarantees cost")
+        try:
+            table = self.table(quasi, promised)
+            draft = method_from(*LOCAL).draft(table, definition, replace(self._context, memo={}))
+        except (Infeasible, PolicyError):
+            return None
+        return Price(draft.utility["loss"], draft.utility.loss_by_column)  # type: ignore[attr-defined]  # grouping methods measure it
+
+
+def _sampled(frame: pl.DataFrame, columns: int, owner: Sequence[str]) -> pl.DataFrame:
+    """All rows, or so many that a draft takes little time; people with several rows are taken whole."""
+    most = min(MOST_ROWS, max(_MOST_WORK // max(columns, 1) ** 2, _FEWEST_ROWS))
+    if frame.height <= most:
+        return frame
+    if not owner:
+        return frame.sample(most, seed=0)
+    people = frame[owner[0]].unique(maintain_order=True)
+    some = people.sample(max(len(people) * most // frame.height, 1), seed=0)
+    return frame.filter(pl.col(owner[0]).is_in(some.implode()))
+
+
+def _domain(values: pl.Series, rows: pl.DataFrame) -> list[Any] | None:
+    """The values of a sensitive column, where a sample may lack one that is named in a guarantee."""
+    if len(values) == rows.height:
+        return None
+    present = values.drop_nulls().unique().sort()
+    return present.to_list() if len(present) <= MOST_COUNTED else None
+
+
+def _is_plain(described: Mapping[str, Any] | None) -> bool:
+    """Whether a hierarchy only puts numbers into intervals, which ranges do not need."""
+    return described is None or (described["kind"] == "intervals" and "domain" not in described)
+
+
+def _in_steps(values: pl.Series) -> pl.Series:
+    """Numbers in at most 500 steps of equally many values: a range covers the same share of them, and is measured far quicker."""
+    distinct = values.n_unique()
+    if not values.dtype.is_numeric() or distinct <= _MOST_STEPS:
+        return values
+    return (values.rank("dense").cast(pl.Int64) - 1) * _MOST_STEPS // distinct

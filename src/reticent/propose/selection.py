@@ -1,0 +1,242 @@
+"""Which columns a release can afford: what is not published is the dearest, weighed by what it adds for an analyst, each with the price of keeping it.
+
+Every published column that is not sensitive is protected, and every sensitive one has a guarantee; so a column that costs too much can only stay away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reticent.propose.guarantees import ColumnGuarantees, PromisedPart
+from reticent.propose.pricing import Price, Pricing, Promised
+from reticent.propose.proposal import ColumnProposal
+from reticent.propose.study_columns import is_studied
+
+USEFUL = 0.25
+"""The largest loss of a release that is worth its name."""
+
+_TARGETS = ((0.20, 0.6), (USEFUL, 0.5), (USEFUL, 0.0))
+"""The loss to come down to, and the share of all columns that must stay published; the next one where the first is out of reach."""
+
+_STUDIED, _SENSITIVE, _SEEN, _PLAIN = 4.0, 2.0, 1.5, 1.0
+_EMPTY = 0.8
+_GUARANTEES_COST = 0.03
+_LOSSES_TRIED = 4
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that is not published, and by how much the loss would rise with it; None where that was not measured, or nothing would hold."""
+
+    column: str
+    price: float | None
+
+    @property
+    def words(self) -> str:
+        """Why it is not published, and what it would cost."""
+        if self.price is None:
+            return "left out: to protect it would cost too much beside the others"
+        return f"left out: keeping it would cost {max(self.price, 0.0):.2f} more loss"
+
+
+@dataclass(frozen=True)
+class ColumnSelection:
+    """The columns that are published, the least guarantee of each sensitive one, what the release loses, and what is left out.
+
+    ``everything`` is the loss with all columns, ``size_alone`` that of the published ones without any guarantee about values.
+    """
+
+    quasi: tuple[str, ...]
+    floors: Mapping[str, PromisedPart]
+    price: Price | None
+    everything: float | None
+    size_alone: float | None
+    left_out: tuple[LeftOut, ...] = ()
+
+    def promised(self, size: PromisedPart) -> Promised:
+        """The least promise: the size of groups, and one guarantee for each sensitive column."""
+        return (size, *self.floors.values())
+
+
+def worth_for_analysts(column: ColumnProposal) -> float:
+    """What a column adds for an analyst beside others: treatments and outcomes most, then sensitive columns, then what is asked everywhere."""
+    if is_studied(column.name):
+        return _STUDIED
+    if column.role == "sensitive":
+        return _SENSITIVE
+    return _SEEN if column.knowable <= 1 else _PLAIN
+
+
+def select(
+    pricing: Pricing,
+    columns: Sequence[ColumnProposal],
+    guarantees: Mapping[str, ColumnGuarantees],
+    size: PromisedPart,
+    together: Sequence[Sequence[str]],
+) -> ColumnSelection:
+    """Leave columns out until the rest is worth publishing, then take back what fits. Columns that stand ``together`` (indicators of one category) go together."""
+    return _SelectionSearch(pricing, columns, guarantees, size, together).run()
+
+
+class _SelectionSearch:
+    """The columns that are published so far. Mutable: a running search.
+
+    A *unit* is what is left out or taken back at once: a column, or the indicators of one category.
+    """
+
+    def __init__(
+        self,
+        pricing: Pricing,
+        columns: Sequence[ColumnProposal],
+        guarantees: Mapping[str, ColumnGuarantees],
+        size: PromisedPart,
+        together: Sequence[Sequence[str]],
+    ) -> None:
+        self._pricing, self._guarantees, self._size, self._total = pricing, guarantees, size, len(columns)
+        self._worth = {column.name: worth_for_analysts(column) for column in columns}
+        self._quasi = {column.name for column in columns if column.role == "quasi"}
+        self._order = [column.name for column in columns]
+        self._floors = {name: each.floors[0] for name, each in guarantees.items()}
+        self._gone: list[tuple[str, ...]] = []
+        families = [tuple(name for name in family if name in self._quasi) for family in together]
+        self._family = {name: family for family in families if len(family) > 1 for name in family}
+
+    def run(self) -> ColumnSelection:
+        everything = self._price()
+        for target, share in _TARGETS:
+            self._come_down(target, -int(-share * self._total // 1))
+            if self._loss <= target:
+                break
+        self._take_back(target)
+        size_alone = self._pricing.price(self._quasi, (self._size,)) if self._floors else self._price()
+        return ColumnSelection(
+            tuple(name for name in self._order if name in self._quasi),
+            {name: self._floors[name] for name in self._order if name in self._floors},
+            self._price(),
+            None if everything is None else everything.loss,
+            None if size_alone is None else size_alone.loss,
+            tuple(LeftOut(name, self._price_of_keeping(unit)) for unit in self._gone for name in unit),
+        )
+
+    @property
+    def _loss(self) -> float:
+        found = self._price()
+        return 1.0 if found is None else found.loss
+
+    def _price(self, without: Sequence[str] = (), beside: Sequence[str] = ()) -> Price | None:
+        """The price of the published columns, without some or with more."""
+        quasi = (self._quasi | {name for name in beside if name not in self._guarantees}) - set(without)
+        more = {name: self._guarantees[name].floors[0] for name in beside if name in self._guarantees}
+        floors = {name: floor for name, floor in (self._floors | more).items() if name not in without}
+        return self._pricing.price(quasi, (self._size, *(floors[name] for name in self._order if name in floors)))
+
+    def _come_down(self, target: float, fewest: int) -> None:
+        """Leave units out until the loss is at most ``target``, and nothing is published of which hardly anything is left; ``fewest`` columns stay."""
+        if self._loss > target:
+            self._cheaper_floors(target)
+        while (self._loss > target or self._emptiest() is not None) and self._pricing.left > 0:
+            spare = len(self._quasi) + len(self._floors) - fewest
+            moves = [move for move in (*self._fewer_quasi(target, spare), *self._fewer_sensitive(spare)) if move]
+            if not moves:
+                return
+            gained = [(self._gain(move) / sum(self._worth[name] for name in move), move) for move in moves]
+            self._leave_out(max(gained, key=lambda pair: pair[0])[1])
+
+    def _gain(self, move: Sequence[str]) -> float:
+        found = self._price(without=move)
+        return self._loss - (1.0 if found is None else found.loss)
+
+    def _emptiest(self) -> tuple[str, ...] | None:
+        """A unit of which hardly anything is left, and which no study is about."""
+        losses = self._unit_losses()
+        empty = [unit for unit, loss in losses.items() if loss > _EMPTY and self._worth[unit[0]] < _STUDIED]
+        return max(empty, key=lambda unit: losses[unit], default=None)
+
+    def _unit_losses(self) -> dict[tuple[str, ...], float]:
+        found = self._price()
+        by_column = {} if found is None else found.by_column
+        units = {self._family.get(name, (name,)) for name in self._quasi}
+        return {
+            unit: sum(by_column.get(name, 1.0) for name in unit) / len(unit)
+            for unit in sorted(units, key=lambda unit: self._order.index(unit[0]))
+        }
+
+    def _fewer_quasi(self, target: float, spare: int) -> list[tuple[str, ...]]:
+        """The units that lose most by their worth: about half of those that would have to go if the others kept their loss."""
+        losses = self._unit_losses()
+        dear = sorted(losses, key=lambda unit: losses[unit] / self._worth[unit[0]], reverse=True)
+        fitting = [unit for unit in dear if len(unit) <= min(spare, len(self._quasi) - 2)]
+        if not fitting:
+            return []
+        if self._loss <= target:
+            emptiest = self._emptiest()
+            return [emptiest] if emptiest in fitting else []
+        many = self._too_many(losses, fitting, target)
+        chosen: list[str] = []
+        for unit in fitting[: max(many // 2, 1)]:
+            if len(chosen) + len(unit) <= min(spare, len(self._quasi) - 2):
+                chosen += unit
+        return [tuple(chosen)]
+
+    def _too_many(self, losses: Mapping[tuple[str, ...], float], dear: Sequence[tuple[str, ...]], target: float) -> int:
+        """How many units must go until the mean loss of the others is at most ``target``."""
+        total, columns = sum(loss * len(unit) for unit, loss in losses.items()), len(self._quasi)
+        for number, unit in enumerate(dear, 1):
+            total, columns = total - losses[unit] * len(unit), columns - len(unit)
+            if columns <= 0 or total / columns <= target:
+                return number
+        return len(dear)
+
+    def _fewer_sensitive(self, spare: int) -> list[tuple[str, ...]]:
+        """The sensitive columns with the fewest rows beside the most frequent value, where guarantees about values cost much."""
+        if not self._floors or spare < 1:
+            return []
+        alone = self._pricing.price(self._quasi, (self._size,))
+        if alone is None or self._loss - alone.loss <= _GUARANTEES_COST:
+            return []
+        tried = sorted(self._floors, key=lambda name: self._guarantees[name].varied / self._worth[name])
+        return [(name,) for name in tried[:_LOSSES_TRIED]]
+
+    def _cheaper_floors(self, target: float) -> None:
+        """Of two guarantees that are each enough the cheaper one, column by column."""
+        for name, each in self._guarantees.items():
+            for other in each.floors[1:]:
+                before, now = self._floors[name], self._loss
+                if now <= target or self._pricing.left <= 0:
+                    return
+                self._floors[name] = other
+                if self._loss >= now - _NOTHING:
+                    self._floors[name] = before
+
+    def _leave_out(self, move: Sequence[str]) -> None:
+        gone = set(move)
+        units = {self._family.get(name, (name,)) for name in gone}
+        self._gone += sorted(units, key=lambda unit: self._order.index(unit[0]))
+        self._quasi -= gone
+        self._floors = {name: floor for name, floor in self._floors.items() if name not in gone}
+
+    def _take_back(self, limit: float) -> None:
+        """Publish what fits after all, the most worthwhile first."""
+        for unit in sorted(self._gone, key=lambda unit: -self._worth[unit[0]]):
+            if self._pricing.left <= _KEPT_FOR_GUARANTEES:
+                return
+            found = self._price(beside=unit)
+            if found is None or found.loss > limit:
+                continue
+            left = [found.by_column[name] for name in unit if name in found.by_column]
+            if left and sum(left) / len(left) > _EMPTY and self._worth[unit[0]] < _STUDIED:
+                continue
+            self._gone.remove(unit)
+            self._quasi |= {name for name in unit if name not in self._guarantees}
+            self._floors |= {name: self._guarantees[name].floors[0] for name in unit if name in self._guarantees}
+
+    def _price_of_keeping(self, unit: Sequence[str]) -> float | None:
+        if self._pricing.left <= _KEPT_FOR_GUARANTEES:
+            return None
+        found = self._price(beside=unit)
+        return None if found is None else found.loss - self._loss
+
+
+_NOTHING = 1e-9
+_KEPT_FOR_GUARANTEES = 8

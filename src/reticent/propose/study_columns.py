@@ -1,0 +1,51 @@
+"""Columns that a study is about: what was done to people, and what came of it. Others are left out before these are."""
+
+from __future__ import annotations
+
+from reticent.propose.names import words_of
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """The words of a list that is written as text."""
+    return tuple(text.split())
+
+
+_TREATMENTS = frozenset(
+    words_in(
+        """
+    treat treatment treated treat1 trt rx arm arms intervention assigned assignment random randomized randomised randomization placebo control controls
+    condition cond exposed exposure experimental trial therapy regimen program programme reform policy training train
+    behandlung gruppe arm studienarm traitement bras groupe tratamiento brazo grupo trattamento braccio gruppo tratamento behandling
+        """
+    )
+)
+_OUTCOMES = frozenset(
+    words_in(
+        """
+    outcome outcomes result results response responder status event events endpoint died dead death survived survival alive relapse relapsed recurrence
+    recurred recur progression improved cured success failure target class y deny denied approve approved reject rejected default defaulted churn
+    attrition arrest arrested convicted passed admitted hired takeup
+    ergebnis ausgang ereignis status tod resultat issue resultado evento muerte esito decesso
+        """
+    )
+)
+
+
+def is_treatment(name: str) -> bool:
+    """Whether the name says that it is what was done to people: the arm of a trial, a programme, an exposure."""
+    return _says(name, _TREATMENTS) or _says(name, frozenset({"group", "grp"}), whole=True)
+
+
+def is_outcome(name: str) -> bool:
+    """Whether the name says that it is what came of it."""
+    return _says(name, _OUTCOMES)
+
+
+def is_studied(name: str) -> bool:
+    """Whether a study is likely to be about it."""
+    return is_treatment(name) or is_outcome(name)
+
+
+def _says(name: str, words: frozenset[str], *, whole: bool = False) -> bool:
+    found = words_of(name)
+    return len(found) == 1 and found[0] in words if whole else any(word.rstrip("0123456789") in words for word in found)
