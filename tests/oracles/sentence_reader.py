@@ -20,6 +20,7 @@ from typing import Any
 NUMBER = r"-?\d+(?:\.\d+)?(?:/\d+)?"
 NAME = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?!(?:and|or|of|a|the|that|except|even|where)\b)\w+)"
 NAMES = rf"{NAME}(?:, {NAME})*(?: (?:and|or) {NAME})?"
+CHOICE = rf"(?:any \d+ of )?{NAMES}"
 VALUE = r"(?:\(missing\)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 VALUES = rf"{VALUE}(?:(?:, | or ){VALUE})*"
 ALIKE = r"(?P<alike>the records (?:that look alike|of a (?:bucket|batch|group)))"
@@ -29,8 +30,7 @@ START = re.compile(r"An attacker who knows ")
 KNOWN = [
     ("all", re.compile(rf"(?P<names>{NAMES}) of a (?P<target>person|household) \(everything published that is not confidential(?:, except (?P<but>{NAMES}))?\)")),
     ("all", re.compile(rf"all (?P<many>\d+) columns of a (?P<target>person|household) that are published and not confidential(?:, except (?P<but>{NAMES}))?")),
-    ("any", re.compile(rf"any (?P<many>\d+) of (?P<names>{NAMES}) of a (?P<target>person|household) \(the same columns of everybody, or of one\)")),
-    ("sets", re.compile(rf"(?P<sets>{NAMES}(?:, or {NAMES})*),? of a (?P<target>person|household) \(the same columns of everybody, or of one\)")),
+    ("sets", re.compile(rf"(?P<sets>{CHOICE}(?:, or {CHOICE})*),? of a (?P<target>person|household) \(the same columns of everybody, or of one\)")),
     ("sets", re.compile(rf"(?P<sets>{NAMES}) of a (?P<target>person|household)")),
 ]  # fmt: skip
 BESIDE = [
@@ -136,9 +136,15 @@ def read_sentence(text: str) -> ReadSentence:
             break
         else:
             raise UnreadableSentence(f"{text!r} from {text[place:]!r} on")
-    sets = tuple(names_in(each) for each in re.split(r", or (?=\w|['\"])", said["sets"])) if said.get("sets") else ()
-    sets = sets or ((names_in(said["names"]),) if said.get("names") else ())
     many = int(said["many"]) if said.get("many") else None
+    sets: tuple[tuple[str, ...], ...] = (names_in(said["names"]),) if said.get("names") else ()
+    for choice in re.split(r", or (?=\w|['\"])", said["sets"]) if said.get("sets") else ():
+        some = re.match(r"any (\d+) of ", choice)
+        if some is None:
+            sets += (names_in(choice),)
+        else:
+            family, many = "any", int(some[1])
+            sets += tuple(combinations(names_in(choice[some.end() :]), many))
     return ReadSentence(
         said["target"] or "", family, sets, many, names_in(said.get("but") or ""), about, tuple(promises)
     )
@@ -278,8 +284,6 @@ def _known_sets(sentence: ReadSentence, rows: PublishedRows) -> list[tuple[str, 
         return [tuple(sorted(told))]
     if not set().union(*map(set, sentence.known)) <= published:
         return f"{sentence.known} are not published"
-    if sentence.family == "any":
-        return list(combinations(sentence.known[0], sentence.many or 0))
     return list(sentence.known)
 
 

@@ -72,13 +72,21 @@ class ClaimScope:
         return f"{sets}{comma} {of} (the same columns of everybody, or of one)"
 
     def known_any(self, most: int) -> str:
-        """KNOW where an attacker knows at most so many of the columns, whichever these are."""
+        """KNOW where an attacker knows at most so many of the columns, or of those of one set, whichever these are."""
+        if not self.whole:
+            return self.known() if all(len(each) <= most for each in self.sets or ()) else self._some_of_sets(most)
         if self.quasi and most >= len(self.quasi):
             return self._everything(f"of a {self.target}")
         named = column_list(self.quasi) if 0 < len(self.quasi) <= MOST_NAMED else f"the {len(self.quasi)} columns"
         which = f"any {most} of {named}" if self.quasi else f"any {most} {plural(most, 'column')}"
         published = "" if 0 < len(self.quasi) <= MOST_NAMED else " that are published and not confidential"
         return f"{which} of a {self.target}{published} (the same columns of everybody, or of one)"
+
+    def _some_of_sets(self, most: int) -> str:
+        told = [
+            f"any {most} of {column_list(each)}" if len(each) > most else column_list(each) for each in self.sets or ()
+        ]
+        return f"{', or '.join(told)}, of a {self.target} (the same columns of everybody, or of one)"
 
     def _everything(self, of: str) -> str:
         but = f", except {column_list(self.declared)}" if self.declared else ""
