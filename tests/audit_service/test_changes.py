@@ -216,6 +216,32 @@ def test_where_the_percentage_of_one_person_may_be_known_sums_stop_at_a_change(s
     )
 
 
+def test_the_page_says_that_answers_stop_only_where_they_do(simple):
+    """It said so before the first answer, and to whoever may not see earlier ones; then sums were answered after a change all the same."""
+    service = simple.service()
+
+    def told() -> str:
+        return " ".join(service.describe(history=False)["sensitive"][0]["guarantee"])
+
+    assert "Where sums are answered, answers go on when values change" in told()
+    assert value(service, "age > 0") == 32400
+    simple.run("UPDATE staff SET salary = salary + 100")
+    assert value(service, "age > 0") == 33200
+    assert "Where sums are answered, answers go on when values change" in told()
+    assert " ".join(service.guarantee("salary")).count("Answers go on when values change") == 1
+    assert "nothing more is answered" not in " ".join(service.guarantee("salary"))
+
+
+def test_where_maxima_are_answered_a_change_stops_them_as_said(simple):
+    service = simple.service()
+    assert value(service, "age > 0", "MAX(salary)") is not None
+    assert "Once the value of somebody in an answer changes, nothing more is answered" in " ".join(
+        service.guarantee("salary")
+    )
+    simple.run("UPDATE staff SET salary = salary + 100")
+    assert value(service, "age > 0", "MAX(salary)") is None
+
+
 def test_without_knowledge_of_changes_new_values_are_new_numbers(simple):
     service = simple.service(UNKNOWN)
     assert value(service, "age > 0") == 32400

@@ -48,9 +48,15 @@ def _exact(column: ProtectedColumn) -> str:
 def _changes(column: ProtectedColumn, family: str | None) -> str:
     if column.changes == "unknown":
         return "A changed value counts as a new number: it is assumed that nobody knows how values change, such as a raise for everybody."
-    if column.changes == "known" and family == "linear" and column.chance is None:
-        return (
-            "That holds also for people who know by how much values changed, or that all changed by one percentage: all values of a person count as "
-            "one. It does not hold for people who know the percentage by which single values changed (changes = 'any')."
-        )
-    return "Once the value of somebody in an answer changes, nothing more is answered: people may know by how much it changed."
+    left = "nothing more is answered" if column.noise is None else "nothing more is answered exactly"
+    stops = f"Once the value of somebody in an answer changes, {left}: people may know by how much it changed."
+    if column.changes == "any" or column.chance is not None or family in ("max", "min"):
+        return stops
+    goes_on = (
+        "hold also for people who know by how much values changed, or that all changed by one percentage: all values of a person count as "
+        "one. They do not hold for people who know the percentage by which single values changed (changes = 'any')."
+    )
+    if family == "linear":
+        return f"Answers go on when values change. The promises {goes_on}"
+    # Who may not see what was answered before is told of both: which of the two it is depends on the first answer.
+    return f"Where sums are answered, answers go on when values change, and the promises {goes_on} Where maxima or minima are: {stops[0].lower()}{stops[1:]}"
