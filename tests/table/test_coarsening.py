@@ -160,7 +160,7 @@ def test_a_release_shows_coarser_values_and_says_so(tmp_path: Path) -> None:
     statement = " ".join((tmp_path / "out/public/STATEMENT.txt").read_text().split())
     assert "'pay' is rounded to 1 significant digit" in statement
     assert "middle of 6 or more neighbouring values" in statement
-    assert "one row's own" not in statement
+    assert "one record's own" not in statement
     # The edges of the stretches are values of people.
     assert "edges" not in (tmp_path / "out/public/manifest.json").read_text()
 

@@ -56,7 +56,7 @@ class LocalDP(PlanDefinition):
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "The other columns are published as they are: anybody can see who is in the table. A person whose value is drawn again, in another release or another row, is protected less: "
+            "The other columns are not protected: anybody can see who is in the table. A person whose value is drawn again, in another release or another row, is protected less: "
             "epsilons add up. What many people who are alike have in common is shown."
         )
 

@@ -238,14 +238,14 @@ class GroupFormat(Format):
         return "".join(f" {sentence}" for sentence in told)
 
     def own_numbers(self, public: PublicSide) -> tuple[str, ...]:
-        """The risk that exact numbers and dates beside the quasi columns are somebody's own: which, and for what share of the rows."""
+        """The risk that numbers and dates beside the quasi columns are somebody's own: which, and for what share of the rows."""
         shares = {name: share for rows in public.rows.values() for name, share in _shares_alone(rows, public.manifest)}
         if not shares:
             return ()
         listed = ", ".join(f"{name!r} ({_percent(share)} of the rows)" for name, share in shares.items())
         return (
-            f"Exact numbers or dates of these columns are one row's own: {listed}. Whoever knows such a value of a person finds that row, however large "
-            "its group.",
+            f"Numbers or dates of these columns, as they are published, are one record's own: {listed}. An attacker who knows such a value of a person finds "
+            "that record, however large its group.",
         )
 
     def missing_values(self, public: PublicSide) -> tuple[str, ...]:

@@ -268,3 +268,18 @@ def test_declared_values_of_the_column_need_not_be_repeated():
         rt.Perturbation(1)
     with pytest.raises(rt.PolicyError, match="values must be a list of values"):
         rt.Perturbation(values="flu")
+
+
+def test_a_rounded_column_is_not_called_published_as_it_is(tmp_path):
+    frame = pl.DataFrame({"age": [20, 30] * 10, "pay": [1234.5 + i for i in range(20)], "ill": ["flu", "hiv"] * 10})
+    table = rt.Table(
+        frame,
+        quasi=["age"],
+        sensitive={"ill": ["flu", "hiv"]},
+        declared={"pay": "nobody knows it"},
+        coarsen={"pay": rt.Rounding(100)},
+    )
+    made = rt.publish(table, rt.LocalDP(1), rt.Perturbation())
+    told = " ".join(made.certificate["residual_risks"])
+    assert "All other columns are true (pay rounded), so that anybody can see" in told
+    assert "as they are" not in told

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reticent.base.packing import sum_by
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Channel, Draft, MechanismPlan
-from reticent.definitions import Definition
+from reticent.definitions import Definition, column_list
 from reticent.errors import DataError, PolicyError
 from reticent.methods.randomize.bounds import bernstein_from
 from reticent.methods.randomize.estimators import Estimate
@@ -56,6 +56,7 @@ class PerturbedFormat(MechanismFormat):
                 ROLE if name in table.sensitive else role_of(table, name),
                 ValueType.published(dtype),
                 published="values" if name in table.quasi else "labels",
+                coarsened=table.coarsen[name].told() if name in table.coarsen else None,
                 reason=table.declared.get(name),
             )
             for name, dtype in rows["data"].schema.items()
@@ -112,11 +113,17 @@ class PerturbedFormat(MechanismFormat):
             if details.memory
             else ""
         )
+        coarser = [column.name for column in public.manifest.columns if column.coarsened is not None]
+        others = (
+            f"All other columns are true ({column_list(coarser)} rounded)"
+            if coarser
+            else "All other columns are published as they are"
+        )
         return Words(
             f"True rows but for {details.column.name!r}: each of its values was kept with probability {own:.4g}, and else drawn from the {size} that there can be. No single value proves "
             f"anything; counts over many can be estimated with stated errors.{kept}",
             (
-                "All other columns are published as they are, so that anybody can see whether a person with certain values is in the table.",
+                f"{others}, so that anybody can see whether a person with certain values is in the table.",
                 "Whoever takes a drawn value for true is often wrong. Count with `reticent query`, which knows the noise.",
                 "Drawing again for the same people multiplies what is told: keep the draws (memory) where there are several releases.",
             ),
