@@ -7,46 +7,61 @@ from typing import Any
 
 import polars as pl
 
+from reticent.base.foreign_columns import from_arrow, from_mapping, from_pandas
 from reticent.errors import DataError, first_line
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
-    """Any eager frame (polars, pandas, Arrow, ...), mapping of columns or Arrow stream (a DuckDB relation, a record-batch reader) as a polars frame."""
+    """Any eager or lazy frame (polars, pandas, Arrow, narwhals, ...), mapping of columns or Arrow stream (a DuckDB relation, a record-batch reader) as a polars frame.
+
+    A column that cannot be read is a :class:`DataError` that names it.
+    """
+    frame = _native(frame)
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
         return frame.collect(engine="streaming")
     if isinstance(frame, Mapping):
-        try:
-            return pl.DataFrame(dict(frame))
-        except (pl.exceptions.PolarsError, TypeError) as error:
-            raise DataError(f"These columns do not form a table: {error}.") from None
+        return from_mapping(frame)
+    kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}"
+    if kind == "pandas.DataFrame":
+        return from_pandas(frame)
+    if kind.endswith(".Series"):
+        raise DataError("A Series is one column, not a table. Give a frame: series.to_frame().")
+    if hasattr(frame, "__arrow_c_stream__"):
+        return _from_stream(frame)
     import narwhals as nw
 
     try:
         converted: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
         return converted
-    except nw.exceptions.DuplicateError:
-        names = [str(name) for name in frame.columns]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"Two columns are named {twice!r}. Every column needs a name of its own.") from None
-    except TypeError:
-        if hasattr(frame, "__arrow_c_stream__"):
-            return _from_stream(frame)
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
         raise DataError(
             f"An object of type {type(frame).__name__} is not a table. Give a polars, pandas or Arrow frame, an Arrow stream, a mapping of "
             "columns, or read a file with rt.read."
         ) from None
 
 
+def _native(frame: Any) -> Any:
+    """The frame that a frame of narwhals wraps."""
+    if type(frame).__module__.partition(".")[0] != "narwhals":
+        return frame
+    import narwhals as nw
+
+    return nw.to_native(frame, pass_through=True)
+
+
 def _from_stream(source: Any) -> pl.DataFrame:
     """All rows of an object with the Arrow stream interface."""
+    import pyarrow as pa
+
     try:
-        return pl.DataFrame(source)
-    except (pl.exceptions.PolarsError, ValueError, TypeError, OSError) as error:
+        table = pa.RecordBatchReader.from_stream(source).read_all()
+    except (pa.ArrowException, ValueError, TypeError, OSError, RuntimeError) as error:
         raise DataError(
             f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {first_line(error)}."
         ) from None
+    return from_arrow(table)
 
 
 def is_pattern(name: str) -> bool:

@@ -13,6 +13,7 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.exact import one_of
+from reticent.errors import DataError
 from reticent.io import Source
 from reticent.propose.document import policy_text
 from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
@@ -40,6 +41,7 @@ def propose_policy(
     context.step("reading")
     source = Source(location, **options)
     frame = source.read()
+    _check_profiled(frame, source.name)
     codes, unsure = missing_codes(frame)
     # Only text files spell numbers; elsewhere null_values speak of text.
     is_csv = source.is_text
@@ -68,6 +70,18 @@ def propose_policy(
     settings = {"source": address, **options, **source.found(), "null_values": words, "types": types}
     priced = _afforded(found, frame, template, context)
     return priced, policy_text(priced, settings, _dataset(place, options, is_file), folder)
+
+
+def _check_profiled(frame: pl.DataFrame, name: str) -> None:
+    """Refuse what has nothing to look at: no columns, or objects that only Python knows."""
+    if not frame.width:
+        raise DataError(f"{name} has no columns. There is nothing to publish; check the source.")
+    for column, dtype in frame.schema.items():
+        if dtype == pl.Object:
+            raise DataError(
+                f"Column {column!r} holds objects of Python, whose values cannot be compared. Make numbers or text of them, or leave it out.",
+                column=column,
+            )
 
 
 def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Tradeoff:

@@ -75,6 +75,8 @@ def _written(name: str, values: pl.Series) -> WrittenNumbers | None:
 def _type_of(name: str, values: pl.Series) -> str | None:
     if not len(values):
         return None
+    if _has_more_digits(values):
+        return "text"
     if values.dtype == pl.String:
         dates = (f"date:{form}" for form in _SPELLINGS if _reads(values, f"date:{form}"))
         found = next(dates, None)
@@ -88,6 +90,15 @@ def _type_of(name: str, values: pl.Series) -> str | None:
             return None
         return _whole(name, known.cast(pl.Int64)) or "integer"
     return _whole(name, values.cast(pl.Int64, strict=False)) if values.dtype.is_integer() else None
+
+
+def _has_more_digits(values: pl.Series) -> bool:
+    """Whether a number has more digits than a plain one holds; none is lost as text."""
+    if values.dtype in (pl.UInt64, pl.Int128, pl.UInt128):
+        return bool(values.cast(pl.Int64, strict=False).null_count())
+    if isinstance(values.dtype, pl.Decimal):
+        return bool((values.cast(pl.Float64).cast(values.dtype, strict=False).ne_missing(values)).any())
+    return False
 
 
 def _whole(name: str, values: pl.Series) -> str | None:

@@ -434,8 +434,12 @@ class Table(ShownAsCard):
         for name in [*self.quasi, *self.sensitive]:
             dtype = schema[name]
             if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
+                way = {
+                    pl.Duration: "Make a number of it, such as days or hours",
+                    pl.Binary: "Make text of it",
+                }.get(dtype.base_type(), "Make plain columns of it first")
                 raise DataError(
-                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first.",
+                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. {way}, or leave it out.",
                     column=name,
                 )
 

@@ -172,7 +172,7 @@ def _spread(hierarchy: BoundHierarchy, sets: LeafSets, covered: NDArray[np.int64
         return by_leaves
     numbers = hierarchy.numbers()
     width = float(np.nanmax(numbers) - np.nanmin(numbers)) if not np.isnan(numbers).all() else 0.0
-    if width == 0:
+    if not 0 < width < np.inf:
         return by_leaves
     low, high = sets.ends(numbers)
     return np.where(covered > 1, (high - low) / width, 0.0)

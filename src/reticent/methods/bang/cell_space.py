@@ -219,6 +219,11 @@ def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
     if isinstance(scale, str) and scale == "quantile":
         edges, bits = _quantile_edges(known[~missing], rows[~missing], spared)
     elif isinstance(scale, str):
+        if kind is ValueType.REAL and not np.isfinite(known[~missing]).all():
+            raise PolicyError(
+                f"Bang: column {hierarchy.column!r} has an infinite value, which no grid of equal widths holds. Make it missing, or choose another method.",
+                column=hierarchy.column,
+            )
         edges, bits = _equal_edges(known[~missing], kind, spared)
     else:
         edges, bits = _given_edges(hierarchy.column, scale, kind, spared)

@@ -1,0 +1,217 @@
+"""Columns of pandas, Arrow and plain Python as polars columns, whatever they hold.
+
+A column is converted by itself, so that one that cannot be is an error that names it and says what to do, and never one of a library. Nothing is lost on the way:
+whole numbers beyond 64 bits and mixtures of numbers, days and text become text, as they do in a file; periods and intervals become their text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import numbers
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reticent.errors import DataError, first_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_SCALARS = (str, bool, numbers.Real, decimal.Decimal, datetime.date, datetime.time, uuid.UUID)
+_LARGEST = 2**63
+
+
+def from_pandas(frame: pd.DataFrame) -> pl.DataFrame:
+    """A frame of pandas without its index. Levels of column names are joined by ``_``, a column without a name is called by its position."""
+    names = unique_names([_name(label, number) for number, label in enumerate(frame.columns, start=1)])
+    return pl.DataFrame([_of_pandas(frame.iloc[:, place], name) for place, name in enumerate(names)])
+
+
+def from_arrow(table: pa.Table) -> pl.DataFrame:
+    """A table of Arrow."""
+    names = unique_names(table.schema.names)
+    return pl.DataFrame([_of_arrow(table.column(place), name) for place, name in enumerate(names)])
+
+
+def from_mapping(columns: Mapping[Any, Any]) -> pl.DataFrame:
+    """Columns by name: lists, arrays, series; a single value stands for all rows."""
+    names = unique_names([_name(label, number) for number, label in enumerate(columns, start=1)])
+    made = {name: _of_values(values, name) for name, values in zip(names, columns.values(), strict=True)}
+    try:
+        return pl.DataFrame(made)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        lengths = ", ".join(f"{name!r} {len(values)}" for name, values in made.items() if isinstance(values, pl.Series))
+        raise DataError(f"These columns do not form a table: {first_line(error)}. Lengths: {lengths}.") from None
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names, each of which must occur once."""
+    places: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if places.setdefault(name, number) != number:
+            raise DataError(
+                f"Two columns are named {name!r}, columns {places[name]} and {number}. Every column needs a name of its own: rename one of them.",
+                column=name,
+            )
+    return list(names)
+
+
+def _name(label: Any, number: int) -> str:
+    """A label as a name: the levels of a label together, the position where there is none."""
+    if isinstance(label, tuple):
+        return "_".join(str(part) for part in label if part is not None and str(part)) or f"column_{number}"
+    return f"column_{number}" if label is None or label != label else str(label)
+
+
+def _of_pandas(column: pd.Series[Any], name: str) -> pl.Series:
+    import pandas as pd
+
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        values = _of_pandas(dtype.categories.to_series(), name)
+        codes = pl.Series(column.cat.codes.to_numpy())
+        return values.gather(codes.set(codes < 0, None)).alias(name)
+    if isinstance(dtype, pd.PeriodDtype):
+        if dtype.freq == pd.offsets.Day():
+            return _of_pandas(column.dt.to_timestamp(), name).cast(pl.Date)
+        return _texts(column, name)
+    if isinstance(dtype, pd.IntervalDtype):
+        return _texts(column, name)
+    if isinstance(dtype, pd.SparseDtype):
+        return _of_pandas(column.sparse.to_dense(), name)
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        return _of_arrow(pa.chunked_array([pa.array(column)]), name)
+    if pd.api.types.is_object_dtype(dtype):
+        return _series(column.where(column.notna(), None).tolist(), name)
+    if getattr(dtype, "kind", "") == "c":
+        raise _complex(name)
+    try:
+        return pl.Series(pl.from_pandas(column, nan_to_null=True)).alias(name)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise _unreadable(name, str(dtype), error) from None
+
+
+def _of_arrow(column: pa.ChunkedArray, name: str) -> pl.Series:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        if kind.extension_name.startswith("pandas."):
+            return _of_pandas(column.to_pandas(), name)
+        return _of_arrow(pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type), name)
+    if pa.types.is_run_end_encoded(kind):
+        decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return _of_arrow(pa.chunked_array(decoded, kind.value_type), name)
+    if pa.types.is_decimal256(kind):
+        narrow = pa.decimal128(38, kind.scale) if 0 <= kind.scale <= 38 else None
+        try:
+            return (
+                _of_arrow(column.cast(narrow), name)
+                if narrow is not None
+                else _of_arrow(column.cast(pa.string()), name)
+            )
+        except pa.ArrowInvalid:
+            return _of_arrow(column.cast(pa.string()), name)
+    if pa.types.is_union(kind) or pa.types.is_interval(kind):
+        raise _unreadable(name, str(kind), None)
+    try:
+        return pl.Series(pl.from_arrow(column)).alias(name)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, pl.exceptions.PanicException) as error:
+        raise _unreadable(name, str(kind), error) from None
+
+
+def _of_values(values: Any, name: str) -> Any:
+    """A series of values that need not be of one kind; what is not a sequence of values is left to polars."""
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    module = type(values).__module__.partition(".")[0]
+    if module == "pandas":
+        import pandas as pd
+
+        return _of_pandas(values if isinstance(values, pd.Series) else pd.Series(values), name)
+    if module == "pyarrow":
+        import pyarrow as pa
+
+        return _of_arrow(values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values]), name)
+    if module == "numpy" and hasattr(values, "dtype"):
+        if values.dtype.kind == "c":
+            raise _complex(name)
+        values = values.tolist() if values.dtype == object else values
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return values
+    return _series(values, name)
+
+
+def _series(values: Iterable[Any], name: str) -> pl.Series:
+    listed: Any = values if hasattr(values, "__len__") else list(values)
+    try:
+        made = pl.Series(name, listed)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return _mixed(listed, name)
+    if made.dtype == pl.Object:
+        return _mixed(listed, name)
+    # Digits beyond 64 bits are kept as text, as they are in a file.
+    wide = made.dtype == pl.Int128 and not bool(made.is_between(-_LARGEST, _LARGEST - 1).all())
+    return made.cast(pl.String) if wide else made
+
+
+def _mixed(values: Iterable[Any], name: str) -> pl.Series:
+    """Values of several kinds: numbers as numbers, everything else as text."""
+    present = [value for value in values if not _is_missing(value)]
+    odd = next((value for value in present if not isinstance(value, _SCALARS) and not _is_pandas_scalar(value)), None)
+    if isinstance(odd, complex):
+        raise _complex(name)
+    if odd is not None:
+        raise DataError(
+            f"Column {name!r} holds {type(odd).__name__} objects, such as {_short(odd)}, beside or instead of plain values. Make text or numbers of them, or leave the column out.",
+            column=name,
+        )
+    if all(isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, bool) for value in present):
+        exact = all(float(value) == value for value in present)
+        if exact:
+            return pl.Series(name, [None if _is_missing(value) else float(value) for value in values], dtype=pl.Float64)
+    return pl.Series(name, [None if _is_missing(value) else str(value) for value in values], dtype=pl.String)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas calls missing (``NaT``, ``NA``)."""
+    if value is None or type(value).__name__ in ("NaTType", "NAType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _is_pandas_scalar(value: Any) -> bool:
+    """Periods, intervals and lengths of time, which have a text of their own."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("Period", "Interval", "Timedelta")
+
+
+def _texts(column: pd.Series[Any], name: str) -> pl.Series:
+    return pl.Series(name, [None if _is_missing(value) else str(value) for value in column], dtype=pl.String)
+
+
+def _complex(name: str) -> DataError:
+    return DataError(
+        f"Column {name!r} holds complex numbers, which have no order. Make two columns of it, of real and imaginary parts, or leave it out.",
+        column=name,
+    )
+
+
+def _unreadable(name: str, kind: str, error: BaseException | None) -> DataError:
+    why = "" if error is None else f" ({first_line(error)})"
+    return DataError(
+        f"Column {name!r} has the type {kind}, which cannot be read{why}. Make numbers, dates or text of it, or leave it out.",
+        column=name,
+    )
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."
