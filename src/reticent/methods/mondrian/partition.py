@@ -25,8 +25,11 @@ Choice = Literal["span", "loss"]
 class Partition:
     """The state of a partition: units (points, or single rows when ties may be divided), and the group of those that are finished.
 
+    It begins with the groups of ``start`` (the judge's, where none are given) and leaves at least ``least`` rows on both sides of a cut.
+    ``weights`` says how much each column counts where the column of a cut is chosen.
+
     Of every group on the stage it knows the ``rows``, the ``widths`` (how many leaves it covers in each column), the columns in which a cut was
-    ``refused``, and whether it is ``passing`` the wavering parts of the definition.
+    ``refused``, the ``losses`` that a cut in each column would leave (not a number: not worked out yet), and whether it is ``passing`` the wavering parts of the definition.
     """
 
     def __init__(
@@ -37,6 +40,10 @@ class Partition:
         divide_ties: bool,
         values: CellStyle,
         context: Context | None = None,
+        *,
+        weights: NDArray[np.float64] | None = None,
+        start: tuple[Ids, int] | None = None,
+        least: int = 1,
     ) -> None:
         self.units = units
         self._context = context or Context()
@@ -44,11 +51,12 @@ class Partition:
         self.values = values
         self.divide_ties = divide_ties
         self.judge = judge
-        self.least = judge.least
+        self.least = max(judge.least, least)
+        self._weights = np.ones(len(units.hierarchies)) if weights is None else weights
         self.group: Ids = np.full(len(units), -1, dtype=np.int64)
         self.count = 0
         self._dividing = False
-        self._begin(*judge.start)
+        self._begin(*(judge.start if start is None else start))
 
     def run(self) -> Ids:
         """Cut until no group can be cut; the group of every unit.
@@ -73,6 +81,7 @@ class Partition:
         self._rows = stage.rows()
         self._refused = np.zeros((len(stage), len(stage.scales)), dtype=bool)
         self._widths = stage.widths(np.zeros(self._refused.shape, dtype=np.int64), everything)
+        self._losses = np.full(self._refused.shape, np.nan)
 
     def _reopen(self) -> None:
         group, count = self.group.copy(), self.count
@@ -110,29 +119,37 @@ class Partition:
         self._stage = self._stage.only(staying)
         self._rows, self._passing = self._rows[staying], self._passing[staying]
         self._widths, self._refused = self._widths[staying], self._refused[staying]
+        self._losses = self._losses[staying]
 
     def _spans(self, widths: Ids) -> NDArray[np.float64]:
-        """How much of each column's domain each group covers: distinct values beyond one, by leaves beyond one."""
-        spans: NDArray[np.float64] = (widths - 1) / np.maximum(self._stage.leaves - 1, 1)
+        """How much of each column's domain each group covers: distinct values beyond one, by leaves beyond one, times the column's weight."""
+        spans: NDArray[np.float64] = (widths - 1) / np.maximum(self._stage.leaves - 1, 1) * self._weights
         return spans
 
     def _best_column(self, spans: NDArray[np.float64]) -> Ids:
         if self.choice == "span":
             widest: Ids = np.argmax(spans, axis=1)
             return widest
-        stage, losses = self._stage, np.full(spans.shape, np.inf)
-        for j in range(spans.shape[1]):
-            cut = self._cut(np.full(len(stage), j))
+        fresh = np.isnan(self._losses[:, 0])
+        if fresh.any():
+            self._losses[fresh] = self._losses_left(self._stage.only(fresh), self._rows[fresh])
+        # A column in which no cut leaves enough on both sides comes last, to be refused.
+        losses = np.where(np.isinf(self._losses), 1e300, self._losses)
+        least: Ids = np.argmin(np.where(spans > 0, losses, np.inf), axis=1)
+        return least
+
+    def _losses_left(self, stage: Stage, rows: Ids) -> NDArray[np.float64]:
+        """The loss that a cut in each column leaves to each group; infinite where there is no cut."""
+        losses = np.full((len(stage), len(stage.scales)), np.inf)
+        for j in range(len(stage.scales)):
+            cut = stage.cut(np.full(len(stage), j), rows, self.least, between_equal=self._dividing)
             children = 2 * stage.owners + cut.right
             sizes = sum_by(children, stage.sizes, 2 * len(stage))
             covered = self._spans(stage.widths_of(children, 2 * len(stage))).sum(axis=1)
-            worth = cut.possible & (spans[:, j] > 0)
-            left = (covered * sizes).reshape(-1, 2).sum(axis=1) / self._rows
+            left = (covered * sizes).reshape(-1, 2).sum(axis=1) / rows
             # Rounded, so that columns that leave the same loss tie however their sums came about.
-            losses[worth, j] = np.round(left[worth], 9)
-        unlikely = np.where(spans > 0, 1e300, np.inf)
-        least: Ids = np.argmin(np.where(np.isinf(losses), unlikely, losses), axis=1)
-        return least
+            losses[cut.possible, j] = np.round(left[cut.possible], 9)
+        return losses
 
     def _cut(self, column: Ids) -> Cut:
         return self._stage.cut(column, self._rows, self.least, between_equal=self._dividing)
@@ -148,4 +165,5 @@ class Partition:
         self._rows = np.stack([lefts, self._rows - lefts], axis=1).ravel()[there]
         self._passing = np.where(np.repeat(made, 2), verdict.passing, np.repeat(self._passing, 2))[there]
         self._refused = np.repeat(self._refused, 2, axis=0)[there] & ~fresh[:, None]
+        self._losses = np.where(fresh[:, None], np.nan, np.repeat(self._losses, 2, axis=0)[there])
         self._widths = self._stage.widths(np.repeat(self._widths, 2, axis=0)[there], fresh)
