@@ -1,8 +1,9 @@
-"""Local recoding by repeated cuts.
+"""Local recoding by repeated cuts, and by a search for better groups.
 
 ``method``        Mondrian, the method that ``publish`` takes
 ``partition``     the rounds of cuts, all groups of a generation at once
 ``allowed_cuts``  which cuts a definition allows
+``local_search``  groups that are gathered anew while the loss falls; ``box_points`` is what its compiled loops see of the units
 
 Scales, stages and cells, which other local recodings use too, are in ``methods/grouping``.
 """

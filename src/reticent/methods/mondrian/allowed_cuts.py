@@ -34,7 +34,7 @@ class CutJudge:
     """
 
     def __init__(self, units: FrequencySet, definition: GroupDefinition, *, may_suppress: bool = False) -> None:
-        self.units, self._may_suppress = units, may_suppress
+        self.units, self.definition, self._may_suppress = units, definition, may_suppress
         parts, whole = definition.parts(), units.groups().whole()
 
         def wavers(part: GroupDefinition) -> bool:
@@ -92,6 +92,15 @@ class CutJudge:
         if self.wavering is None:
             return np.ones(count, dtype=bool)
         return ~self.wavering.failing(self.units.merged(ids.astype(np.int32), count))
+
+    def failing(self, members: Ids, ids: Ids, count: int) -> Mask:
+        """Which of the groups that some units are put into fail, as far as groups are judged one by one."""
+        parts = [part for part in (self.firm, self.wavering) if part is not None]
+        groups = self._groups(members, ids, count, any(part.needs_sensitive for part in parts))
+        failing = np.zeros(count, dtype=bool)
+        for part in parts:
+            failing |= part.failing(groups)
+        return failing
 
     def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> CutVerdict:
         """Judge a cut of every group on the stage; ``groups`` is the finished group of every unit (-1: it is on the stage)."""

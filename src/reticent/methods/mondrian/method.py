@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -15,7 +15,7 @@ from reticent.base.exact import Number, exact, one_of
 from reticent.core import Draft, FrequencySet, Kind
 from reticent.definitions import Definition, GroupDefinition, of_groups, require_feasible
 from reticent.engine import count_table, engine_of
-from reticent.errors import Infeasible
+from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grouping import (
     GROUPS,
     CellStyle,
@@ -34,9 +34,11 @@ from reticent.methods.grouping import (
 )
 from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.column_cuts import ColumnCuts
+from reticent.methods.mondrian.local_search import LocalSearch
 from reticent.methods.mondrian.partition import Choice, Partition
 from reticent.methods.typical import refused
 from reticent.table import Table
+from reticent.utility import column_weights
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,17 @@ class Mondrian:
 
     Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
     cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
-    people as well as the rows. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
+    people as well as the rows. ``effort="best"`` searches for groups that lose less than those that are cut (:class:`.local_search.LocalSearch`), for a number of rounds or for ``seconds``; their
+    boxes may overlap. ``weights`` says how much the loss of a column counts where cuts and groups are chosen. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
     """
 
     split: Choice = "span"
     ties: Literal["keep", "divide"] = "keep"
     values: CellStyle | Literal["drawn"] = "sets"
     suppression: Number = 0
+    effort: Literal["quick", "best"] = "quick"
+    seconds: float | None = None
+    weights: Mapping[str, float] | None = None
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
@@ -67,9 +73,16 @@ class Mondrian:
             ("split", ("span", "loss")),
             ("ties", ("keep", "divide")),
             ("values", ("sets", "ranges", "hierarchy", "typical", "drawn")),
+            ("effort", ("quick", "best")),
         ):
             one_of(getattr(self, name), f"Mondrian: {name}", known)
         exact(self.suppression, "Mondrian: suppression", low=0, high=1)
+        if self.seconds is not None:
+            exact(self.seconds, "Mondrian: seconds", low=0)
+            if self.effort == "quick":
+                raise PolicyError(
+                    "Mondrian: seconds limits the search of effort='best'; leave it out, or ask for that."
+                )
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
@@ -78,7 +91,13 @@ class Mondrian:
         context = context or Context()
         table = wanted.prepare(table)
         units, order = self._units(table, context)
-        shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
+        try:
+            shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
+        except Infeasible:
+            if self.effort == "quick":
+                raise
+            # Groups that are found may leave out other rows than cuts do, and some of these may tell too much.
+            shown, leaving, left_out = self._plain._settled(table, units, wanted, sets, context)
         cuts = ColumnCuts.of(table, units, of_groups(definition, "Mondrian"), self._style) if order is None else None
         if cuts is not None:
             cut = cuts.best(context)
@@ -90,8 +109,20 @@ class Mondrian:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        given = {"name": "Mondrian", "split": self.split, "ties": self.ties, "values": self.values}
-        return {**given, "suppression": str(self._limit)} if self._limit else given
+        given: dict[str, Any] = {"name": "Mondrian", "split": self.split, "ties": self.ties, "values": self.values}
+        if self._limit:
+            given["suppression"] = str(self._limit)
+        if self.effort != "quick":
+            given["effort"] = self.effort
+        if self.seconds is not None:
+            given["seconds"] = self.seconds
+        if self.weights:
+            given["weights"] = dict(self.weights)
+        return given
+
+    @property
+    def _plain(self) -> Mondrian:
+        return replace(self, effort="quick", seconds=None)
 
     @property
     def _style(self) -> CellStyle:
@@ -128,7 +159,7 @@ class Mondrian:
         self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
     ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
         """The groups, and which are left out, if any, without telling too much about the people in them; else cuts that leave nobody out."""
-        shown, judge = self._recoded(units, definition, sets, context)
+        shown, judge = self._recoded(table, units, definition, sets, context)
         kept = self._kept(shown, judge, sets, definition)
         allowed = int(self._limit * units.rows)
         leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, allowed)
@@ -140,16 +171,25 @@ class Mondrian:
         return replace(self, suppression=0)._settled(table, units, definition, sets, context)
 
     def _recoded(
-        self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
+        self,
+        table: Table,
+        units: FrequencySet,
+        definition: GroupDefinition,
+        sets: Sequence[Columns],
+        context: Context,
     ) -> tuple[ShownGroups, CutJudge]:
         """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
-        divide, parts = self.ties == "divide", []
+        divide, parts, weights = self.ties == "divide", [], column_weights(tuple(table.quasi), self.weights)
         for columns in apart(sets):
             narrow, place = narrowed(units, columns, single=divide)
             judge = CutJudge(narrow, definition, may_suppress=self._limit > 0)
             _require(judge, narrow)
             judge.require_start()
-            parts.append((columns, Partition(narrow, judge, self.split, divide, self._style, context).run()[place]))
+            own = weights[list(columns)]
+            group = Partition(narrow, judge, self.split, divide, self._style, context, weights=own).run()
+            if self.effort == "best" and _may_overlap(judge):
+                group = LocalSearch(narrow, judge, self.split, self._style, own, context).run(group, self.seconds)
+            parts.append((columns, group[place]))
         return ShownGroups.of(units, parts, self._style), judge
 
     def _kept(
@@ -185,6 +225,12 @@ class Mondrian:
                 f"Cutting the table leaves {lost} of {rows} rows in groups that do not satisfy {definition}, and at most "
                 f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
             )
+
+
+def _may_overlap(judge: CutJudge) -> bool:
+    """Whether groups may be any sets of units. Of somebody with several rows all that fit a box count, of a population all who fit it, and the search knows neither; nor what is judged of
+    all groups together."""
+    return not judge.units.owners and not judge.together and not judge.definition.needs_population
 
 
 def _require(judge: CutJudge, units: FrequencySet) -> None:

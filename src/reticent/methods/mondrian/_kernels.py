@@ -1,0 +1,300 @@
+"""Compiled loops of the local search: gathering units to groups, exchanging them between groups, and both for many neighbourhoods.
+
+A *box* is what a group shows, as a row of ``low``, ``high`` and ``bits``. It is made of the units' rows of the same arrays by minimum, maximum and union
+(:class:`reticent.methods.mondrian.box_points.BoxPoints`, the ``points`` here; unit -1 is nobody, who widens no box). A group costs its rows times
+the cost of its box.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reticent.base.compiled import compiled
+
+_LEAST_GAIN = 1e-9
+_MOST_SWEEPS = 30
+NOBODY_LOW = 1 << 30
+"""The lowest value of nobody: above all places of a column. The highest is -1."""
+
+
+class GroupBoxes(NamedTuple):
+    """Groups: their boxes, their rows and the costs of their boxes."""
+
+    low: Any
+    high: Any
+    bits: Any
+    rows: Any
+    costs: Any
+
+
+@compiled
+def ones(word: int) -> int:
+    """How many bits of a word are set; the highest two never are."""
+    word = word - ((word >> 1) & 0x5555555555555555)
+    word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333)
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return (word * 0x0101010101010101) >> 56
+
+
+@compiled
+def empty_boxes(points: Any, count: int) -> Any:
+    """So many groups that hold nobody."""
+    columns, words = points.low.shape[1], points.bits.shape[1]
+    return GroupBoxes(
+        np.full((count, columns), NOBODY_LOW, dtype=np.int32),
+        np.full((count, columns), -1, dtype=np.int32),
+        np.zeros((count, words), dtype=np.int64),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(count),
+    )
+
+
+@compiled
+def cost_with(points: Any, groups: Any, group: int, unit: int, limit: float) -> float:
+    """The cost of a group's box when a unit joins it; infinite as soon as it exceeds ``limit``."""
+    cost = 0.0
+    for c in range(len(points.bit_weights)):
+        if points.bit_weights[c] > 0:
+            cost += points.bit_weights[c] * ones(groups.bits[group, c] | points.bits[unit, c])
+    for j in range(len(points.span_weights)):
+        if cost > limit:
+            return np.inf
+        first = min(groups.low[group, j], points.low[unit, j])
+        last = max(groups.high[group, j], points.high[unit, j])
+        if first <= last:
+            covered = last - first + 1
+            if points.levels[j] < points.levels[j + 1]:
+                covered = points.leaves[j]
+                for level in range(points.levels[j], points.levels[j + 1]):
+                    if points.parts[level, first] == points.parts[level, last]:
+                        covered = points.covers[level, first]
+                        break
+            cost += points.span_weights[j] * covered
+    return np.inf if cost > limit else cost
+
+
+@compiled
+def join(points: Any, groups: Any, group: int, unit: int) -> None:
+    """Widen the box of a group by a unit."""
+    for j in range(points.low.shape[1]):
+        groups.low[group, j] = min(groups.low[group, j], points.low[unit, j])
+        groups.high[group, j] = max(groups.high[group, j], points.high[unit, j])
+    for c in range(points.bits.shape[1]):
+        groups.bits[group, c] |= points.bits[unit, c]
+    groups.rows[group] += points.rows[unit]
+
+
+@compiled
+def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> bool:
+    """Whether the units of a group and one more, who have so many rows, may be a group as far as can be told here."""
+    if rows < points.least:
+        return False
+    for c in range(len(points.needed)):
+        if points.needed[c] > 0 and ones(groups.bits[group, c] | points.bits[unit, c]) < points.needed[c]:
+            return False
+    return True
+
+
+@compiled
+def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
+    """Whether a unit has a value that a group lacks and needs."""
+    for c in range(len(points.needed)):
+        held = groups.bits[group, c]
+        if points.needed[c] > 0 and points.bits[unit, c] & ~held and ones(held) < points.needed[c]:
+            return True
+    return False
+
+
+@compiled
+def gather(points: Any, pool: Any, start: int, label: Any) -> int:
+    """Put the units of a pool into groups, one group after the other: it begins with the unit farthest from the group before (the first with that at
+    ``start``) and takes the unit that widens it least until it has enough. Units that are left over join the groups that they widen least.
+
+    ``label`` becomes the group of every unit of the pool. Returns the number of groups; 0 where not even one could be made.
+    """
+    size = len(pool)
+    groups = empty_boxes(points, min(size, points.rows[pool].sum() // points.least) + 1)
+    # The places of the pool that are in no group yet come first.
+    rest, left, group, place = np.arange(size), size, 0, start
+    while left > 0:
+        before = left
+        while place >= 0:
+            left -= 1
+            rest[place], rest[left] = rest[left], rest[place]
+            join(points, groups, group, pool[rest[left]])
+            place, least, few = -1, np.inf, groups.rows[group] < points.least
+            if not is_enough(points, groups, group, groups.rows[group], -1):
+                for other in range(left):
+                    if few or brings(points, groups, group, pool[rest[other]]):
+                        cost = cost_with(points, groups, group, pool[rest[other]], least)
+                        if cost < least:
+                            place, least = other, cost
+        if not is_enough(points, groups, group, groups.rows[group], -1):
+            left = before
+            break
+        groups.costs[group] = cost_with(points, groups, group, -1, np.inf)
+        farthest = -1.0
+        for other in range(before):
+            if other < left:
+                cost = cost_with(points, groups, group, pool[rest[other]], np.inf)
+                if cost > farthest:
+                    place, farthest = other, cost
+            else:
+                label[rest[other]] = group
+        group += 1
+    for other in range(left if group > 0 else 0):
+        unit, home, least = pool[rest[other]], -1, np.inf
+        for each in range(group):
+            rows, paid = groups.rows[each] + points.rows[unit], groups.rows[each] * groups.costs[each]
+            growth = rows * cost_with(points, groups, each, unit, (least + paid) / rows) - paid
+            if growth < least:
+                home, least = each, growth
+        join(points, groups, home, unit)
+        groups.costs[home] = cost_with(points, groups, home, -1, np.inf)
+        label[rest[other]] = home
+    return group
+
+
+@compiled
+def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
+    """What units in so many groups cost."""
+    groups, total = empty_boxes(points, count), 0.0
+    for place in range(len(pool)):
+        join(points, groups, label[place], pool[place])
+    for group in range(count):
+        total += groups.rows[group] * cost_with(points, groups, group, -1, np.inf)
+    return total
+
+
+@compiled
+def clear(groups: Any, group: int) -> None:
+    """Make a group hold nobody."""
+    groups.low[group], groups.high[group], groups.bits[group], groups.rows[group] = NOBODY_LOW, -1, 0, 0
+
+
+@compiled
+def renew(points: Any, pool: Any, label: Any, group: int, groups: Any, others: Any) -> None:
+    """Work out the box of a group and, at the place of each of its units in ``others``, that of its other units; the last of the ``groups`` is room to do so."""
+    behind = len(groups.rows) - 1
+    clear(groups, group)
+    clear(groups, behind)
+    for place in range(len(pool)):
+        if label[place] == group:
+            clear(others, place)
+            join(groups, others, place, group)
+            join(points, groups, group, pool[place])
+    for place in range(len(pool) - 1, -1, -1):
+        if label[place] == group:
+            join(groups, others, place, behind)
+            join(points, groups, behind, pool[place])
+            others.costs[place] = cost_with(points, others, place, -1, np.inf)
+    groups.costs[group] = cost_with(points, groups, group, -1, np.inf)
+
+
+@compiled
+def exchange(points: Any, pool: Any, label: Any, count: int) -> float:
+    """Move units of a pool to another group, or swap two, as long as that lowers the cost and leaves enough in both groups. Returns the cost in the end."""
+    size = len(pool)
+    groups, others = empty_boxes(points, count + 1), empty_boxes(points, size)
+    for group in range(count):
+        renew(points, pool, label, group, groups, others)
+    for _ in range(_MOST_SWEEPS):
+        moved = False
+        for place in range(size):
+            unit, here = pool[place], label[place]
+            rows, paid = points.rows[unit], groups.rows[here] * groups.costs[here]
+            saved, best, there, mate = paid - others.rows[place] * others.costs[place], -_LEAST_GAIN, -1, -1
+            if is_enough(points, others, place, others.rows[place], -1):
+                for group in range(count):
+                    if group != here:
+                        total, before = groups.rows[group] + rows, groups.rows[group] * groups.costs[group]
+                        cost = cost_with(points, groups, group, unit, (saved + before + best) / total)
+                        if total * cost - before - saved < best:
+                            best, there = total * cost - before - saved, group
+            for other in range(size):
+                if label[other] != here:
+                    group, partner = label[other], pool[other]
+                    mine, theirs = others.rows[place] + points.rows[partner], others.rows[other] + rows
+                    before = paid + groups.rows[group] * groups.costs[group]
+                    cost = cost_with(points, others, place, partner, (before + best) / mine)
+                    if cost < np.inf:
+                        back = cost_with(points, others, other, unit, (before + best - mine * cost) / theirs)
+                        if (
+                            mine * cost + theirs * back - before < best
+                            and is_enough(points, others, place, mine, partner)
+                            and is_enough(points, others, other, theirs, unit)
+                        ):
+                            best, there, mate = mine * cost + theirs * back - before, group, other
+            if there >= 0:
+                moved = True
+                label[place] = there
+                if mate >= 0:
+                    label[mate] = here
+                renew(points, pool, label, here, groups, others)
+                renew(points, pool, label, there, groups, others)
+        if not moved:
+            break
+    reached: float = (groups.rows[:count] * groups.costs[:count]).sum()
+    return reached
+
+
+@compiled
+def rebuild(
+    points: Any,
+    group: Any,
+    order: Any,
+    starts: Any,
+    seeds: Any,
+    widths: Any,
+    firsts: Any,
+    most: int,
+    pool_of: Any,
+    label_of: Any,
+) -> None:
+    """Gather neighbourhoods anew: the group of each unit of ``seeds`` and those next to it, unless they are in an earlier neighbourhood.
+
+    Group ``g`` has the units ``order[starts[g]:starts[g + 1]]``. Neighbourhood ``n`` has up to ``1 + widths[n]`` groups and ``most`` units. Where the groups
+    made of its units cost less than those that there were, ``pool_of`` becomes ``n`` for these units and ``label_of`` their group in it.
+    """
+    count, widest = len(starts) - 1, np.max(widths)
+    groups, taken = empty_boxes(points, count), np.zeros(count, dtype=np.bool_)
+    for unit in range(len(group)):
+        join(points, groups, group[unit], unit)
+    for each in range(count):
+        groups.costs[each] = cost_with(points, groups, each, -1, np.inf)
+    near, growths = np.empty(widest + 1, dtype=np.int64), np.empty(widest + 1)
+    pool, label = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    for number in range(len(seeds)):
+        unit, width = seeds[number], widths[number]
+        home = group[unit]
+        if taken[home]:
+            continue
+        near[0], growths[0], found = home, -1.0, 1
+        for each in range(count):
+            if not taken[each] and each != home:
+                limit = growths[width] if found > width else np.inf
+                rows, paid = groups.rows[each] + points.rows[unit], groups.rows[each] * groups.costs[each]
+                growth = rows * cost_with(points, groups, each, unit, (limit + paid) / rows) - paid
+                if growth < limit:
+                    place = found if found <= width else width
+                    found = max(found, place + 1)
+                    while growths[place - 1] > growth:
+                        near[place], growths[place] = near[place - 1], growths[place - 1]
+                        place -= 1
+                    near[place], growths[place] = each, growth
+        size, paid = 0, 0.0
+        for each in near[:found]:
+            if size + starts[each + 1] - starts[each] <= most:
+                taken[each] = True
+                paid += groups.rows[each] * groups.costs[each]
+                for place in range(starts[each], starts[each + 1]):
+                    pool[size] = order[place]
+                    size += 1
+        if size < 2:
+            continue
+        made = gather(points, pool[:size], firsts[number] % size, label[:size])
+        if made > 0 and exchange(points, pool[:size], label[:size], made) < paid - _LEAST_GAIN:
+            for place in range(size):
+                pool_of[pool[place]], label_of[pool[place]] = number, label[place]

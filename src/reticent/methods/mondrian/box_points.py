@@ -1,0 +1,134 @@
+"""The units of a partition as its local search sees them: what each adds to the box of a group, and what boxes cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import FrequencySet
+from reticent.definitions import DistinctLDiversity, GroupDefinition
+from reticent.methods.grouping import CellStyle, Ids, Stage
+from reticent.methods.mondrian._kernels import NOBODY_LOW
+
+_BITS = 62
+"""Bits of a word that are used, so that words are never negative."""
+
+
+class BoxPoints(NamedTuple):
+    """Units as rows, and a last one that is nobody, who widens no box.
+
+    A group covers, in each column with an order, all from the least ``low`` of its units to the greatest ``high`` and, in the others, what is in the union of
+    their ``bits``; with levels ``levels[j]`` to ``levels[j + 1]`` the part of the hierarchy around it. A column's cost is its weight times the leaves that are covered, so that
+    columns without an order that weigh the same share words. Words that cost nothing tell sensitive values: a group ``needed`` as many bits there, and ``least`` rows. Both
+    are necessary conditions only: the definition judges.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    bits: Ids
+    rows: Ids
+    span_weights: NDArray[np.float64]
+    bit_weights: NDArray[np.float64]
+    leaves: Ids
+    levels: Ids
+    parts: Ids
+    covers: Ids
+    needed: Ids
+    least: int
+
+    @classmethod
+    def of(
+        cls, units: FrequencySet, values: CellStyle, definition: GroupDefinition, weights: NDArray[np.float64]
+    ) -> BoxPoints:
+        """Units of which ``values`` are to be published, in groups that a definition will judge."""
+        stage = Stage.of(units, values)
+        weights = weights / weights.sum() / np.maximum(stage.leaves - 1, 1)
+        low, high, spans, nodes = [], [], [], []
+        words: dict[float, list[Ids]] = {}
+        for scale, ranks, weight in zip(stage.scales, stage.ranks.astype(np.int64), weights.tolist(), strict=True):
+            if scale.size == 1:
+                continue
+            missing = ranks == scale.apart_null
+            known = scale.size - (scale.apart_null >= 0)
+            if len(scale.parts) or (scale.spanned and known > 2):
+                low.append(np.where(missing, NOBODY_LOW, ranks))
+                high.append(np.where(missing, -1, ranks))
+                spans.append(weight)
+                nodes.append(scale)
+                if missing.any():
+                    words.setdefault(weight, []).append(np.where(missing, 0, -1))
+            else:
+                words.setdefault(weight, []).append(ranks)
+        packed = [(weight, 0, word) for weight, columns in words.items() for word in _packed(columns)]
+        packed += [(0.0, needed, word) for needed, word in _secrets(units, definition)]
+        count, levels = len(units), [len(scale.parts) for scale in nodes]
+        parts = np.zeros((sum(levels), max((scale.size for scale in nodes), default=0)), dtype=np.int64)
+        covers, at = parts.copy(), np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]).astype(np.int64)
+        for scale, start in zip(nodes, at.tolist(), strict=False):
+            parts[start : start + len(scale.parts), : scale.size] = scale.parts
+            covers[start : start + len(scale.parts), : scale.size] = scale.covers
+        return cls(
+            _rows(low, count, NOBODY_LOW).astype(np.int32),
+            _rows(high, count, -1).astype(np.int32),
+            _rows([word for _, _, word in packed], count, 0),
+            np.append(units.sizes, 0),
+            np.array(spans, dtype=np.float64),
+            np.array([weight for weight, _, _ in packed], dtype=np.float64),
+            np.array([scale.size for scale in nodes], dtype=np.int64),
+            at,
+            parts,
+            covers,
+            np.array([needed for _, needed, _ in packed], dtype=np.int64),
+            max(definition.least_rows(), 1),
+        )
+
+    def only(self, chosen: Ids) -> BoxPoints:
+        """Some of the units, and nobody."""
+        places = np.append(chosen, len(self.rows) - 1)
+        return self._replace(
+            low=self.low[places], high=self.high[places], bits=self.bits[places], rows=self.rows[places]
+        )
+
+
+def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:
+    """Columns as rows, and a row for nobody."""
+    rows = np.full((count + 1, len(columns)), nobody, dtype=np.int64)
+    for j, column in enumerate(columns):
+        rows[:count, j] = column
+    return rows
+
+
+def _packed(columns: Sequence[Ids]) -> Iterator[Ids]:
+    """Columns of small numbers (-1: nothing) as words in which every value of each has a bit of its own."""
+    offset = 0
+    found: list[Ids] = []
+    for ranks in columns:
+        places = np.where(ranks < 0, -1, ranks + offset)
+        offset += int(ranks.max()) + 1
+        for number in range(-(-offset // _BITS)):
+            if number == len(found):
+                found.append(np.zeros(len(ranks), dtype=np.int64))
+            mine = (places >= 0) & (places // _BITS == number)
+            found[number][mine] |= np.int64(1) << (places[mine] % _BITS)
+    yield from found
+
+
+def _secrets(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[int, Ids]]:
+    """For each column of which groups need several values, how many, and a word of every unit's values; values may share a bit, which asks for more than is needed."""
+    wanted: dict[str, int] = {}
+    for part in definition.parts():
+        least = part if isinstance(part, DistinctLDiversity) else part.relaxation()
+        for each in () if least is None else least.parts():
+            if isinstance(each, DistinctLDiversity):
+                names = [column.name for column in units.domain.columns] if each.column is None else [each.column]
+                wanted.update({name: max(each.l, wanted.get(name, 0)) for name in names})
+    cells = units.histograms
+    for name, needed in wanted.items():
+        codes, column = units.domain.together([name])
+        if needed <= min(column.size, _BITS):
+            word = np.zeros(len(units), dtype=np.int64)
+            np.bitwise_or.at(word, cells.owners, np.int64(1) << (codes[cells.values] % _BITS))
+            yield needed, word

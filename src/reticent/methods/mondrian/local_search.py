@@ -1,0 +1,128 @@
+"""Local search over groups: neighbourhoods of groups are gathered anew as long as that lowers the loss.
+
+A cut is one line through a whole group, and with dozens of columns it separates units that are alike in all columns but one. The groups that are found here may be any sets of
+units, and their boxes may overlap. Definitions judge the records that show the same labels, and every group that is made here is judged by the definition itself: what the
+compiled loops know of it only saves work. So no group fails that did not fail before, and the loss is never above that of the cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.packing import number
+from reticent.core import FrequencySet
+from reticent.methods.grouping import CellStyle, Ids
+from reticent.methods.mondrian import _kernels
+from reticent.methods.mondrian.allowed_cuts import CutJudge
+from reticent.methods.mondrian.box_points import BoxPoints
+from reticent.methods.mondrian.partition import Choice, Partition
+
+ROUNDS = 40
+"""Rounds of the search where no time is given. In a round nearly every group is in one neighbourhood."""
+
+_BLOCK = 5_000
+"""Units are gathered within blocks of about so many rows, since the time for a block grows with the square of its units."""
+
+_WIDEST = 4
+_MOST_UNITS = 120
+"""A neighbourhood has at most so many groups beside the first, and so many units: larger ones take longer to find the same."""
+
+_PATIENCE = 20
+"""The search ends after so many rounds without a gain."""
+
+
+@dataclass(frozen=True)
+class LocalSearch:
+    """A search for groups of ``units`` of which ``values`` are published; ``weights`` says how much the loss of each column counts.
+
+    ``choice`` is how the cuts were chosen that it starts from.
+    """
+
+    units: FrequencySet
+    judge: CutJudge
+    choice: Choice
+    values: CellStyle
+    weights: NDArray[np.float64]
+    context: Context
+
+    def run(self, group: Ids, seconds: float | None = None) -> Ids:
+        """Groups that cost at most as much as those of ``group``, after ``ROUNDS`` rounds or, if ``seconds`` are given, when these are over.
+
+        What is found in a number of rounds is the same in every run.
+        """
+        context = replace(self.context, deadline=self.context.until(seconds))
+        points = BoxPoints.of(self.units, self.values, self.judge.definition, self.weights)
+        blocks, chance, idle = list(self._blocks(points, group, context)), np.random.default_rng(0), 0
+        for done in islice(count(), ROUNDS if seconds is None else None):
+            context.step("improving groups", done, ROUNDS if seconds is None else None)
+            gains = [not context.late and block.round(self.judge, chance) for block in blocks]
+            idle = 0 if any(gains) else idle + 1
+            if context.late or idle > _PATIENCE:
+                break
+        found, offset = np.empty(len(self.units), dtype=np.int64), 0
+        for block in blocks:
+            found[block.members] = offset + block.group
+            offset += int(block.group.max()) + 1
+        return min(group, found, key=lambda each: _worth(points, np.arange(len(self.units)), each, self.judge))
+
+    def _blocks(self, points: BoxPoints, group: Ids, context: Context) -> Iterator[GroupBlock]:
+        """Blocks of units that lie together, each with groups to start from: those of the cuts, or gathered ones where these are better."""
+
+        def cut(start: tuple[Ids, int] | None, least: int) -> Ids:
+            way = (self.choice, False, self.values, context)
+            return Partition(self.units, self.judge, *way, weights=self.weights, start=start, least=least).run()
+
+        blocks = cut(None, _BLOCK // 2)
+        several = int(blocks.max()) + 1
+        groups = group if several == 1 else cut((blocks, several), 1)
+        for block in range(several):
+            members = np.flatnonzero(blocks == block)
+            yield GroupBlock.of(points.only(members), members, groups[members], self.judge)
+
+
+class GroupBlock:
+    """Some units (``members``) and the groups that they are in now. Mutable: it is a running search."""
+
+    def __init__(self, points: BoxPoints, members: Ids, group: Ids) -> None:
+        self.points, self.members, self.group = points, members, group
+
+    @classmethod
+    def of(cls, points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> GroupBlock:
+        """Groups that are cut, or gathered ones where these are better."""
+        known, gathered = np.unique(group, return_inverse=True)[1], np.zeros(len(members), dtype=np.int64)
+        ways = [known.astype(np.int64)]
+        if _kernels.gather(points, np.arange(len(members)), 0, gathered):
+            ways.append(gathered)
+        return cls(points, members, min(ways, key=lambda each: _worth(points, members, each, judge)))
+
+    def round(self, judge: CutJudge, chance: np.random.Generator) -> bool:
+        """Gather disjoint neighbourhoods of groups anew, all at once, and take what costs less and passes; whether anything was."""
+        size, count = len(self.group), int(self.group.max()) + 1
+        order = np.argsort(self.group, kind="stable")
+        starts = np.searchsorted(self.group[order], np.arange(count + 1))
+        seeds, widths = chance.permutation(size), chance.integers(1, _WIDEST, size, endpoint=True)
+        firsts = chance.integers(0, _MOST_UNITS, size)
+        pool, label = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        _kernels.rebuild(self.points, self.group, order, starts, seeds, widths, firsts, _MOST_UNITS, pool, label)
+        changed = np.flatnonzero(pool >= 0)
+        made, new = number(pool[changed] * _MOST_UNITS + label[changed], size * _MOST_UNITS)
+        failing = judge.failing(self.members[changed], made, new)
+        refused = np.zeros(size, dtype=bool)
+        refused[pool[changed[failing[made]]]] = True
+        taken = ~refused[pool[changed]]
+        self.group[changed[taken]] = count + made[taken]
+        self.group = number(self.group, count + new)[0].astype(np.int64)
+        return bool(taken.any())
+
+
+def _worth(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> tuple[int, float]:
+    """Of two partitions that is better which has fewer rows in failing groups and, with as many, costs less."""
+    count = int(group.max()) + 1
+    failing = judge.failing(members, group, count)[group]
+    return int(points.rows[:-1][failing].sum()), _kernels.partition_cost(points, np.arange(len(group)), group, count)
