@@ -107,6 +107,12 @@ class OwnerRows(Owners):
     def most_rows(self) -> NDArray[np.int64]:
         return self.by_owner.top
 
+    @cached_property
+    def one_value_each(self) -> bool:
+        """Whether the sensitive value of an owner is the same in all rows of the groups."""
+        owner = self.owner[np.unique(self.rows.values)]
+        return bool((owner[1:] != owner[:-1]).all())
+
     def merged(self, ids: Codes, groups: int) -> OwnerRows:
         target = ids.take(self.rows.owners)
         values, counts = self.rows.values, self.rows.counts

@@ -59,6 +59,7 @@ from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, individual_risk, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
+from reticent.definitions.known_rows import KnownRows, RowsJudged, ever_shares, known_rows
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.method import Method
 from reticent.definitions.noisy_counts import NoisyCounts
@@ -142,6 +143,7 @@ __all__ = [
     "KAnonymity",
     "KEAnonymity",
     "KMap",
+    "KnownRows",
     "LAlphaDiversity",
     "LocalDP",
     "MEligible",
@@ -163,6 +165,7 @@ __all__ = [
     "Ratios",
     "RecursiveLDiversity",
     "Reidentification",
+    "RowsJudged",
     "Several",
     "TCloseness",
     "UnboundedDP",
@@ -183,6 +186,7 @@ __all__ = [
     "definition_from",
     "diversity_diagnostics",
     "entry_of",
+    "ever_shares",
     "exceeds_exponential",
     "exceeds_logarithm",
     "feasibility",
@@ -190,6 +194,7 @@ __all__ = [
     "homogeneity_audit",
     "individual_risk",
     "judge",
+    "known_rows",
     "largest_sets",
     "named_column",
     "named_values",

@@ -29,7 +29,7 @@ class ClaimScope:
 
     ``unit`` is what was counted. ``quasi`` are the published columns that are neither confidential nor declared; an attacker knows all of them together,
     or one of the ``sets``, where these were judged instead. ``sensitive`` are the confidential columns and ``declared`` those that the publisher declares
-    nobody to know. ``alike`` says which records share the confidential values that an attacker is left with.
+    nobody to know. ``rows`` is of how many records of one person or household the columns are known, where that was limited. ``alike`` says which records share the confidential values that an attacker is left with.
     """
 
     unit: CountedUnit = "record"
@@ -38,6 +38,7 @@ class ClaimScope:
     sensitive: Columns = ()
     declared: Columns = ()
     alike: str = "the records that look alike"
+    rows: int | None = None
 
     @classmethod
     def of_table(cls, table: Table, sets: tuple[Columns, ...] | None = None) -> ClaimScope:
@@ -62,7 +63,7 @@ class ClaimScope:
 
     def known(self, columns: Columns | None = None) -> str:
         """KNOW: what an attacker knows of whom; ``columns`` are those that a definition names itself."""
-        of = f"of a {self.target}"
+        of = self._of
         if self.covers_all(columns):
             return self._everything(of)
         if columns is not None:
@@ -76,11 +77,18 @@ class ClaimScope:
         if not self.whole:
             return self.known() if all(len(each) <= most for each in self.sets or ()) else self._some_of_sets(most)
         if self.quasi and most >= len(self.quasi):
-            return self._everything(f"of a {self.target}")
+            return self._everything(self._of)
         named = column_list(self.quasi) if 0 < len(self.quasi) <= MOST_NAMED else f"the {len(self.quasi)} columns"
         which = f"any {most} of {named}" if self.quasi else f"any {most} {plural(most, 'column')}"
         published = "" if 0 < len(self.quasi) <= MOST_NAMED else " that are published and not confidential"
-        return f"{which} of a {self.target}{published} (the same columns of everybody, or of one)"
+        return f"{which} {self._of}{published} (the same columns of everybody, or of one)"
+
+    @property
+    def _of(self) -> str:
+        """Whose columns are known, and of how many records."""
+        if self.rows is None:
+            return f"of a {self.target}"
+        return f"of {'one record' if self.rows == 1 else f'up to {self.rows} records'} of a {self.target}"
 
     def _some_of_sets(self, most: int) -> str:
         told = [

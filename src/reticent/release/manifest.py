@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 import polars as pl
 
+from reticent.definitions import KnownRows, RowsJudged
 from reticent.errors import DataError, PolicyError
 from reticent.table import Meaning, Unit, ValueType, coarsening_from, to_plain
 
@@ -70,7 +71,8 @@ class ManifestTable:
 class Manifest:
     """What the published files hold.
 
-    ``quasi_sets`` are the sets of quasi columns that an adversary may hold; without them, all together. ``details`` are the format's own part.
+    ``quasi_sets`` are the sets of quasi columns that an adversary may hold; without them, all together. ``details`` are the format's own part. ``known_rows`` says how many
+    rows of one person an adversary may know, where somebody has several: it is the publisher's word.
     """
 
     format: str
@@ -80,6 +82,7 @@ class Manifest:
     unit: str = "row"
     quasi_sets: tuple[tuple[str, ...], ...] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    known_rows: KnownRows | None = None
 
     def named(self, role: str) -> tuple[str, ...]:
         """The columns of a role."""
@@ -125,6 +128,7 @@ class Manifest:
             },
             "quasi_sets": [list(names) for names in self.quasi_sets] if self.quasi_sets is not None else None,
             "details": to_plain(self.details),
+            **({} if self.known_rows is None else {"known_rows": self.known_rows.as_json()}),
         }
 
     @classmethod
@@ -146,6 +150,7 @@ class Manifest:
             if sets
             else None,
             reader.get("details", dict),
+            _read_known_rows(reader),
         )
         manifest._check()
         if payload != manifest.as_json():
@@ -159,6 +164,8 @@ class Manifest:
             raise DataError(f"manifest.json describes column {repeated[0]!r} twice.")
         if self.unit not in get_args(Unit):
             raise DataError(f"manifest.json: unit must be 'row', 'person' or 'household', but it is {self.unit!r}.")
+        if self.known_rows is not None and self.unit == "row":
+            raise DataError("manifest.json: known_rows is about people with several rows, and the unit is the row.")
         if self.quasi_sets is not None:
             covered = {name for names in self.quasi_sets for name in names}
             if covered != set(self.named("quasi")):
@@ -221,6 +228,17 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
             f"{reader.where}: published must be one of {', '.join(get_args(PublishedAs))}, not {published!r}."
         )
     return ManifestColumn(name, role, kind, labels, cast(PublishedAs, published), _read_domain(reader, kind))
+
+
+def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:
+    if "known_rows" not in reader.payload:
+        return None
+    given = reader.get("known_rows", dict)
+    rows, judged, same = given.get("rows"), given.get("judged"), given.get("same")
+    known = rows == "all" or (type(rows) is int and rows >= 1)
+    if not known or judged not in get_args(RowsJudged) or not isinstance(same, list):
+        raise DataError(f"{reader.where}: known_rows must say how many rows may be known and what was judged.")
+    return KnownRows(None if rows == "all" else rows, judged, tuple(map(str, same)))
 
 
 def _read_coarsened(reader: _ManifestReader) -> Mapping[str, Any] | None:

@@ -15,7 +15,7 @@ from reticent.base.context import Context
 from reticent.base.disclosures import unjudged
 from reticent.base.randomness import Randomness
 from reticent.core import Draft
-from reticent.definitions import Definition, Method, judge, unkept, verdict
+from reticent.definitions import Definition, KnownRows, Method, ever_shares, judge, known_rows, unkept, verdict
 from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
 from reticent.ledger import Entry, Ledger, LedgerLocation, now
 from reticent.release.canonical_json import readable
@@ -150,17 +150,28 @@ def judged_draft(
     form = _format(draft, definition)
     _check_limits(table, draft, chosen)
     _judge_draft(definition, draft)
+    draft = _about_people(table, draft)
     context.step("sorting and writing rows")
     spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
     with spool.closed_on_error():
         return _checked(table, definition, draft, form, spool, context)
 
 
+def _about_people(table: Table, draft: Draft) -> Draft:
+    """The draft with what only the steward is told of people with several rows: how many rows were suppressed before, and how many of a group ever had one value."""
+    if not table.rows_left_out and not table.several_rows:
+        return draft
+    ever = {name: str(share) for name, share in ever_shares(draft.evidence).items()}
+    told = {"unit": table.unit, "key": table.key, "rows_left_out": table.rows_left_out, "largest_share_ever": ever}
+    suppressed = draft.suppressed + table.rows_left_out
+    return replace(draft, suppressed=suppressed, search={**draft.search, "people": told})
+
+
 def _checked(
     table: Table, definition: Definition, draft: Draft, form: Format, spool: Spool, context: Context
 ) -> JudgedDraft:
     """The draft with its public side, if this keeps the table's roles and shows what is claimed."""
-    side = PublicSide(_manifest(table, draft, form, spool), {}, spool.rows)
+    side = PublicSide(_manifest(table, draft, form, spool, known_rows(definition, draft.evidence)), {}, spool.rows)
     _check_roles(table, side.manifest)
     _check_rows(draft, side)
     context.step("checking what the files show")
@@ -280,7 +291,7 @@ def _format(draft: Draft, definition: Definition) -> Format:
     return form
 
 
-def _manifest(table: Table, draft: Draft, form: Format, spool: Spool) -> Manifest:
+def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: KnownRows | None) -> Manifest:
     return Manifest(
         draft.format,
         form.columns(draft, table, spool.rows),
@@ -289,6 +300,7 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool) -> Manifes
         table.unit,
         table.quasi_sets,
         draft.details,
+        known,
     )
 
 

@@ -49,6 +49,7 @@ def scope_of(manifest: Manifest) -> ClaimScope:
         manifest.named("sensitive"),
         manifest.named("declared"),
         format_of(manifest.format).alike,
+        None if manifest.known_rows is None else manifest.known_rows.rows,
     )
 
 
@@ -129,10 +130,25 @@ def reservations(
     yield from declared.reservations()
     for name in unguarded(claims, scope.sensitive):
         yield f"Nothing is promised about {named_column(name)}."
+    yield from _known_rows(side.manifest, claims)
     parts = [part for claim in claims for part in claim.parts() if isinstance(part, GroupDefinition)]
     whole = {_about(part) for part in parts if part.knows_all(scope)}
     if any(_about(part) not in whole for part in parts):
         yield f"The promises are about an attacker who knows some of the published columns, not all of them.{_unique(side)}"
+
+
+def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[str]:
+    """That somebody who knows several rows of a person may learn more, where the promises are about fewer."""
+    known = manifest.known_rows
+    if known is None or known.rows is None:
+        return
+    promised = [name for name in known.same if name not in unguarded(claims, known.same)]
+    if promised:
+        records = "one record" if known.rows == 1 else f"up to {known.rows} records"
+        yield (
+            f"The promises about {column_list(promised)} are about an attacker who knows {records} of a {manifest.unit}: these values are the same in all records of a {manifest.unit}, and "
+            "whoever knows more of them may learn more."
+        )
 
 
 def _about(part: GroupDefinition) -> tuple[str, Any]:

@@ -1,0 +1,220 @@
+"""An adversary who knows several rows of a person: what a definition still promises (k^m-anonymity, with groups as items).
+
+Rows of a person are not linked, so that knowing more of them does not help to find one. It helps to learn what is the same in all of them: the people who have rows in all the
+groups that the known rows lie in are fewer than those of one group. A *profile* is the groups of all rows of an owner; an adversary who knows some rows knows a part of it, and the owners
+whose profile contains that part are whom a definition is judged on, each counted once.
+
+Source: Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.core import Evidence, FittingOwners, Groups, Histograms, OwnerRows
+from reticent.definitions.definition import Definition, GroupDefinition
+
+Ids = NDArray[np.int64]
+RowsJudged = Literal["records", "people", "chances"]
+MOST_PARTS = 2_000_000
+"""So many parts of profiles are looked at; what would need more is not claimed."""
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """Of how many ``rows`` of one owner an adversary may know the columns (None: of all), and what was ``judged`` for that.
+
+    ``records``: shares of values among the records of a group, which bound what somebody learns who knows one row. ``people``: owners whose rows look like the known ones, each counted once; a
+    guess about all of them is right for no more than the promised share. ``chances``: besides, the chance of a guess about one of them is bounded so in all possible worlds. ``same`` are the
+    sensitive columns that have one value in all rows of an owner, about which several rows tell more than one.
+    """
+
+    rows: int | None
+    judged: RowsJudged
+    same: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"rows": "all" if self.rows is None else self.rows, "judged": self.judged, "same": list(self.same)}
+
+
+def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PARTS) -> KnownRows | None:
+    """How many rows of one owner an adversary may know so that the definition still holds; None where a row is an owner, or people were counted without their rows.
+
+    Every set of columns that an adversary may hold is judged; the least counts. At most ``most`` parts of profiles are looked at. What is different in the rows of an owner is promised
+    of each row, and finding a row of somebody is made no easier by knowing others: there all rows may be known.
+    """
+    found = [
+        _known(definition, groups, place, most)
+        for groups in evidence.groups.values()
+        for place in range(len(groups.owners))
+    ]
+    return min(found, key=_strength) if found else None
+
+
+def _known(definition: Definition, groups: Groups, place: int, most: int) -> KnownRows:
+    owners = groups.owners[place]
+    overlapping = isinstance(owners, FittingOwners)
+    held = owners.held if isinstance(owners, FittingOwners) else owners
+    protects = [part for part in definition.parts() if isinstance(part, GroupDefinition) and part.needs_sensitive]
+    if not isinstance(held, OwnerRows):
+        return KnownRows(1, "records") if protects else KnownRows(None, "chances")
+    profiles = _Profiles(groups, place, held)
+    about = [part for part in protects if getattr(part, "column", None) in (None, *profiles.same)]
+    if not profiles.same or not about:
+        return KnownRows(None, "chances", profiles.same)
+    judged = [
+        part for part in definition.parts() if isinstance(part, GroupDefinition) and _by_people(part, profiles.same)
+    ]
+    if any(part not in judged for part in about):
+        return KnownRows(1, "records", profiles.same)
+    return profiles.known(judged, most, partition=not overlapping)
+
+
+def _by_people(part: GroupDefinition, same: tuple[str, ...]) -> bool:
+    """Whether a part of a definition can be judged on people, each with one value in the columns that are the ``same`` in all of their rows."""
+    if not part.local or part.needs_population or not part.shown_by_files or part.quasi is not None:
+        return False
+    return not part.needs_sensitive or (hasattr(part, "column") and part.column in (None, *same))
+
+
+def ever_shares(evidence: Evidence) -> dict[str, Fraction]:
+    """For every sensitive column that changes between rows of an owner: the largest share of the owners of a group who have one value in some row, in that group or elsewhere."""
+    found: dict[str, Fraction] = {}
+    for groups in evidence.groups.values():
+        for column in groups.domain.columns:
+            for owners in groups.marginal(column.name).owners:
+                held = owners.held if isinstance(owners, FittingOwners) else owners
+                if isinstance(held, OwnerRows) and not held.one_value_each:
+                    found[column.name] = max(found.get(column.name, Fraction(0)), _largest_ever(held))
+    return found
+
+
+def _largest_ever(owners: OwnerRows) -> Fraction:
+    """The largest share of a group's owners who ever have one value."""
+    cells, starts = owners.by_owner, np.searchsorted(owners.owner, np.arange(int(owners.owner.max()) + 2))
+    published = np.zeros(len(owners.owner), dtype=bool)
+    published[owners.rows.values] = True
+    lengths = np.diff(starts)[cells.values]
+    group = np.repeat(cells.owners, lengths)
+    before = np.cumsum(lengths) - lengths
+    holding = np.repeat(starts[cells.values] - before, lengths) + np.arange(int(lengths.sum()))
+    kept = published[holding]
+    values = int(owners.value.max(initial=0)) + 1
+    have = Histograms.from_cells(group[kept], owners.value[holding[kept]], None, len(cells.offsets) - 1, values)
+    filled = np.flatnonzero(cells.distinct)
+    shares = have.top[filled] / cells.distinct[filled]
+    worst = int(filled[np.argmax(shares)])
+    return Fraction(int(have.top[worst]), int(cells.distinct[worst]))
+
+
+class _Profiles:
+    """The profiles of the owners of some groups: a row for each owner and group with the number of rows there."""
+
+    def __init__(self, groups: Groups, place: int, owners: OwnerRows) -> None:
+        kept = {}
+        for column in groups.domain.columns:
+            of_column = groups.marginal(column.name).owners[place]
+            held = of_column.held if isinstance(of_column, FittingOwners) else of_column
+            if isinstance(held, OwnerRows) and held.one_value_each:
+                kept[column.name] = held
+        self.same = tuple(kept)
+        self._columns = tuple(column for column in groups.domain.columns if column.name in kept)
+        cells = owners.by_owner
+        self._people = int(owners.owner.max(initial=-1)) + 1
+        values = np.zeros((self._people, len(kept)), dtype=np.int64)
+        for j, held in enumerate(kept.values()):
+            # Rows that were suppressed may have had other values.
+            shown = np.unique(held.rows.values)
+            values[held.owner[shown], j] = held.value[shown]
+        self._values = values
+        self._cells = pl.DataFrame({"owner": cells.values, "cell": cells.owners, "rows": cells.counts}).sort(
+            "owner", "cell"
+        )
+
+    def known(self, parts: Sequence[GroupDefinition], most: int, *, partition: bool) -> KnownRows:
+        """How many rows may be known; where cells are no ``partition``, a known row may fit several of them, and only equal profiles help."""
+        groups, closed = self._equal()
+        if all(part.holds(groups) for part in parts):
+            return KnownRows(None, "chances" if closed and partition else "people", self.same)
+        if not partition:
+            return KnownRows(1, "records", self.same)
+        rows = 0
+        for known, parts_of_profiles in enumerate(self._parts(most), start=1):
+            if not all(part.holds(parts_of_profiles) for part in parts):
+                break
+            rows = known
+        longest = int(self._rows_each().max(initial=1))
+        if rows >= longest:
+            return KnownRows(None, "people", self.same)
+        return KnownRows(rows, "people", self.same) if rows else KnownRows(1, "records", self.same)
+
+    def _rows_each(self) -> Ids:
+        return self._cells.group_by("owner").agg(pl.col("rows").sum())["rows"].to_numpy()
+
+    def _equal(self) -> tuple[Groups, bool]:
+        """Owners of equal profiles as groups, and whether every cell holds rows of one such group only, all of the same profile."""
+        texts = self._cells.select("owner", text=pl.format("{}:{}", "cell", "rows"))
+        profiles = texts.group_by("owner", maintain_order=True).agg(pl.col("text").str.join(","))
+        ids = profiles["text"].rank("dense").to_numpy().astype(np.int64) - 1
+        of_owner = np.full(self._people, -1, dtype=np.int64)
+        of_owner[profiles["owner"].to_numpy()] = ids
+        classes = pl.DataFrame({"cell": self._cells["cell"], "profile": of_owner[self._cells["owner"].to_numpy()]})
+        closed = bool((classes.group_by("cell").agg(pl.col("profile").n_unique())["profile"] == 1).all())
+        return self._groups(ids, int(ids.max(initial=-1)) + 1, profiles["owner"].to_numpy()), closed
+
+    def _parts(self, most: int) -> Iterator[Groups]:
+        """For one known row, two, three, ...: the owners of every part of a profile of so many rows, until there are none or too many."""
+        # Each is a part in rising order of its groups; "last" is the last of them and "again" how often it is there.
+        known = self._cells.select("owner", "rows", key=pl.col("cell").cast(pl.Int64), last="cell", again=pl.lit(1))
+        rows = 1
+        while known.height:
+            ids = known["key"].rank("dense").to_numpy().astype(np.int64) - 1
+            yield self._groups(ids, int(ids.max(initial=-1)) + 1, known["owner"].to_numpy())
+            each = self._rows_each()
+            rows += 1
+            if sum(comb(int(many), rows) for many in each) > most:
+                return
+            known = self._longer(known, ids)
+
+    def _longer(self, known: pl.DataFrame, ids: Ids) -> pl.DataFrame:
+        """The parts with one row more."""
+        joined = known.with_columns(pl.Series("key", ids)).join(
+            self._cells.select("owner", "cell", pl.col("rows").alias("there")), on="owner"
+        )
+        same = pl.col("cell") == pl.col("last")
+        fits = (pl.col("cell") > pl.col("last")) | (same & (pl.col("again") < pl.col("there")))
+        longer = joined.filter(fits)
+        cells = int(self._cells["cell"].max() or 0) + 1  # type: ignore[arg-type]  # cells are integers
+        return longer.select(
+            "owner",
+            pl.col("there").alias("rows"),
+            (pl.col("key") * cells + pl.col("cell")).alias("key"),
+            pl.col("cell").alias("last"),
+            pl.when(same).then(pl.col("again") + 1).otherwise(1).alias("again"),
+        )
+
+    def _groups(self, ids: Ids, count: int, owners: Ids) -> Groups:
+        """Groups of owners, each with its one value in the columns that never change."""
+        everybody = self._cells["owner"].unique().to_numpy()
+        mine = np.concatenate([owners, everybody])
+        codes = [self._values[mine, j] for j in range(self._values.shape[1])]
+        # Everybody once, as a last group: what the others are compared with.
+        beside = np.concatenate([ids, np.full(len(everybody), count)])
+        found = Groups.of_rows(beside, count + 1, self._columns, codes)
+        whole = np.arange(count + 1) == count
+        reference = found.select(whole).histograms.total(found.domain.size)
+        return replace(found.select(~whole), reference=reference)
+
+
+def _strength(found: KnownRows) -> tuple[float, int]:
+    order: tuple[RowsJudged, ...] = ("records", "people", "chances")
+    return float("inf") if found.rows is None else found.rows, order.index(found.judged)
