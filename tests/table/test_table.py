@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from pathlib import Path
 from typing import Any
@@ -95,14 +96,19 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, Any], kind: type[Reti
 
 
 @pytest.mark.parametrize(
-    ("values", "dtype"),
-    [([[1]], "List(Int64)"), ([{"a": 1}], "Struct({'a': Int64})"), ([b"x"], "Binary")],
+    ("values", "dtype", "way"),
+    [
+        ([[1]], "List(Int64)", "Make plain columns of it first"),
+        ([{"a": 1}], "Struct({'a': Int64})", "Make plain columns of it first"),
+        ([b"x"], "Binary", "Make text of it"),
+        ([datetime.timedelta(1)], "Duration(time_unit='us')", "Make a number of it, such as days or hours"),
+    ],
 )
-def test_values_that_cannot_be_compared_are_refused(values: list[Any], dtype: str) -> None:
+def test_values_that_cannot_be_compared_are_refused(values: list[Any], dtype: str, way: str) -> None:
     with pytest.raises(DataError) as caught:
         Table(pl.DataFrame({"x": values}), quasi=["x"])
     assert str(caught.value) == (
-        f"Column 'x' has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first."
+        f"Column 'x' has type {dtype}, whose values cannot be compared or generalized. {way}, or leave it out."
     )
 
 
