@@ -1,0 +1,176 @@
+"""A column as relations look at it: as codes in the order of its values, as numbers, and in the parts that a date has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.table.relations.relation import Numbers
+
+Codes = NDArray[np.int64]
+
+_SECONDS = 86400.0
+_PRECISION, _ROUNDING = 1e-6, 1e-3
+_DECIMALS = 9
+
+
+@dataclass(frozen=True)
+class ColumnForm:
+    """The column ``owner``, or a part of it, to be read as ``text``: missing values are a value of their own, with code 0."""
+
+    owner: str
+    text: str
+    values: pl.Series
+    is_part: bool = False
+
+    @classmethod
+    def of(cls, values: pl.Series) -> ColumnForm:
+        """A column as it is."""
+        if values.dtype in (pl.Categorical, pl.Enum):
+            values = values.cast(pl.String)
+        if values.dtype.is_float():
+            values = values.fill_nan(None)
+        return cls(values.name, repr(values.name), values)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The place of every value among the distinct ones, from 1 on."""
+        if self.values.dtype.is_nested() or self.values.dtype in (pl.Object, pl.Null):
+            return np.zeros(len(self.values), dtype=np.int64)
+        codes: Codes = self.values.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+        return codes
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows have each code."""
+        return np.bincount(self.codes)
+
+    @cached_property
+    def ranks(self) -> Numbers:
+        """The mean rank of every value; NaN where it is missing."""
+        return np.where(self.codes > 0, self.values.rank().cast(pl.Float64).fill_null(np.nan).to_numpy(), np.nan)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many values there are, the missing one among them."""
+        return int((self.counts > 0).sum())
+
+    @cached_property
+    def mode_error(self) -> float:
+        """The share of rows that a guess of the most frequent value gets wrong."""
+        return 1 - int(self.counts.max(initial=0)) / max(len(self.codes), 1)
+
+    @property
+    def is_date(self) -> bool:
+        """Whether values are days or timestamps."""
+        return self.values.dtype == pl.Date or isinstance(self.values.dtype, pl.Datetime)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether values are texts."""
+        return self.values.dtype == pl.String
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether values have an order of their own."""
+        return self.values.dtype.is_numeric() or self.values.dtype.is_temporal()
+
+    @cached_property
+    def numbers(self) -> Numbers | None:
+        """The values as numbers, dates as days; missing ones are NaN. None for texts."""
+        dtype = self.values.dtype
+        if dtype == pl.Date:
+            return self._floats(self.values.to_physical())
+        if isinstance(dtype, pl.Datetime):
+            return self._floats(self.values.dt.epoch("us")) / (_SECONDS * 1e6)
+        if dtype.is_numeric() or dtype == pl.Boolean:
+            return self._floats(self.values)
+        return None
+
+    @staticmethod
+    def _floats(values: pl.Series) -> Numbers:
+        found: Numbers = values.cast(pl.Float64).to_numpy()
+        return np.where(np.isfinite(found), found, np.nan)
+
+    @cached_property
+    def is_mark(self) -> bool:
+        """Whether values are 0 and 1, or false and true."""
+        return self.numbers is not None and self.distinct <= 3 and bool(np.isin(_known(self.numbers), (0, 1)).all())
+
+    @cached_property
+    def step(self) -> float:
+        """The resolution: all values are multiples of it, apart by whole steps. 0 for numbers of so many digits that there is none."""
+        if self.numbers is None:
+            return 0.0
+        known = np.unique(_known(self.numbers))
+        if len(known) < 2:
+            return 0.0
+        scale = float(np.abs(known).max())
+        for decimals in range(_DECIMALS):
+            whole = known * 10.0**decimals
+            if np.abs(whole - np.round(whole)).max() <= 1e-7 * max(scale * 10.0**decimals, 1):
+                if scale * 10.0**decimals > 2**52:
+                    return 0.0
+                parts = np.round(whole).astype(np.int64)
+                return float(np.gcd.reduce(np.diff(parts))) / 10.0**decimals
+        return 0.0
+
+    @cached_property
+    def precision(self) -> float:
+        """How far numbers may be apart that are the same but for how exactly they were computed and stored."""
+        return 0.0 if self.numbers is None else _PRECISION * float(np.abs(_known(self.numbers)).max(initial=0))
+
+    def rounded(self, computed: Numbers) -> Iterator[Numbers]:
+        """Computed numbers at the resolution of this column: to the nearest step, down, and up; as they are where it has none."""
+        if self.numbers is None or self.step <= 2 * self.precision:
+            yield computed
+            return
+        origin = float(_known(self.numbers)[0])
+        steps, slack = (computed - origin) / self.step, min(_ROUNDING * self.precision / self.step, 0.1)
+        for whole in (np.round(steps), np.floor(steps + slack), np.ceil(steps - slack)):
+            yield origin + self.step * whole
+
+    @cached_property
+    def spread(self) -> float:
+        """Between which numbers the middle 95 % of the rows lie: how far apart they are."""
+        return 0.0 if self.numbers is None else middle(_known(self.numbers))
+
+    def parts(self) -> list[ColumnForm]:
+        """The parts of a date, each as a column of its own."""
+        if not self.is_date:
+            return []
+        dates = self.values.dt
+        found: Mapping[str, pl.Series] = {
+            "year": dates.year(),
+            "quarter": dates.quarter(),
+            "month": dates.month(),
+            "week": dates.week(),
+            "weekday": dates.weekday(),
+            "day": dates.day(),
+            **({"hour": dates.hour()} if isinstance(self.values.dtype, pl.Datetime) else {}),
+        }
+        return [
+            ColumnForm(self.owner, f"the {name} of {self.text}", part.cast(pl.Int64), True)
+            for name, part in found.items()
+        ]
+
+    def at(self, rows: NDArray[np.int64]) -> ColumnForm:
+        """The column of some rows only."""
+        return ColumnForm(self.owner, self.text, self.values.gather(rows), self.is_part)
+
+
+def _known(numbers: Numbers) -> Numbers:
+    return numbers[~np.isnan(numbers)]
+
+
+def middle(numbers: Numbers) -> float:
+    """The width of the middle 95 % of some numbers."""
+    if not len(numbers):
+        return 0.0
+    low, high = np.quantile(numbers, (0.025, 0.975))
+    return float(high - low)

@@ -1,0 +1,47 @@
+"""Weighted sums of columns that give another one, and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from reticent.table.relations.relation import Numbers
+
+_PRECISE = 1e-9
+
+
+def weights_of(columns: Numbers, target: Numbers) -> Iterator[Numbers]:
+    """Weights of columns whose sum may be the target: by least squares, and by least squares without the tenth of the rows that is farthest off. None where too few rows are known."""
+    known = np.flatnonzero(np.isfinite(columns).all(axis=1) & np.isfinite(target))
+    if len(known) < 3 * columns.shape[1]:
+        return
+    scale = np.maximum(np.abs(columns[known]).max(axis=0), 1e-300)
+    x, y = columns[known] / scale, target[known]
+    weights = np.linalg.lstsq(x, y, rcond=None)[0]
+    yield weights / scale
+    off = np.abs(y - x @ weights)
+    near = off <= np.quantile(off, 0.9)
+    if off.max() > _PRECISE * np.abs(y).max() and int(near.sum()) >= 2 * columns.shape[1]:
+        yield np.linalg.lstsq(x[near], y[near], rcond=None)[0] / scale
+
+
+def sum_words(weighted: Sequence[tuple[float, str]], constant: float) -> str:
+    """A weighted sum in words, what is added before what is taken away."""
+    terms = [(weight, text if abs(weight) == 1 else f"{abs(weight):.4g} times {text}") for weight, text in weighted]
+    terms += [(constant, f"{abs(constant):.6g}")] if constant else []
+    told = "".join(f" {'minus' if weight < 0 else 'plus'} {text}" for weight, text in sorted(terms, key=_is_negative))
+    return told.removeprefix(" plus ").strip()
+
+
+def _is_negative(term: tuple[float, str]) -> bool:
+    return term[0] < 0
+
+
+def product_words(powers: Sequence[tuple[float, str]], constant: float) -> str:
+    """A product of powers in words, these to two digits."""
+    factors = [] if f"{constant:.2g}" == "1" else [f"{constant:.3g}"]
+    for power, text in powers:
+        short = f"{power:.2g}"
+        factors.append(text if short == "1" else f"{text} to the power of {short}")
+    return " times ".join(factors)

@@ -1,0 +1,269 @@
+"""Formulas of two columns: sums, differences, products and ratios, the time between dates, and bands of all of these; weighted sums and products of powers.
+
+The first are looked up among all pairs of columns at once, at the resolution of the target. The second are found by how much of a target two columns explain together, as they are and
+by their logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.table.relations.agreement import Agreement, agreement, is_shown
+from reticent.table.relations.bands import MOST_BANDS, band_errors, may_be_banded
+from reticent.table.relations.column_forms import Codes, ColumnForm
+from reticent.table.relations.correlation import by_blocks, correlations
+from reticent.table.relations.least_squares import product_words, sum_words, weights_of
+from reticent.table.relations.relation import ColumnRelation, Numbers, short_number
+
+_FIRST, _OFTEN = 16, 0.75
+_FIRST_BANDED, _STEPS = 64, 20
+_EXPLAINED = 0.99
+_MOST_FORMS, _MOST_FITTED = 120, 300
+
+
+@dataclass(frozen=True)
+class PairFormula:
+    """A function of two numbers, and its words for two columns: of so many ``dates`` (one may be a number); one of them a mark of 0 and 1, if it is of ``marks``."""
+
+    of: Callable[[Numbers, Numbers], Numbers]
+    words: str
+    dates: int = 0
+    marks: bool = False
+
+
+_TIMES = {
+    "days": 1.0,
+    "weeks": 7.0,
+    "months": 30.4375,
+    "years": 365.25,
+    "hours": 1 / 24,
+    "minutes": 1 / 1440,
+    "seconds": 1 / 86400,
+}
+
+
+def _between(unit: float, sign: int) -> Callable[[Numbers, Numbers], Numbers]:
+    return lambda a, b: sign * (b - a) / unit
+
+
+PAIR_FORMULAS: tuple[PairFormula, ...] = (
+    *(PairFormula(_between(days, 1), f"the {unit} from {{0}} to {{1}}", 2) for unit, days in _TIMES.items()),
+    *(PairFormula(_between(days, -1), f"the {unit} from {{1}} to {{0}}", 2) for unit, days in _TIMES.items()),
+    PairFormula(lambda a, b: a - b, "{0} minus {1}", 1),
+    PairFormula(lambda a, b: b - a, "{1} minus {0}", 1),
+    PairFormula(lambda a, b: a + b, "{0} plus {1}", 1),
+    PairFormula(lambda a, b: a * b, "{0} times {1}"),
+    PairFormula(lambda a, b: a * b, "{0} times {1}", marks=True),
+    PairFormula(lambda a, b: a / b, "{0} divided by {1}"),
+    PairFormula(lambda a, b: b / a, "{1} divided by {0}"),
+    PairFormula(lambda a, b: a / b**2, "{0} divided by the square of {1}"),
+    PairFormula(lambda a, b: b / a**2, "{1} divided by the square of {0}"),
+    PairFormula(lambda a, b: a * b**2, "{0} times the square of {1}"),
+    PairFormula(lambda a, b: b * a**2, "{1} times the square of {0}"),
+    PairFormula(lambda a, b: np.sqrt(a / b), "the square root of {0} divided by {1}"),
+    PairFormula(lambda a, b: np.sqrt(b / a), "the square root of {1} divided by {0}"),
+)
+"""The formulas that are looked up."""
+
+Known = set[tuple[str, frozenset[str]]]
+"""Which targets follow from which sources already."""
+
+
+def is_known(target: str, sources: frozenset[str], known: Known) -> bool:
+    """Whether a target follows from some of the sources already, or is one of them."""
+    return target in sources or any(name == target and each <= sources for name, each in known)
+
+
+def pair_relations(
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known
+) -> Iterator[ColumnRelation]:
+    """The relations of targets to two sources each, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them."""
+    numeric = [each for each in sources if each.numbers is not None and (each.distinct > 2 or each.is_mark)]
+    search = _PairSearch(numeric[:_MOST_FORMS], targets, rows, set(known))
+    yield from search.looked_up(banded=False)
+    yield from search.explained()
+    yield from search.looked_up(banded=True)
+
+
+class _PairSearch:
+    """The numbers of some rows, and what was found so far. Mutable: ``known`` grows, so that no target is explained twice by the same columns."""
+
+    def __init__(self, numeric: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known) -> None:
+        self.numeric, self.targets, self.known = numeric, targets, known
+        self.small = [each.at(rows) for each in targets]
+        self.x = np.array([each.at(rows).numbers for each in numeric]).reshape(len(numeric), len(rows))
+        nothing = np.full(len(rows), np.nan)
+        self.y = np.array([nothing if each.numbers is None else each.numbers for each in self.small])
+
+    def looked_up(self, banded: bool) -> Iterator[ColumnRelation]:
+        """Formulas that give a target, or of which a target shows the band."""
+        for formula in PAIR_FORMULAS:
+            pairs = self._pairs(formula)
+            if not len(pairs) or (banded and formula.marks):
+                continue
+            with np.errstate(all="ignore"):
+                features = formula.of(self.x[pairs[:, 0]], self.x[pairs[:, 1]])
+            features = np.where(np.isfinite(features), features, np.nan)
+            for number, target in enumerate(self.targets):
+                for place in self._bands(features, number) if banded else self._equal(features, number):
+                    a, b = (self.numeric[each] for each in pairs[place])
+                    if not is_known(target.owner, frozenset((a.owner, b.owner)), self.known):
+                        relation = _shown(formula, a, b, target)
+                        if relation is not None:
+                            self.known.add((target.owner, frozenset(relation.sources)))
+                            yield relation
+
+    def _pairs(self, formula: PairFormula) -> NDArray[np.int64]:
+        """The pairs of columns, by their places, that a formula makes sense of."""
+        dates = [each.is_date for each in self.numeric]
+        marks_last = sorted(range(len(self.numeric)), key=lambda place: self.numeric[place].is_mark)
+        listed = [
+            (i, j)
+            for i, j in combinations(marks_last, 2)
+            if self.numeric[i].owner != self.numeric[j].owner
+            and (dates[i] + dates[j] == formula.dates or (formula.dates == 1 and not dates[i] and not dates[j]))
+            and formula.marks == (self.numeric[i].is_mark != self.numeric[j].is_mark)
+            and not (self.numeric[i].is_mark and self.numeric[j].is_mark)
+        ]
+        return np.array(listed, dtype=np.int64).reshape(-1, 2)
+
+    def _equal(self, features: Numbers, number: int) -> list[int]:
+        """The places of features that may be a target: in a few rows, and then in all that were chosen."""
+        target = self.small[number]
+        if target.numbers is None or target.is_mark:
+            return []
+        first = np.flatnonzero(_agree(features[:, :_FIRST], target, slice(_FIRST)) >= _OFTEN)
+        most_wrong = min(1 - _OFTEN, target.mode_error) / 2
+        found: list[int] = first[_agree(features[first], target, slice(None)) >= 1 - most_wrong].tolist()
+        return found
+
+    def _bands(self, features: Numbers, number: int) -> list[int]:
+        """The places of features that may tell the bands of a target."""
+        target = self.small[number]
+        if not 2 <= target.distinct <= MOST_BANDS:
+            return []
+        first = np.flatnonzero(may_be_banded(features[:, :_FIRST_BANDED], target.codes[:_FIRST_BANDED]))
+        found: list[int] = first[may_be_banded(features[first], target.codes)].tolist()
+        return found
+
+    def explained(self) -> Iterator[ColumnRelation]:
+        """Weighted sums of two columns, and products of their powers."""
+        for is_log in (False, True):
+            x, y = (self.x, self.y) if not is_log else (_logarithms(self.x), _logarithms(self.y))
+            for i, j, number in _explaining(x, y):
+                a, b, target = self.numeric[i], self.numeric[j], self.targets[number]
+                if is_known(target.owner, frozenset((a.owner, b.owner)), self.known) or a.owner == b.owner:
+                    continue
+                relation = _fitted(a, b, target, is_log)
+                if relation is not None:
+                    self.known.add((target.owner, frozenset(relation.sources)))
+                    yield relation
+
+
+def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
+    """The share of known values in which each feature agrees with the target, whichever way it was rounded."""
+    assert target.numbers is not None
+    numbers = target.numbers[rows]
+    many = (~np.isnan(features - numbers)).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        ways = [(np.abs(each - numbers) <= target.precision).sum(axis=1) for each in target.rounded(features)]
+    share: Numbers = np.maximum.reduce(ways) / np.maximum(many, 1)
+    return np.where(2 * many >= len(numbers), share, 0.0)
+
+
+def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
+    """The relation, if all rows show it and neither of the two columns alone does nearly as well."""
+    assert a.numbers is not None
+    assert b.numbers is not None
+    with np.errstate(all="ignore"):
+        computed = formula.of(a.numbers, b.numbers)
+    computed = np.where(np.isfinite(computed), computed, np.nan)
+    words, sources = formula.words.format(a.text, b.text), (a.owner, b.owner)
+    if target.numbers is not None and not target.is_mark:
+        found = agreement(computed, target)
+        if found.shown and found.wrong <= min(_alone(each, target) for each in (a, b)) / 3:
+            return ColumnRelation(target.owner, sources, f"is {_nearly(found)}{words}", exact=found.exact)
+    if target.distinct <= MOST_BANDS and (errors := band_errors(computed, target.codes)) is not None:
+        wrong, alone = errors[0], min(_step_error(each, target.codes) for each in (a, b))
+        if is_shown(*errors) and wrong <= alone / 3:
+            how = "follows from" if wrong == 0 else "nearly follows from"
+            return ColumnRelation(target.owner, sources, f"{how} {words}", exact=wrong == 0)
+    return None
+
+
+def _alone(source: ColumnForm, target: ColumnForm) -> float:
+    """The share of rows in which a target is not just the source."""
+    assert source.numbers is not None
+    return agreement(source.numbers, target).wrong
+
+
+def _nearly(found: Agreement) -> str:
+    return "" if found.exact else "nearly "
+
+
+def _step_error(source: ColumnForm, codes: Codes) -> float:
+    """What the most frequent value gets wrong in each twentieth of a source."""
+    ranks = np.nan_to_num(source.ranks)
+    steps = (ranks * _STEPS / (len(ranks) + 1)).astype(np.int64)
+    table = np.zeros((_STEPS + 1, int(codes.max()) + 1), dtype=np.int64)
+    np.add.at(table, (steps, codes), 1)
+    return 1 - float(table.max(axis=1).sum()) / len(codes)
+
+
+def _logarithms(numbers: Numbers) -> Numbers:
+    """Logarithms of rows of numbers that are all above 0; other rows are unknown."""
+    with np.errstate(all="ignore"):
+        return np.where((np.nan_to_num(numbers, nan=1.0) > 0).all(axis=1, keepdims=True), np.log(numbers), np.nan)
+
+
+def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
+    """The pairs of columns that explain a target nearly, and far better together than each alone, best first."""
+    first, second = np.triu_indices(len(x), 1)
+
+    def together(some: Numbers, targets: Numbers) -> Numbers:
+        among, with_targets = correlations(some, some), correlations(some, targets)
+        r, one, other = among[first, second][:, None], with_targets[first], with_targets[second]
+        with np.errstate(all="ignore"):
+            explained = (one**2 + other**2 - 2 * one * other * r) / (1 - r**2)
+        alone = 1 - np.maximum(one**2, other**2)
+        sound = (explained <= 1 + 1e-6) & (1 - r**2 > 1e-12) & (1 - explained <= alone / 3)
+        return np.where(sound, explained, 0.0)
+
+    # Rows are those where the target is known: correlations of other rows would contradict each other.
+    known = [np.flatnonzero(~np.isnan(each)) for each in y]
+    explained = np.concatenate(
+        [by_blocks(together, x[:, rows], y[[number]][:, rows]) for number, rows in enumerate(known)], axis=1
+    )
+    places, targets = np.nonzero(explained >= _EXPLAINED)
+    for number in np.argsort(-explained[places, targets], kind="stable")[:_MOST_FITTED].tolist():
+        yield int(first[places[number]]), int(second[places[number]]), int(targets[number])
+
+
+def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> ColumnRelation | None:
+    """The weighted sum, or the product of powers, that gives most rows of the target, if it gives nearly all."""
+    assert a.numbers is not None
+    assert b.numbers is not None
+    assert target.numbers is not None
+    with np.errstate(all="ignore"):
+        x = [np.log(each) if is_log else each for each in (a.numbers, b.numbers)]
+        y = np.log(target.numbers) if is_log else target.numbers
+    scale = float(np.nanmax(np.abs(y[np.isfinite(y)])))
+    for weights in weights_of(np.stack([*x, np.ones(len(y))], axis=1), y):
+        p, q, constant = short_number(weights[0]), short_number(weights[1]), short_number(weights[2], scale)
+        computed = p * x[0] + q * x[1] + constant
+        found = agreement(np.exp(computed) if is_log else computed, target)
+        if found.shown:
+            break
+    else:
+        return None
+    words = (
+        product_words([(p, a.text), (q, b.text)], float(np.exp(constant)))
+        if is_log
+        else sum_words([(p, a.text), (q, b.text)], constant)
+    )
+    return ColumnRelation(target.owner, (a.owner, b.owner), f"is {_nearly(found)}{words}", exact=found.exact)

@@ -1,0 +1,118 @@
+"""Relations between texts and codes: the beginning or the end of one, two of them put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from reticent.table.relations.agreement import FEWEST_ROWS, is_shown
+from reticent.table.relations.column_forms import Codes, ColumnForm
+from reticent.table.relations.relation import ColumnRelation
+
+_SEPARATORS = (" ", "-", "_", "/", ".", ",", ":", "|")
+_JOINED = ("", *_SEPARATORS, ", ", " - ")
+_OFTEN, _FIRST = 0.9, 4
+_FEW_DIGITS = 0.05
+
+
+def text_relations(
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes
+) -> Iterator[ColumnRelation]:
+    """Targets that are the beginning or the end of a text or a code, or two of them put together. Candidates are found in some ``rows``."""
+    written = {each.owner: _written(each) for each in (*sources, *targets) if _is_written(each)}
+    few = {name: texts.gather(rows) for name, texts in written.items()}
+    first = {name: texts[:_FIRST].to_list() for name, texts in few.items()}
+    for target in targets:
+        if target.owner not in written:
+            continue
+        part = few[target.owner]
+        for source in sources:
+            if source.owner == target.owner or source.owner not in written:
+                continue
+            whole = few[source.owner]
+            if not any(_meet(one, other) for one, other in zip(first[source.owner], first[target.owner], strict=True)):
+                continue
+            if max(_begins(whole, part), _ends(whole, part)) >= _OFTEN:
+                words = _part_of(written[source.owner], written[target.owner], source.text)
+                if words is not None:
+                    yield ColumnRelation(target.owner, (source.owner,), words)
+            if _begins(part, whole) >= _OFTEN:
+                yield from _joined(source, sources, target, written, few)
+
+
+def _meet(one: str | None, other: str | None) -> bool:
+    """Whether one of two texts begins or ends with the other."""
+    if one is None or other is None:
+        return False
+    return one.startswith(other) or one.endswith(other) or other.startswith(one)
+
+
+def _joined(
+    first: ColumnForm,
+    sources: Sequence[ColumnForm],
+    target: ColumnForm,
+    written: dict[str, pl.Series],
+    few: dict[str, pl.Series],
+) -> Iterator[ColumnRelation]:
+    for second in sources:
+        if second.owner in (first.owner, target.owner) or second.owner not in written:
+            continue
+        for between in _JOINED:
+            if _share(few[first.owner] + between + few[second.owner] == few[target.owner]) < _OFTEN:
+                continue
+            if _is_so(written[first.owner] + between + written[second.owner], written[target.owner]):
+                words = f"is {first.text} and {second.text} written together"
+                yield ColumnRelation(target.owner, (first.owner, second.owner), words)
+                break
+
+
+def _part_of(whole: pl.Series, part: pl.Series, text: str) -> str | None:
+    """Which part of a text another column is, if it is one."""
+    known = part.drop_nulls().str.len_chars()
+    length = int(known.mode()[0]) if len(known) else 0
+    if length and _is_so(whole.str.head(length), part):
+        return f"is the first {length} characters of {text}"
+    if length and _is_so(whole.str.tail(length), part):
+        return f"is the last {length} characters of {text}"
+    for separator in _SEPARATORS:
+        cut = whole.str.split(separator)
+        if _is_so(cut.list.first(), part):
+            return f"is what stands before {separator!r} in {text}"
+        if _is_so(cut.list.last(), part):
+            return f"is what stands after {separator!r} in {text}"
+    return None
+
+
+def _is_so(computed: pl.Series, target: pl.Series) -> bool:
+    known = (computed.is_not_null() & target.is_not_null()).to_numpy()
+    if int(known.sum()) < FEWEST_ROWS:
+        return False
+    wrong = 1 - float((computed == target).to_numpy()[known].mean())
+    most = int(target.filter(pl.Series(known)).value_counts()["count"].max() or 0)  # type: ignore[arg-type]  # counts are integers
+    return is_shown(wrong, 1 - most / int(known.sum()))
+
+
+def _is_written(form: ColumnForm) -> bool:
+    """Whether it is a text, or a code of several digits."""
+    if form.is_text:
+        return True
+    return form.values.dtype.is_integer() and bool((form.values.drop_nulls().abs() >= 10).mean() > 1 - _FEW_DIGITS)  # type: ignore[operator]  # the mean of truth values is a float
+
+
+def _written(form: ColumnForm) -> pl.Series:
+    return form.values.cast(pl.String).str.strip_chars()
+
+
+def _begins(whole: pl.Series, part: pl.Series) -> float:
+    return _share(pl.select(pl.lit(whole).str.starts_with(pl.lit(part))).to_series())
+
+
+def _ends(whole: pl.Series, part: pl.Series) -> float:
+    return _share(pl.select(pl.lit(whole).str.ends_with(pl.lit(part))).to_series())
+
+
+def _share(truth: pl.Series) -> float:
+    found = truth.mean()
+    return 0.0 if found is None else float(np.float64(found))  # type: ignore[arg-type]  # the mean of truth values is a float

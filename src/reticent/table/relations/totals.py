@@ -1,0 +1,104 @@
+"""Totals: columns that are a weighted sum of three or more others, such as a sum of parts, or the last indicator of a category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from reticent.table.relations.agreement import agreement
+from reticent.table.relations.column_forms import Codes, ColumnForm
+from reticent.table.relations.least_squares import sum_words, weights_of
+from reticent.table.relations.pair_formulas import Known, is_known
+from reticent.table.relations.relation import ColumnRelation, Numbers, short_number
+
+_MOST_SOURCES = 12
+_LEFT = 0.02
+_KNOWN = 0.8
+
+
+def total_relations(
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known
+) -> Iterator[ColumnRelation]:
+    """The targets that three or more sources add up to, but for what is ``known`` already: sources are added one by one, and those that are not needed are dropped again."""
+    numeric = [
+        each
+        for each in sources
+        if each.numbers is not None and not each.is_part and float(np.mean(~np.isnan(each.numbers))) >= _KNOWN
+    ]
+    if len(numeric) < 3:
+        return
+    held = {each.owner: each for each in (*numeric, *(each for each in targets if each.numbers is not None))}
+    names, numbers = list(held), np.array([each.at(rows).numbers for each in held.values()])
+    moments = _moments(numbers[:, np.isfinite(numbers).all(axis=0)])
+    if moments is None:
+        return
+    own = [names.index(each.owner) for each in numeric]
+    for target in targets:
+        place = names.index(target.owner) if target.owner in held else -1
+        if place < 0 or _left(moments, place, [each for each in own if each != place]) > _LEFT:
+            continue
+        chosen = _chosen(moments, place, [each for each in own if each != place])
+        if len(chosen) < 3 or is_known(target.owner, frozenset(names[each] for each in chosen), known):
+            continue
+        relation = _shown([held[names[each]] for each in chosen], target)
+        if relation is not None:
+            yield relation
+
+
+def _moments(numbers: Numbers) -> Numbers | None:
+    """The correlations of rows of numbers that are all known; None where there are too few of them."""
+    if numbers.shape[1] < 3 * (_MOST_SOURCES + 1):
+        return None
+    centred = numbers - numbers.mean(axis=1, keepdims=True)
+    scale = centred.std(axis=1, keepdims=True)
+    scaled = centred / np.where(scale > 0, scale, 1.0)
+    found: Numbers = scaled @ scaled.T / numbers.shape[1]
+    return found
+
+
+def _left(moments: Numbers, target: int, sources: Sequence[int]) -> float:
+    """Which share of its spread is left of a target that some sources explain as well as they can."""
+    if not sources:
+        return 1.0
+    among, with_target = moments[np.ix_(sources, sources)], moments[sources, target]
+    explained = with_target @ np.linalg.lstsq(among, with_target, rcond=1e-12)[0]
+    return float(np.sqrt(max(moments[target, target] - explained, 0.0)))
+
+
+def _chosen(moments: Numbers, target: int, sources: Sequence[int]) -> list[int]:
+    """The sources that explain a target, added one by one by how much each explains of what is left; nothing if twelve do not."""
+    chosen: list[int] = []
+    while _left(moments, target, chosen) > _LEFT / 4:
+        if len(chosen) == _MOST_SOURCES:
+            return []
+        among = moments[np.ix_(chosen, chosen)]
+        left = moments[target] - np.linalg.lstsq(among, moments[chosen, target], rcond=1e-12)[0] @ moments[chosen]
+        rest = [each for each in sources if each not in chosen]
+        if not rest:
+            return []
+        chosen.append(max(rest, key=lambda each: abs(float(left[each]))))
+    for place in list(chosen):
+        rest = [each for each in chosen if each != place]
+        if _left(moments, target, rest) <= _LEFT / 4:
+            chosen = rest
+    return sorted(chosen)
+
+
+def _shown(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
+    assert target.numbers is not None
+    columns = np.stack([*(each.numbers for each in sources if each.numbers is not None), np.ones(len(target.codes))], 1)
+    scale = float(np.nanmax(np.abs(target.numbers)))
+    for weights in weights_of(columns, target.numbers):
+        short = [*(short_number(each, 1.0) for each in weights[:-1]), short_number(weights[-1], scale)]
+        found = agreement(columns @ np.array(short), target)
+        if found.shown and all(short[:-1]):
+            break
+    else:
+        return None
+    owners = tuple(each.owner for each in sources)
+    if target.is_mark and all(each.is_mark for each in sources) and set(short[:-1]) == {-1.0} and short[-1] == 1:
+        words = f"is 1 exactly where none of {', '.join(each.text for each in sources)} is"
+    else:
+        words = f"is {'' if found.exact else 'nearly '}{sum_words(list(zip(short[:-1], (each.text for each in sources), strict=True)), short[-1])}"
+    return ColumnRelation(target.owner, owners, words, exact=found.exact)
