@@ -46,7 +46,7 @@ def register(rows: int = 60) -> pl.DataFrame:
             "full name": [f"Person {i}" for i in range(rows)],
             "contact": [f"p{i}@example.org" for i in range(rows)],
             "age": [20 + i % 50 for i in range(rows)],
-            "postcode": [f"{10000 + i % 7}" for i in range(rows)],
+            "postcode": [f"{10000 + i * i % 11}" for i in range(rows)],
             "admitted": [datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(rows)],
             "sex": ["f" if i % 2 else "m" for i in range(rows)],
             "diagnosis": [("flu", "cold", "ulcer", "asthma")[i % 4] for i in range(rows)],

@@ -169,14 +169,14 @@ def test_what_is_recomputed_from_a_release_agrees_with_it(tmp_path: Path) -> Non
     release = publish_policy(found.parsed(), tmp_path / "release", ledger=str(tmp_path / "ledger.sqlite")).release
     published = release.tables["data"]
     assert not set(rules) & set(published.columns)
-    formula = rules["lwage"].formula
+    formula = rules["lwage"].rule
     assert formula is not None
     recomputed = formula.of(published["wage"].cast(pl.Float64).to_numpy())
     assert np.allclose(recomputed, np.log(published["wage"].cast(pl.Float64).to_numpy()))
     # The distribution of what is recomputed is that of the original column, up to the coarsening of its source.
     assert abs(float(recomputed.mean()) - float(frame["lwage"].mean())) < 0.05
     ages = {each.name: each for each in release.manifest.columns}["age"].labels
-    squares = rules["agesq"].formula
+    squares = rules["agesq"].rule
     assert squares is not None
     for meaning in ages.values():
         ends = meaning.listed(release_kind()) or [meaning.low, meaning.high]

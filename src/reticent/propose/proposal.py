@@ -22,10 +22,10 @@ from reticent.propose.identifier_patterns import full_names, identifying_pattern
 from reticent.propose.meanings import meaning_in, with_kinds
 from reticent.propose.names import SENSITIVE, is_visible, says_number_of_somebody, says_record, words_of
 from reticent.propose.profile import ColumnProfile, profile
-from reticent.propose.relations import ColumnRelation, relations
+from reticent.propose.relations import relations
 from reticent.propose.safe_harbor import safe_harbor
 from reticent.propose.study_columns import is_studied
-from reticent.table import TableCodebook, coarsening_from
+from reticent.table import ColumnRelation, TableCodebook, coarsening_from
 
 _IDENTIFYING = Fraction(9, 10)
 _K = 5
@@ -434,7 +434,7 @@ def _each_once(
 ) -> tuple[list[ColumnProposal], tuple[ColumnRelation, ...], list[str]]:
     """Leave out what follows from another column: published beside it, it would undo the other's recoding, or tell a sensitive value.
 
-    The columns, the relations on account of which one is left out that can be recomputed, and what the steward should know.
+    The columns, the relations on account of which one is left out, and what the steward should know. Whether a column can be recomputed depends on how its sources are published, so it is not said.
     """
     by_name = {column.name: column for column in columns}
     told = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]

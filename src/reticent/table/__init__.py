@@ -3,6 +3,7 @@
 ``table``            a frame with a role for every column; ``sensitive`` columns with their domains; ``weights`` of a survey as exact counts
 ``declarations``     columns that the steward declares unknown, with reasons
 ``rows``             rows in memory, in a stream or in a file; ``row_order`` sorts them; ``row_classes`` those that agree; ``blocks`` and ``table_files`` write them
+``relations``        which columns can be computed from which others
 ``hierarchies``      chains of ever coarser partitions of a column
 ``meaning``          what a label stands for; ``value_types`` the types of values, and their way into JSON
 ``canonical_types``  the one type that values of a kind are kept in; ``coarsening`` coarser numbers and dates beside the quasi columns
@@ -40,6 +41,7 @@ from reticent.table.meaning import (
 )
 from reticent.table.opener import opener
 from reticent.table.person_marks import marks_of_people, numbered_marks, people_marks
+from reticent.table.relations import ColumnRelation, RelationFormula, find_relations
 from reticent.table.row_classes import class_sizes
 from reticent.table.row_order import in_order
 from reticent.table.rows import (
@@ -87,6 +89,7 @@ __all__ = [
     "Coarsening",
     "Code",
     "CodedRows",
+    "ColumnRelation",
     "Counted",
     "Digits",
     "DistantRows",
@@ -106,6 +109,7 @@ __all__ = [
     "OrMissing",
     "Prefix",
     "Profile",
+    "RelationFormula",
     "RepeatedRows",
     "Rounding",
     "Rows",
@@ -135,6 +139,7 @@ __all__ = [
     "csv_header",
     "csv_runs",
     "declared_reasons",
+    "find_relations",
     "held_frame",
     "hierarchy_from",
     "in_order",

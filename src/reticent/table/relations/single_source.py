@@ -62,7 +62,7 @@ def _ranks(forms: Sequence[ColumnForm]) -> Numbers:
 
 def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) -> ColumnRelation | None:
     sources, both = (source.owner,), source.distinct == target.distinct
-    if near and source.is_part and _is_same(source.numbers, target.numbers):
+    if source.is_part and _is_same(source.numbers, target.numbers):
         return ColumnRelation(target.owner, sources, f"is {source.text}")
     computed = formula_of(source, target) if near else None
     if computed is not None and computed[1].exact and not computed[1].rounded:
