@@ -13,6 +13,7 @@ from reticent.errors import PolicyError
 MATRIX = {
     "k-anonymity": "identity",
     "k-anonymity of people with several rows": "identity",
+    "any L columns (LKC-privacy)": "identity attribute",
     "recursive (c,l)-diversity": "identity attribute",
     "confidence bounding": "attribute",
     "(alpha,k)-anonymity": "identity attribute",

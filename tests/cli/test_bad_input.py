@@ -82,7 +82,7 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     ),
     "a key that repeats": (
         CSV.replace("Person 2,", "Person 1,"),
-        POLICY.replace('identifiers = ["name"]', 'key = "name"'),
+        POLICY.replace('identifiers = ["name"]', 'key = "name"\nunit = "row"'),
         "policy.toml:8:1: The key 'name' repeats: 'Person 1' has several rows, but a row is taken for a person. Use unit='person' so that k "
         "counts people, or keep one row for each.",
     ),
@@ -119,8 +119,8 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a misspelt setting": (
         CSV,
         POLICY.replace("sensitive =", "sensitiv ="),
-        "policy.toml:10:1: [roles] has no setting 'sensitiv'. Did you mean 'sensitive'? It has: identifiers, key, nulls, other, private, pseudonyms, quasi, "
-        "quasi_sets, sensitive, unit, weight.",
+        "policy.toml:10:1: [roles] has no setting 'sensitiv'. Did you mean 'sensitive'? It has: household, identifiers, key, nulls, other, private, "
+        "pseudonyms, quasi, quasi_sets, rows_per_person, sensitive, unit, weight.",
     ),
     "a promise that cannot be kept": (
         CSV,
@@ -153,9 +153,9 @@ def test_one_row_is_told_that_it_cannot_hide(place: Path, reticent: Command) -> 
 
 def test_huge_integers_are_published_exactly(place: Path, reticent: Command) -> None:
     huge = [2**63 - 1, 2**53 + 1, -(2**63)]
-    pl.DataFrame({"age": [30] * 12, "zip": ["13000"] * 12, "disease": huge * 4, "name": ["x"] * 12}).write_csv(
-        place / "patients.csv"
-    )
+    pl.DataFrame(
+        {"age": [30] * 12, "zip": ["13000"] * 12, "disease": huge * 4, "name": list("abcdefghijkl")}
+    ).write_csv(place / "patients.csv")
     (place / "policy.toml").write_text(POLICY)
     assert reticent("publish", "policy.toml", "-o", "release").code == 0
     assert set(pl.read_csv(place / "release" / "public" / "data.csv")["disease"].to_list()) == set(huge)
@@ -166,9 +166,9 @@ def test_huge_integers_are_published_exactly(place: Path, reticent: Command) -> 
 
 def test_any_script_is_published(place: Path, reticent: Command) -> None:
     values = ["שָׁלוֹם", "e\u0301", "👩‍👩‍👧", '"quoted", ; text']
-    pl.DataFrame({"name": ["x"] * 12, "age": [30] * 12, "zip": ["مدينة"] * 12, "disease": values * 3}).write_csv(
-        place / "patients.csv"
-    )
+    pl.DataFrame(
+        {"name": list("abcdefghijkl"), "age": [30] * 12, "zip": ["مدينة"] * 12, "disease": values * 3}
+    ).write_csv(place / "patients.csv")
     (place / "policy.toml").write_text(POLICY)
     assert reticent("publish", "policy.toml", "-o", "release").code == 0
     assert set(pl.read_csv(place / "release" / "public" / "data.csv")["disease"].to_list()) == set(values)
@@ -176,11 +176,13 @@ def test_any_script_is_published(place: Path, reticent: Command) -> None:
     assert reticent("query", "release", "disease = 'שָׁלוֹם'", "--json").json["value"] == 3
 
 
-def test_duplicates_are_people_of_their_own(place: Path, reticent: Command) -> None:
+def test_duplicates_are_people_of_their_own_unless_an_identifier_repeats(place: Path, reticent: Command) -> None:
     (place / "patients.csv").write_text("name,age,zip,disease\n" + "A,30,13000,flu\nB,30,13000,cold\n" * 4)
-    (place / "policy.toml").write_text(POLICY)
+    (place / "policy.toml").write_text(POLICY.replace("[roles]", '[roles]\nunit = "row"'))
     found = reticent("publish", "policy.toml", "-o", "release", "--json")
     assert (found.code, found.json["rows"], found.json["groups"]["smallest"]) == (0, 8, 8)
+    (place / "policy.toml").write_text(POLICY)
+    assert "the smallest has 2" in reticent("publish", "policy.toml", "-o", "other").err
 
 
 def test_a_usage_mistake_is_bad_input(place: Path, reticent: Command) -> None:

@@ -22,7 +22,7 @@ HEAD = POLICY[: POLICY.index("[method]")]
             'name = "Mondrian"\nvalues = 3',
             [],
             2,
-            "Mondrian: values must be one of sets, ranges, hierarchy, typical, but it is 3",
+            "Mondrian: values must be one of sets, ranges, hierarchy, typical, drawn, but it is 3",
         ),
         ('name = "Mondrian"\nsuppression = "lots"', [], 2, "Mondrian: suppression must be a number such as"),
         ('name = "Datafly"\nsuppression = -1', [], 2, "Datafly: suppression must be at least 0, but it is -1"),

@@ -99,7 +99,8 @@ def test_the_table_declares_domains_so_that_nothing_of_them_comes_from_the_data(
     assert list(table.quasi) == ["age", "sex", "postcode", "nationality", "admitted"]
     assert not any(hierarchy.data_dependent for hierarchy in table.hierarchies)
     assert table.unpublished == ("cost",)
-    assert table.identifiers == ("patient", "name")
+    assert table.identifiers == ("name",)
+    assert (table.key, table.unit) == ("patient", "row")
 
 
 def test_the_roll_overlaps_the_register_and_hides_who_is_in_it() -> None:

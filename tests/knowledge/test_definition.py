@@ -114,10 +114,9 @@ def test_groups_without_rows_are_passed_over():
 
 
 def test_people_with_several_rows_are_refused():
-    groups = Groups.from_histograms(FIGURE_3)
-    twice = Groups(groups.sizes, groups.histograms, groups.reference, groups.domain, {"persons": np.array([4, 5])})
+    visits = {"who": [1, 1, 2, 3], "age": [30, 31, 30, 31], "ill": ["flu", "cold", "flu", "cold"]}
     with pytest.raises(DataError, match="one row per person"):
-        WorstCaseKnowledge("0.9", 1).assess(twice)
+        rt.assess(rt.Table(visits, quasi=["age"], sensitive="ill", key="who"), WorstCaseKnowledge("0.9", 1))
 
 
 @pytest.mark.parametrize(("c", "k"), [("1.5", 1), (-1, 1), ("0.5", -1), ("0.5", 1.5), ("x", 1)])

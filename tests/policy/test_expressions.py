@@ -47,7 +47,7 @@ def test_what_a_definition_prints_can_be_read_again(definition: KAnonymity) -> N
         ("KAnonymity(5, 6)", "KAnonymity: quasi must be a list of quasi columns, but it is 6."),
         ("EntropyLDiversity(3, [], None, 4)", "EntropyLDiversity takes at most"),
         ("KAnonymity(5, k=5)", "KAnonymity: k is given twice."),
-        ("KAnonymity(open('x'))", "is not a plain value"),
+        ("KAnonymity(open('x'))", "There is no definition 'open'"),
         ("KAnonymity(**{})", "'**' cannot be used here"),
         ("5", "'5' is not a definition"),
         ("KAnonymity(5) | KAnonymity(6)", "is not a definition"),

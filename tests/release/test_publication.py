@@ -311,7 +311,7 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         publish(table, 4)
     with pytest.raises(PolicyError, match="needs a method such as Lattice"):
         publish(table, KAnonymity(4), Lattice)
-    with pytest.raises(PolicyError, match="needs a method such as Lattice"):
+    with pytest.raises(PolicyError, match="Did you mean 'Lattice'"):
         publish(table, KAnonymity(4), "lattice")
     with pytest.raises(PolicyError, match="files must be one of csv, parquet"):
         publish(table, KAnonymity(4), files="xml")

@@ -35,6 +35,7 @@ def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
         "Similarity": rt.attacks.Similarity(categories={"lungs": ["flu", "cold", "asthma"]}),
         "Remainder": rt.attacks.Remainder(),
         "SinglingOut": rt.attacks.SinglingOut(),
+        "KnownColumns": rt.attacks.KnownColumns(1),
         "Sighting": rt.attacks.Sighting(people),
         "Inference": rt.attacks.Inference(people, column="illness"),
     }

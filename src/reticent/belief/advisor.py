@@ -64,6 +64,14 @@ ADVICE: tuple[Advice, ...] = (
         "values that a whole group shares",
     ),
     _advice(
+        "any L columns (LKC-privacy)",
+        ["identity", "attribute"],
+        "AnyColumns",
+        "knows at most L quasi columns, the same ones of everybody or of one person, and that the person is in the table",
+        "fewer than k candidates, or values of them that the inner definition forbids",
+        "whoever knows more than L columns, or different columns of different people",
+    ),
+    _advice(
         "k-map",
         ["identity"],
         "KMap",

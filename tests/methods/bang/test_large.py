@@ -111,7 +111,8 @@ def test_an_index_of_a_stream_is_that_of_the_table_in_memory(scales, room, tmp_p
 
 
 def test_an_index_without_points_says_what_it_cannot_do(tmp_path):
-    table = mixed(600)
+    several = mixed(600)
+    table = rt.Table(several.frame, quasi=several.quasi, sensitive=several.sensitive, nulls="category")
     found = index_of_stream(rt.Bang(minimum=4), 4, streamed(table), Context(), most_points=1)
     with pytest.raises(PolicyError, match="more points than fit into memory"):
         _ = found.draft(9).labels

@@ -184,7 +184,7 @@ def test_a_seed_repeats_the_noise_and_the_certificate_says_so():
         (rt.NoisyCounts(1), {"domain": {"name": ["p1"]}}, {}, "does not publish"),
         (rt.NoisyCounts(1), {"domain": None}, {}, "Declare its domain|Declare the values"),
         (rt.NoisyCounts(1), {"domain": {"town": list(range(1001)), "illness": list(range(1000))}}, {}, "1,001,000 cells"),
-        (rt.NoisyCounts(1), {}, {"unit": "person", "key": "name"}, "protects one row"),
+        (rt.NoisyCounts(1), {}, {"unit": "person", "key": "town"}, "protects one row"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_counted_is_refused_with_the_way_out(definition, method, given, message):

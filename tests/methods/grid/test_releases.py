@@ -272,7 +272,7 @@ def test_reports_and_previews_are_made(sampled, counted, tmp_path):
         (DP, rt.GridSample(GRID, sample="0.3", least=3), {}, "does not keep UnboundedDP"),
         (rt.CrowdBlending(9), rt.GridSample(GRID, least=5), {}, "in crowds of 5, fewer than 9"),
         (DP, rt.GridSample(sample="0.3"), {}, "needs grid"),
-        (DP, SAMPLE, {"unit": "person", "key": "name"}, "protects one row"),
+        (DP, SAMPLE, {"unit": "person", "key": "town"}, "protects one row"),
         (rt.CrowdBlending(3), COUNTS, {}, "keeps UnboundedDP"),
         (rt.UnboundedDP("1e-5"), COUNTS, {}, "epsilon is too small for so many levels"),
         (rt.UnboundedDP(1), rt.GridCounts({"noisy_count": [1], "age": [1]}), {}, "Rename the column"),
