@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import re
 
-from reticent.propose.vocabulary import SENSITIVE, Kind, kinds_of, words_of
-
-__all__ = [
-    "SENSITIVE",
-    "Meaning",
-    "is_nominal",
-    "is_visible",
-    "kind_of",
-    "meaning_of",
-    "says_number_of_somebody",
-    "says_record",
-    "says_survey",
-    "words_of",
-]
+from reticent.propose.vocabulary import SENSITIVE as SENSITIVE
+from reticent.propose.vocabulary import Kind, kinds_of
+from reticent.propose.vocabulary import words_of as words_of
 
 Meaning = str
 """One of ``identifier``, ``key``, ``age``, ``postcode``, ``birth``, ``demographic``, ``time``, ``place``, ``weight``, or of :data:`SENSITIVE`."""
@@ -60,11 +49,16 @@ _EVENTS = frozenset(_listed("first onset start began begin"))
 _SEEN = frozenset(_listed("sex gender race ethnicity geschlecht sexe sexo sesso geslacht"))
 _SEEN_KINDS = ("sex", "race and origin")
 _KEY = Kind("key", "it tells people or households apart")
-_BODY_WEIGHT = Kind("health", "body weight")
+_BODY_WEIGHT = Kind("health", "body weight", topic=True)
 
 
 def kind_of(name: str) -> Kind | None:
     """The kind of column that the name says, or nothing. The more specific kind wins: a date of birth is no mere date."""
+    return next(iter(ranked_kinds(name)), None)
+
+
+def ranked_kinds(name: str) -> list[Kind]:
+    """The kinds of column that the name may say, the most specific first."""
     words = words_of(name)
     kinds = [kind for kind in kinds_of(name) if kind.meaning != "nothing"]
     if any(word.endswith("id") and word.removesuffix("id") in _NUMBERED for word in words):
@@ -76,10 +70,16 @@ def kind_of(name: str) -> Kind | None:
         kinds = [kind for kind in kinds if kind.meaning != "age"]
     if len(words) > 1 and words[-1] in _SEEN and (seen := [kind for kind in kinds if kind.says in _SEEN_KINDS]):
         # The sex of a donor is a sex.
-        return seen[0]
+        return seen
     if {kind.meaning for kind in kinds} == {"identifier", "demographic"} and words[-1] in ("name", "names"):
         kinds = [kind for kind in kinds if kind.meaning == "demographic"]
-    return min(kinds, key=_rank, default=None)
+    return sorted(kinds, key=_rank)
+
+
+def says_nothing(name: str) -> bool:
+    """Whether the name is one that only looks as if it said something sensitive."""
+    kinds = kinds_of(name)
+    return bool(kinds) and all(kind.meaning == "nothing" for kind in kinds)
 
 
 def _rank(kind: Kind) -> tuple[int, str]:
@@ -138,12 +138,6 @@ def _without_affixes(word: str) -> list[str]:
     cores = [bare, *(bare.removesuffix(end) for end in _SURVEY_AFTER if bare.endswith(end))]
     cores += [core.removeprefix(start) for core in cores for start in _SURVEY_BEFORE if core.startswith(start)]
     return [core for core in cores if len(core) > 3 or core in ("age", "sex", "occ", "ind", "rac")]
-
-
-def is_visible(name: str) -> bool:
-    """Whether it can be seen of a person, or is asked everywhere."""
-    kind = kind_of(name)
-    return kind is not None and kind.visible
 
 
 def says_record(name: str) -> bool:

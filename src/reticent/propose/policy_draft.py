@@ -55,14 +55,16 @@ def propose_policy(
         frame = source.read()
     folder = Path(os.path.abspath(policy)).parent
     if not isinstance(location, str | Path):
-        found = _noting(templated(propose(frame, context=context), template), codes, unsure, is_csv, numbers)
+        proposed = templated(propose(frame, None, context, source.codebook()), template)
+        found = _noting(proposed, codes, unsure, is_csv, numbers)
         priced = _afforded(found, frame, template, context)
         return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
     place = str(location)
     is_file = "://" not in place and not place.startswith("env:")
-    proposed = templated(propose(frame, Path(place) if is_file else None, context), template)
+    codebook = source.codebook()
+    proposed = templated(propose(frame, Path(place) if is_file else None, context, codebook), template)
     found = _noting(proposed, codes, unsure, is_csv, numbers)
-    found = replace(found, notes=(*found.notes, *source.codebook().notes()))
+    found = replace(found, notes=(*found.notes, *codebook.notes()))
     address = os.path.relpath(place, folder) if is_file else _without_password(place)
     if address != place and not is_file:
         note = "The password of the database is not written down here. Give it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."

@@ -19,12 +19,13 @@ from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.guarantees import ColumnGuarantees, PromisedPart, guarantees_for
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
-from reticent.propose.meanings import meaning_in, with_kinds
-from reticent.propose.names import SENSITIVE, is_visible, says_number_of_somebody, says_record, words_of
+from reticent.propose.meanings import may_hold_names, meaning_in
+from reticent.propose.names import SENSITIVE, says_number_of_somebody, says_record, words_of
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.relations import relations
 from reticent.propose.safe_harbor import safe_harbor
 from reticent.propose.study_columns import is_studied
+from reticent.propose.topics import with_kinds
 from reticent.table import ColumnRelation, TableCodebook, coarsening_from
 
 _IDENTIFYING = Fraction(9, 10)
@@ -107,8 +108,8 @@ class ColumnProposal:
     def knowable(self) -> int:
         """How likely others know it: 0 whatever is seen or asked everywhere (age, sex, places), 1 other demographic values, 2 what nothing is known of, 3
         measurements and answers that stand in records only."""
-        meaning = meaning_in(self.profile)
-        if meaning in ("age", "birth", "postcode") or (meaning == "demographic" and is_visible(self.name)):
+        meaning, kind = meaning_in(self.profile), self.profile.kind
+        if meaning in ("age", "birth", "postcode") or (kind is not None and kind.visible):
             return 0
         if meaning in ("demographic", "time"):
             return 1
@@ -321,8 +322,7 @@ def _by_values(column: ColumnProfile) -> tuple[str | None, str] | None:
     meaning = meaning_in(column)
     if meaning == "place":
         return None, "coordinates of places; coarser places can be published instead"
-    unsaid = meaning is None or (column.kind is not None and column.kind.says == "how somebody looks")
-    if unsaid and full_names(column.sample, column.filled):
+    if may_hold_names(column) and full_names(column.sample, column.filled):
         return "identifier", "values look like names of people"
     return None
 
@@ -333,7 +333,8 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     countable = column.type in ("integer", "text")
     if meaning == "identifier" and column.type != "boolean" and column.distinct > 2:
         return "identifier", "the name says that it identifies a person"
-    if meaning == "key" and countable and column.distinct > column.rows // 10:
+    many = _FEWEST_PEOPLE if _says_person(column) else column.rows // 10
+    if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
         return "identifier", "the name says that it tells people or households apart"
     if meaning is None and countable and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
         return "identifier", "the name says that it tells people or households apart"
@@ -341,6 +342,10 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return None, "free text may say anything about anybody"
     if column.type == "text" and meaning in SENSITIVE and 2 * column.single > column.filled:
         return None, f"texts; {float(column.uniqueness):.0%} of the rows have one of their own"
+    if column.type in ("date", "timestamp") and column.kind is not None and column.kind.says == "death or survival":
+        return "quasi", "others may know it: the day of a death"
+    if column.kind is not None and column.kind.inferred and countable and (own := _own_values(column)) is not None:
+        return own
     if column.kind is not None and column.kind.sensitive and column.distinct > 1:
         return "sensitive", column.kind.words
     if column.kind is not None and meaning in ("age", "postcode", "birth", "demographic", "time"):
@@ -348,6 +353,12 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     if countable and (own := _own_values(column)) is not None:
         return own
     return "quasi", "others may know it: nothing says that they do not"
+
+
+def _says_person(column: ColumnProfile) -> bool:
+    """Whether a key is one of people, and not of schools, firms or visits."""
+    words = set(words_of(column.name))
+    return bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) and not words & _OF_OTHERS
 
 
 def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
@@ -394,8 +405,8 @@ def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
     if any(column.role == "sensitive" for column in columns):
         return []
     return [
-        "Is there a column that nobody may learn about a person? None looks sensitive, so nothing but the size of groups is promised. If there is one, move it "
-        "from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
+        "Is there a column that nobody may learn about a person? None looks sensitive (health, money, sexuality, religion, politics, crime, genes, a trade "
+        "union, grades, opinions), so nothing but the size of groups is promised. If there is one, move it from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
     ]
 
 

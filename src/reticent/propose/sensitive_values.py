@@ -15,6 +15,7 @@ _DIAGNOSIS = Kind("health", "codes of diagnoses", topic=True)
 _DRUG = Kind("health", "codes of drugs", topic=True)
 _MEASURED = Kind("health", "codes of clinical findings", topic=True)
 _FATE = Kind("health", "a patient's condition", topic=True)
+_ARM = Kind("health", "a treatment", topic=True)
 _AMOUNT = Kind("money", "an amount of money")
 _GRADE = Kind("achievement", "a score or grade")
 _OPINION = Kind("opinion", "an opinion or feeling", topic=True)
@@ -37,9 +38,6 @@ _FATES: Sequence[frozenset[str]] = (
     _words("benign malignant"),
     _words("patient control"),
     _words("case control"),
-    _words("placebo treatment"),
-    _words("treatment control"),
-    _words("placebo active"),
     _words("lebend verstorben"),
     _words("lebt verstorben"),
     _words("vivant decede"),
@@ -52,6 +50,10 @@ _FATES: Sequence[frozenset[str]] = (
     _words("жив умер"),
     _words("生存 死亡"),
 )
+_UNTREATED = _words(
+    "control controls placebo kontrolle kontrollgruppe temoin controle controllo kontrola kontroll контроль 对照 対照"
+)
+_MOST_ARMS = 6
 _OPINIONS = re.compile(
     r"\b(?:agree|disagree|satisfied|dissatisfied|unsatisfied|approve|disapprove|(?:un)?important|(?:un)?happy|too (?:little|much)|about right|trust|favou?r|oppose"
     r"|likely|unlikely|stimme|zufrieden|unzufrieden|d'accord|satisfait|de acuerdo|satisfecho|d'accordo|soddisfatto|concordo|satisfeito|eens|oneens|tevreden|zgadzam|zadowolon\w+|nojd)\b"
@@ -103,6 +105,8 @@ def _labelled(values: Sequence[str]) -> Kind | None:
         return _RESULT
     if any(levels == fate or levels == fate | {"unknown"} for fate in _FATES):
         return _FATE
+    if levels & _UNTREATED and len(levels) <= _MOST_ARMS:
+        return _ARM
     if all(re.fullmatch(_LETTER_GRADE, value.strip()) for value in values) and any(
         "+" in v or "-" in v for v in values
     ):

@@ -9,7 +9,8 @@ written without accents or with them, in small letters, parts of a phrase joined
 ``infect~``   the beginning of a word; ``~itis`` the end; ``~virus~`` anywhere
 ``drug_~``    a word that others follow; ``~_ed`` a word that follows others
 
-Flags of a kind: ``topic`` (a file with several of such columns is about it), ``numbers`` (only numbers are meant), ``person`` (a role of a person: the victim's race is
+Flags of a kind: ``topic`` (a file with several of such columns is about it), ``numbers`` (only numbers are meant),
+``few`` (only few values are meant), ``person`` (a role of a person: the victim's race is
 a race), ``visible`` (can be seen of a person, or is asked everywhere). ``friends.toml`` lists words that only look like others.
 """
 

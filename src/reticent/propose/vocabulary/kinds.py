@@ -25,21 +25,27 @@ SENSITIVE = (
 )
 """Meanings of what must not be learned about anybody, the most delicate first."""
 
-_DEMOGRAPHIC = frozenset(["sex", "race", "region", "family", "schooling", "work", "figure"])
+# Kinds of known.toml that are more than a demographic value.
+_MEANINGS = frozenset(["age", "birth", "postcode", "place", "weight", "time"])
 _COMPOUND = 6
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a column is about: its ``meaning`` (one of :data:`SENSITIVE`, or ``age``, ``demographic``, ``identifier`` ...) and in words what it ``says``."""
+    """What a column is about: its ``meaning`` (one of :data:`SENSITIVE`, or ``age``, ``demographic``, ``identifier`` ...) and in words what it ``says``.
+
+    ``inferred`` kinds come from the columns beside it; the other flags are those of the files (see the package).
+    """
 
     meaning: str
     says: str
     topic: bool = False
     numbers: bool = False
+    few: bool = False
     person: bool = False
     visible: bool = False
+    inferred: bool = False
 
     @property
     def sensitive(self) -> bool:
@@ -85,8 +91,9 @@ def lexicon() -> Lexicon:
 
 
 def _kind(category: str, name: str, table: dict[str, Any]) -> Kind:
-    meaning = category if category in SENSITIVE else "demographic" if name in _DEMOGRAPHIC else name
-    flags = {flag: bool(table.get(flag, False)) for flag in ("topic", "numbers", "person", "visible")}
+    known = category == "known" and name not in _MEANINGS
+    meaning = category if category in SENSITIVE else "demographic" if known else name
+    flags = {flag: bool(table.get(flag, False)) for flag in ("topic", "numbers", "few", "person", "visible")}
     return Kind(meaning, table["says"], **flags)
 
 

@@ -57,7 +57,9 @@ def kinds_of(name: str) -> tuple[Kind, ...]:
 def _matches(words: list[str], lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
     starts = [sum(map(len, words[:index])) for index in range(len(words) + 1)]
     whole = "".join(words)
-    for word in {whole, whole.rstrip("0123456789")}:
+    bare = whole.rstrip("0123456789")
+    # y is an outcome, y94 a year.
+    for word in {whole, bare if len(bare) > 2 else whole}:
         for kind in lists.whole.get(word, ()):
             yield (0, len(whole)), kind
     for first in range(len(words)):

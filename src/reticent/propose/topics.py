@@ -1,0 +1,205 @@
+"""What a table is about, and what that says of its columns.
+
+A column that nothing is known of is judged by those beside it: in a file about patients, debtors, convicts or opinions it is taken to be one more value of that kind.
+In doubt it is sensitive; what everybody sees of a person is not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reticent.propose.meanings import kind_in
+from reticent.propose.names import says_nothing, words_of
+from reticent.propose.profile import ColumnProfile
+from reticent.propose.sensitive_values import kind_of_values
+from reticent.propose.vocabulary import Kind, kinds_of
+from reticent.table import TableCodebook
+
+Kinds = dict[str, Kind | None]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a file, the meanings of columns that make it, and the kind that a column without a word of its own then has."""
+
+    name: str
+    meanings: frozenset[str]
+    kind: Kind
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TOPICS = (
+    Topic(
+        "health",
+        _words("health genetics sexuality outcome"),
+        Kind("health", "it stands in a medical file", inferred=True),
+    ),
+    Topic("money", _words("money"), Kind("money", "it stands in a file about credit or benefits", inferred=True)),
+    Topic("crime", _words("crime"), Kind("crime", "it stands in a file about crime", inferred=True)),
+    Topic(
+        "outcome",
+        _words("outcome"),
+        Kind("outcome", "it stands beside an outcome and the time until it", inferred=True),
+    ),
+    Topic(
+        "achievement", _words("achievement"), Kind("achievement", "it stands beside scores and grades", inferred=True)
+    ),
+    Topic(
+        "opinion", _words("opinion politics religion"), Kind("opinion", "an answer to a questionnaire", inferred=True)
+    ),
+)
+_OUTCOME = Kind("outcome", "what happened, or the time until it", topic=True)
+_ANSWER = Kind("opinion", "an answer to a questionnaire", topic=True, inferred=True)
+
+# A file that is named after income is no file about credit: its other columns are known.
+_NO_TOPIC = ("income", "wealth", "spending", "tax")
+_SEVERAL, _TWO, _SHARE = 3, 2, 0.2
+# Files about schools hold much that is no mark: sizes of classes, distances.
+_SCHOOL_SHARE = 0.4
+_ITEMS, _STEPS = 5, range(3, 12)
+_TIMES = _words(
+    "time times days months weeks duration durat ldurat spell stop start follow followup survtime t week tstart tstop wait years"
+)
+_STATES = _words(
+    "status stat event events cens censor censors censored delta fail failed failure outcome relapse died dead death d state"
+)
+_FEWEST_TIMES, _MOST_STATES = 10, 4
+_ITEM = re.compile(r"(?:q|item|answer|question|frage|antwort|resp|response)_?\d+[a-z]?")
+_LOW_GRADES = 5
+
+
+def with_kinds(
+    profiles: Sequence[ColumnProfile], about: str = "", codebook: TableCodebook | None = None
+) -> tuple[ColumnProfile, ...]:
+    """The profiles, each with the kind of column that it is. ``about`` is the name of the file."""
+    codebook = codebook or TableCodebook()
+    columns = [replace(column, title=codebook.titles.get(column.name, "")) for column in profiles]
+    kinds = {column.name: _alone(column, codebook) for column in columns}
+    kinds |= dict.fromkeys(_outcomes(columns, kinds), _OUTCOME)
+    kinds |= dict.fromkeys(_answers(columns, kinds), _ANSWER)
+    for topic in _TOPICS:
+        if _is_about(topic, columns, kinds, about):
+            kinds |= dict.fromkeys(_unknown(columns, kinds, topic), topic.kind)
+    return tuple(replace(column, kind=kinds[column.name]) for column in columns)
+
+
+def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
+    """The kind by name, title and values. Marks of pupils are no school grades."""
+    by_values = kind_of_values(column.sample, list(codebook.labels.get(column.name, {}).values()))
+    named = kind_in(column)
+    marked = (
+        by_values is not None and by_values.meaning == "achievement" and named is not None and named.says == "schooling"
+    )
+    return by_values if named is None or marked else named
+
+
+def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
+    """Columns of follow-up times, and of what had happened by then: ``time`` and ``status``, ``t1`` and ``d1``."""
+    lived = {name for name, kind in kinds.items() if kind is not None and kind.says == "death or survival"}
+    times = [each for each in columns if _is_time(each) and (_says(each, _TIMES) or each.name in lived)]
+    states = [each for each in columns if _is_state(each) and (_says(each, _STATES) or each.name in lived)]
+    found = {each.name for each in (*times, *states) if times and states}
+    by_name = {column.name.lower(): column for column in columns}
+    pairs = [
+        (by_name[f"t{rest}"], by_name[f"d{rest}"])
+        for rest in {name[1:] for name in by_name if len(name) in (2, 3)}
+        if f"t{rest}" in by_name and f"d{rest}" in by_name
+    ]
+    pairs = [(time, state) for time, state in pairs if _is_time(time) and _is_state(state)]
+    if len(pairs) >= _TWO:
+        found |= {column.name for column in itertools.chain(*pairs)}
+    return [name for name in found if kinds[name] is None]
+
+
+def _is_time(column: ColumnProfile) -> bool:
+    numeric = column.type in ("integer", "number")
+    return numeric and column.distinct > _FEWEST_TIMES and column.lowest is not None and column.lowest >= 0
+
+
+def _is_state(column: ColumnProfile) -> bool:
+    return 2 <= column.distinct <= _MOST_STATES
+
+
+def _says(column: ColumnProfile, words: frozenset[str]) -> bool:
+    return any(word.rstrip("0123456789") in words for word in words_of(column.name))
+
+
+def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
+    """Columns of a questionnaire: numbered questions, and scales that many columns share."""
+    free = [column for column in columns if kinds[column.name] is None]
+    numbered = [column.name for column in free if _ITEM.fullmatch("_".join(words_of(column.name)))]
+    scales: dict[tuple[float, float], list[str]] = {}
+    for column in free:
+        if column.type != "text" and _is_scale(column):
+            scales.setdefault((column.lowest, column.highest), []).append(column.name)
+    return [*numbered, *(name for names in scales.values() if len(names) >= _ITEMS for name in names)]
+
+
+def _is_scale(column: ColumnProfile) -> bool:
+    """Whether values can be steps of a scale: few whole numbers from 0 or 1 on, or few texts."""
+    if column.distinct not in _STEPS:
+        return False
+    if column.type == "text":
+        return True
+    if column.type not in ("integer", "number") or column.lowest not in (0, 1) or column.highest > _STEPS[-1]:
+        return False
+    return bool((column.sample == column.sample.floor()).all())
+
+
+def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, about: str) -> bool:
+    """Whether several columns, or the name of the file, say that the file is about it; so does a treatment of people who were seen several times."""
+    # Words that are meant as whole names of columns say nothing as names of files.
+    if any(kind.meaning in topic.meanings and kind.says not in _NO_TOPIC for kind in kinds_of(f"{about} file")):
+        return True
+    meant = [kind for kind in kinds.values() if kind is not None and kind.topic and kind.meaning in topic.meanings]
+    if all(kind.meaning == "outcome" for kind in meant) and topic.name != "outcome":
+        return False
+    if any(kind.says == "a treatment" for kind in meant) and any(_is_repeated_key(each, kinds) for each in columns):
+        return True
+    share = _SCHOOL_SHARE if topic.name == "achievement" else _SHARE
+    counted = sum(kind is None or kind.meaning not in ("key", "identifier") for kind in kinds.values())
+    enough = len(meant) >= _SEVERAL and topic.name != "achievement"
+    return enough or (len(meant) >= _TWO and len(meant) >= share * counted)
+
+
+def _is_repeated_key(column: ColumnProfile, kinds: Kinds) -> bool:
+    kind = kinds[column.name]
+    return kind is not None and kind.meaning == "key" and 1 < column.distinct < column.filled
+
+
+def _unknown(columns: Iterable[ColumnProfile], kinds: Kinds, topic: Topic) -> list[str]:
+    """Columns without a kind of their own, and words that mean something else in such a file; dates and false friends stay what they are."""
+    return [
+        column.name
+        for column in columns
+        if column.type not in ("date", "timestamp")
+        and not says_nothing(column.name)
+        and (kinds[column.name] is None or _means_other(column, kinds[column.name], topic))
+        and _can_be(column, topic)
+    ]
+
+
+def _can_be(column: ColumnProfile, topic: Topic) -> bool:
+    """Whether the values can be of that topic: scores are numbers, answers are steps of a scale."""
+    if topic.name == "achievement":
+        return column.type in ("integer", "number") and column.distinct > _FEWEST_TIMES
+    return topic.name != "opinion" or (_is_scale(column) and column.distinct > _STEPS[0])
+
+
+def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool:
+    """A grade of a tumour or of a loan, a class of cells."""
+    words = words_of(column.name)
+    if kind is None or kind.meaning != "demographic":
+        return False
+    if words[-1:] == ["grade"] and topic.name == "money":
+        return True
+    if words[-1:] in (["grade"], ["tgrade"]) and topic.name in ("health", "outcome"):
+        low = column.type in ("integer", "number") and column.highest is not None and column.highest <= _LOW_GRADES
+        return low or (column.type == "text" and not column.sample.str.contains(r"\d").any())
+    return words == ["class"] and column.distinct == 2 and topic.name in ("health", "money")
