@@ -77,8 +77,22 @@ def test_protection_is_shown_beside_releases_made_one_by_one(safe, tmp_path):
     assert {each["series"] for each in told["people"]} == {"this series", "separate"}
     assert page.stat().st_mode & 0o077 == 0
     text = page.read_text()
-    assert text.count("<svg") == 7
+    # Seven pictures, and the sign of the verdict.
+    assert text.count("<svg") == 8
+    assert f"<h1>{safe.resolve().name}</h1>" in text
+    assert "<strong>Holds" in text
     assert "do not publish this page" in text
+
+
+def test_the_page_of_a_series_has_a_title_and_a_verdict_wherever_it_is_called_from(unsafe, tmp_path, monkeypatch):
+    """The folder `.` has no name, so the page had no title; and it had no verdict."""
+    monkeypatch.chdir(unsafe)
+    page = tmp_path / "series.html"
+    run("--history", ".", "--page", page, "--json")
+    text = page.read_text()
+    assert f"<h1>{Path(unsafe).resolve().name}</h1>" in text
+    assert '<div class="verdict fails">' in text
+    assert "<strong>Does not hold:</strong>" in text
 
 
 def test_without_a_person_those_worst_off_are_told(unsafe):

@@ -61,7 +61,7 @@ def test_an_audited_sum_after_a_release_is_answered_if_allowed_and_the_promise_s
     bucketized(tmp_path)
     with audited(tmp_path, beside='beside = "allow"') as service:
         assert service.ask(SUM).rows[0].answers[0].value == 1100
-        assert "release 1. They and this were not judged together" in service.guarantee("salary")[-1]
+        assert "release 1 of 'd'. They and this were not judged together" in service.guarantee("salary")[-1]
 
 
 @pytest.mark.parametrize("name", ["d", "D ", "another name"])
@@ -291,7 +291,7 @@ def test_the_same_people_are_found_whoever_was_first(tmp_path: Path) -> None:
         ledger.know("one", marks)
         with pytest.raises(LedgerError, match="'one' was released already"):
             ledger.record("two", "b", certify, people=marks)
-        assert "of 'one'" not in ledger.record("two", "b", certify, people=marks, beside=unjudged).note
+        assert "release 1 of 'one'." in ledger.record("two", "b", certify, people=marks, beside=unjudged).note
         assert ledger.refusal("one", "answers", lambda given: unjudged(given) if len(given) == 2 else 1 / 0) is None
 
 
@@ -310,3 +310,11 @@ def test_a_table_that_changes_a_little_is_written_down_once_and_is_known_after_i
                     lambda entry: "",
                     people=[PersonFingerprints("people", 0, tuple(range(first, first + 100)))],
                 )
+
+
+def test_a_budget_that_is_set_already_suggests_no_way_around_it(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.budgets.open("people", "epsilon", 2)
+        with pytest.raises(LedgerError, match="Go on with 2, of which 2 is left") as refused:
+            ledger.budgets.open("people", "epsilon", 5)
+    assert "name" not in str(refused.value)

@@ -201,7 +201,10 @@ def test_a_second_release_is_refused_unless_allowed_and_then_the_certificate_say
     second = publish(table_of_patients(), KAnonymity(2), again=True)
     assert second.certificate["ledger"]["release"] == 2
     said = second.certificate["ledger"]["statement"]
-    assert "release 2 of the data set 'patients'. Given out before: release 1. They and this were not judged" in said
+    assert (
+        "release 2 of the data set 'patients'. Given out before: release 1 of 'patients'. They and this were not judged"
+        in said
+    )
 
 
 @pytest.mark.parametrize("method", [Lattice(), Lattice(format="bucketize")])

@@ -147,3 +147,18 @@ def test_changed_conclusions_are_said_in_preview_and_report(tmp_path: Path) -> N
     page = rt.report(rt.publish(told, rt.KAnonymity(300)), tmp_path / "page.html", raw=told).read_text()
     assert "These conclusions change" in page
     assert "y on x" in page
+
+
+def test_means_of_dates_are_days_and_not_numbers_of_days():
+    """They were shown as 7.253e+05."""
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=3 * each) for each in range(40)]
+    times = [datetime.datetime(2024, 5, 1, 12) + datetime.timedelta(days=each) for each in range(40)]
+    frame = pl.DataFrame({"day": days, "time": times, "age": [20 + each % 4 for each in range(40)]})
+    dated = rt.Table(frame, quasi=["day", "age"], declared={"time": "nobody knows it"})
+    found = {
+        each.column: each.texts for each in analyse(dated, rt.publish(dated, rt.KAnonymity(2), rt.Mondrian())).summaries
+    }
+    assert found["day"][0] == "2024-02-28"
+    assert found["day"][2] == "35 days"
+    assert found["age"][0] == "21.5"
+    assert found.get("time", ("2024-05-21",))[0] == "2024-05-21"

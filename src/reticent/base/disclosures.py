@@ -96,12 +96,11 @@ def unjudged(given: Sequence[PriorDisclosure]) -> Judgement:
 
 
 def described(given: Sequence[PriorDisclosure]) -> str:
-    """What was given out, in a few words: ``release 1, answers 2``; data sets are named only where there are several."""
-    several = len({each.dataset for each in given}) > 1
-    shown = [f"{each.kind} {each.number}" + (f" of {each.dataset!r}" if several else "") for each in given]
-    return ", ".join(
-        shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
-    )
+    """What was given out, in a few words: ``release 1, answers 2 of 'people'``. What is given out now may be of another data set about the same people."""
+    names = {each.dataset for each in given}
+    shown = [f"{each.kind} {each.number}" + (f" of {each.dataset!r}" if len(names) > 1 else "") for each in given]
+    listed = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
+    return ", ".join(listed) + (f" of {names.pop()!r}" if len(names) == 1 else "")
 
 
 MARKS_KEPT, MARK_BITS = 4096, 58

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from reticent.attacks import Learned
     from reticent.base.context import Context
+    from reticent.methods.series import SeriesVerdict
 
 _EXAMPLES, _MANY = 3, 2_000
 
@@ -105,7 +106,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
         if options.page is not None:
             shown = {"this series": series} | ({options.beside: weaker} if options.beside else {})
             taken = {"this series": [each.get("seconds") for each in history.facts()]}
-            _write_page(learned, shown, taken, options, context)
+            _write_page(learned, shown, taken, history.check(), options, context)
     limit = Fraction(1, series.m)
     found = learned["this series"]
     payload: dict[str, Any] = {
@@ -190,10 +191,11 @@ def _write_page(
     learned: dict[str, Learned],
     series: dict[str, Any],
     taken: dict[str, list[float | None]],
+    verdict: SeriesVerdict,
     options: TrackingOptions,
     context: Context,
 ) -> None:
-    from reticent.reports import measure_series, write_series_page
+    from reticent.reports import measure_series, series_headline, write_series_page
 
     measured = {
         name: measure_series(series[name], each, seconds=taken.get(name), context=context)
@@ -201,7 +203,9 @@ def _write_page(
     }
     assert options.page is not None
     assert options.history is not None
-    write_series_page(measured, options.page, options.history.name, relative=options.relative)
+    headline = series_headline(verdict, measured["this series"])
+    title = options.history.resolve().name
+    write_series_page(measured, options.page, title, headline=headline, relative=options.relative)
 
 
 def _render(console: Console, payload: dict[str, Any]) -> None:

@@ -102,7 +102,8 @@ def show_rows(console: Console, frame: pl.DataFrame) -> None:
     columns: Sequence[str] = frame.columns[:_COLUMNS_SHOWN]
     more = len(frame.columns) - len(columns)
     cells = [[_short(row[name]) for name in columns] for row in frame.iter_rows(named=True)]
-    console.print(table(f"{frame.height} of the rows" + (f" ({more} more columns)" if more else ""), columns, cells))
+    beside = f" ({_counted(more, 'more column')})" if more else ""
+    console.print(table(f"{frame.height} of the rows{beside}", columns, cells))
 
 
 def show_methods(console: Console, compared: Mapping[str, Any] | None) -> None:

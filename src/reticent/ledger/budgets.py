@@ -76,7 +76,7 @@ class Budgets:
         if budget.total != amount:
             raise LedgerError(
                 f"{_called(budget)} was set to {budget.total} and cannot become {amount}: what was given out relied on the first total. "
-                f"Go on with {budget.total}, or use another name."
+                f"Go on with {budget.total}, of which {budget.left} is left."
             )
         return budget
 

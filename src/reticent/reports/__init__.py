@@ -17,7 +17,7 @@ from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.previews import Preview, PreviewComparison, compare, preview
 from reticent.reports.report_files import report, write_report, write_stewards_report
 from reticent.reports.series_measures import ReleaseMeasures, measure_series
-from reticent.reports.series_page import series_figures, write_series_page
+from reticent.reports.series_page import series_figures, series_headline, write_series_page
 
 __all__ = [
     "Analysis",
@@ -30,6 +30,7 @@ __all__ = [
     "preview",
     "report",
     "series_figures",
+    "series_headline",
     "write_report",
     "write_series_page",
     "write_stewards_report",

@@ -5,6 +5,7 @@ Published cells are read as :mod:`reticent.release.analyst_design` says.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,6 +13,7 @@ from math import isfinite, nan, sqrt
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.base.cards import Card, ShownAsCard
@@ -25,11 +27,23 @@ Columns = Mapping[str, Numbers]
 
 @dataclass(frozen=True)
 class NumberSummary:
-    """Mean and standard deviation of a column, in the table and in the release."""
+    """Mean and standard deviation of a column, in the table and in the release. Of dates both are days, and ``day_zero`` is the ordinal of day 0."""
 
     column: str
     mean: tuple[float, float]
     spread: tuple[float, float]
+    day_zero: int | None = None
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Means and deviations as people write them, before and after."""
+        zero = self.day_zero
+        if zero is None:
+            before, after, first, second = map(figure_text, (*self.mean, *self.spread))
+        else:
+            before, after = (_day(value + zero) for value in self.mean)
+            first, second = map(_days, self.spread)
+        return before, after, first, second
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,7 @@ class Analysis(ShownAsCard):
         """Means before and after; and how far correlations moved at most."""
         moved = [abs(each.values[1] - each.values[0]) for each in self.correlations]
         finite = [each for each in moved if isfinite(each)]
-        rows = [(each.column, *each.mean, *each.spread) for each in self.summaries]
+        rows = [(each.column, *each.texts) for each in self.summaries]
         heads = ("column", "mean before", "mean after", "spread before", "spread after")
         facts = {"columns": len(rows), "correlations move by at most": max(finite, default=0.0)}
         return Card("Analysis before and after", facts, None, heads, rows)
@@ -116,7 +130,11 @@ def analyse(
     )
     judged = tuple(dict.fromkeys([*asked, *named]))
     return Analysis(
-        _summaries(numbers, published),
+        _summaries(
+            numbers,
+            published,
+            {name: zero for name, dtype in table.schema.items() if (zero := _day_zero(dtype)) is not None},
+        ),
         _correlations(numbers, published),
         regression,
         _regressed(asked[0], before, after) if asked else (),
@@ -125,11 +143,36 @@ def analyse(
     )
 
 
-def _summaries(before: Columns, after: Columns) -> tuple[NumberSummary, ...]:
+def _summaries(before: Columns, after: Columns, zeros: Mapping[str, int]) -> tuple[NumberSummary, ...]:
     return tuple(
-        NumberSummary(name, (_mean(before[name]), _mean(after[name])), (_spread(before[name]), _spread(after[name])))
+        NumberSummary(
+            name,
+            (_mean(before[name]), _mean(after[name])),
+            (_spread(before[name]), _spread(after[name])),
+            zeros.get(name),
+        )
         for name in before
     )
+
+
+def figure_text(value: float) -> str:
+    """A measured number in a few digits; a dash where it is not known."""
+    return f"{value:,.4g}" if isfinite(value) else "–"
+
+
+def _day_zero(dtype: pl.DataType) -> int | None:
+    """The ordinal of the day that counts as 0: dates are counted from the first day of all, timestamps from 1970."""
+    if isinstance(dtype, pl.Datetime):
+        return datetime.date(1970, 1, 1).toordinal()
+    return 0 if dtype == pl.Date else None
+
+
+def _day(value: float) -> str:
+    return datetime.date.fromordinal(round(value)).isoformat() if isfinite(value) else "–"
+
+
+def _days(value: float) -> str:
+    return f"{value:,.0f} days" if isfinite(value) else "–"
 
 
 def _correlations(before: Columns, after: Columns) -> tuple[CorrelationChange, ...]:

@@ -20,10 +20,13 @@ from reticent.methods.bang.figure import regions_in_two_columns
 from reticent.methods.clusters.figure import balls_in_two_columns
 from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
+from reticent.reports.analysis import figure_text
 from reticent.reports.facts import Comparison, PrivateFacts, ReportFacts, value_counts
 from reticent.reports.knowledge_figure import knowledge_curves
+from reticent.reports.verdict_block import verdict_block
 
 _MOST_LISTED = 6
+_LONGEST_LINE = 26  # [2025-06-23, 2025-08-23]
 _A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
 
 
@@ -74,18 +77,10 @@ def _head(facts: ReportFacts) -> str:
 
 def _verdict(facts: ReportFacts) -> str:
     headline = facts.headline.beside([_LITTLE_USE] if _of_little_use(facts) else [])
-    kind, icon = {
-        "holds": ("", _CHECK),
-        "holds, but": (" unknown", _BUT),
-        "does not hold": (" fails", _CROSS),
-        "not shown": (" unknown", _QUESTION),
-    }[headline.state]
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in headline.reasons)
-    listed = f'<ul class="plain">{reasons}</ul>' if reasons else ""
-    detail = escape(" ".join(filter(None, (facts.judged, _price(facts)))))
+    detail = " ".join(filter(None, (facts.judged, _price(facts))))
     # Declared columns that tell nobody apart are no reservation, and said all the same.
-    declared = "".join(f"<p>{escape(told)}</p>" for told in facts.declared if told not in headline.reasons)
-    return f'<div class="verdict{kind}">{icon}<div><strong>{escape(headline.lines()[0])}</strong>{listed}<p>{detail}</p>{declared}</div></div>'
+    declared = (told for told in facts.declared if told not in headline.reasons)
+    return verdict_block(headline, [detail, *declared])
 
 
 def _of_little_use(facts: ReportFacts) -> bool:
@@ -286,17 +281,14 @@ def _analysis(facts: ReportFacts) -> _Section | None:
     found = facts.analysis
     if found is None or not found.summaries:
         return None
-    means = [
-        (each.column, *map(_figure_of, each.mean), *map(_figure_of, each.spread))
-        for each in found.summaries[: _MOST_LISTED * 2]
-    ]
+    means = [(each.column, *each.texts) for each in found.summaries[: _MOST_LISTED * 2]]
     moved = sorted(found.correlations, key=lambda each: -_distance(each.values))[:_MOST_LISTED]
-    together = [(" and ".join(each.columns), *map(_figure_of, each.values)) for each in moved]
+    together = [(" and ".join(each.columns), *map(figure_text, each.values)) for each in moved]
     terms = [
         (
             each.term,
             *(
-                f"{_figure_of(value)} ± {_figure_of(error)}"
+                f"{figure_text(value)} ± {figure_text(error)}"
                 for value, error in zip(each.values, each.errors, strict=True)
             ),
         )
@@ -353,10 +345,6 @@ def _flows(facts: ReportFacts) -> _Section | None:
 def _distance(pair: tuple[float, float]) -> float:
     """How far two figures are apart; what became unknown comes first."""
     return abs(pair[1] - pair[0]) if all(map(isfinite, pair)) else inf
-
-
-def _figure_of(value: float) -> str:
-    return f"{value:,.4g}" if isfinite(value) else "–"
 
 
 def _residual(facts: ReportFacts) -> _Section | None:
@@ -443,10 +431,17 @@ def _figure(drawn: Figure) -> str:
 def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
+        f'<tr><th{_whole(row[0])} scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td{_whole(cell)}>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _whole(cell: str) -> str:
+    """The class of a cell that is short enough to stay on one line, such as a range of dates."""
+    return ' class="whole"' if len(cell) <= _LONGEST_LINE else ""
 
 
 def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -613,20 +608,4 @@ _LOGO = (
     '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" fill="none" stroke="currentColor" stroke-width="2"/>'
     '<path d="M7 12h10" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/></svg>'
 )
-_CHECK = (
-    '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--good)"/>'
-    '<path d="M13 23l6.5 6.5L31.5 16" fill="none" style="stroke:var(--card)" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/></svg>'
-)
 _LITTLE_USE = "It is of little use: most of the detail is gone, or all of a column."
-_BUT = (
-    '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--warn)"/>'
-    '<path d="M22 12v12M22 31v.2" fill="none" style="stroke:var(--card)" stroke-width="4.6" stroke-linecap="round"/></svg>'
-)
-_QUESTION = (
-    '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--warn)"/>'
-    '<path d="M16.5 17.5a5.7 5.7 0 1 1 8 5.2c-1.8.9-2.5 1.9-2.5 3.8M22 32v.2" fill="none" style="stroke:var(--card)" stroke-width="4" stroke-linecap="round"/></svg>'
-)
-_CROSS = (
-    '<svg viewBox="0 0 44 44" aria-hidden="true"><circle cx="22" cy="22" r="21" style="fill:var(--bad)"/>'
-    '<path d="M15 15l14 14M29 15L15 29" fill="none" style="stroke:var(--card)" stroke-width="4" stroke-linecap="round"/></svg>'
-)

@@ -13,9 +13,13 @@ from string import Template
 from reticent import __version__
 from reticent.base.charts import ChartAxis, ChartLine, line_chart
 from reticent.base.files import write_whole
+from reticent.methods.series import SeriesVerdict
+from reticent.release import Headline
 from reticent.reports.series_measures import ReleaseMeasures
+from reticent.reports.verdict_block import verdict_block
 
 _OWNER_ONLY = 0o600
+_VIOLATIONS_SHOWN = 3
 Measured = Sequence[ReleaseMeasures]
 
 
@@ -88,11 +92,33 @@ def series_figures(measured: Mapping[str, Measured], *, relative: bool = False) 
     return {picture.title: _drawn(picture, measured, relative and len(measured) > 1) for picture in _known(measured)}
 
 
+def series_headline(verdict: SeriesVerdict, measured: Measured) -> Headline:
+    """The verdict on a series: whether its rules are kept, and what all releases tell together all the same."""
+    if not verdict.holds:
+        told = [each.text() for each in verdict.violations[:_VIOLATIONS_SHOWN]]
+        more = len(verdict.violations) - len(told)
+        return Headline("does not hold", (*told, *([f"{more:,} more of this kind."] if more else [])))
+    last = measured[-1] if measured else None
+    found = last.disclosed if last is not None else 0
+    known = [] if not found else [f"All releases together leave {found:,} people of the last one a single value."]
+    printed = (
+        []
+        if verdict.hardened
+        else ["The rules are those of a printed baseline: people whose value changes may be found out."]
+    )
+    return Headline.holding([*known, *printed])
+
+
 def write_series_page(
-    measured: Mapping[str, Measured], path: str | Path, title: str, *, relative: bool = False
+    measured: Mapping[str, Measured],
+    path: str | Path,
+    title: str,
+    *,
+    headline: Headline | None = None,
+    relative: bool = False,
 ) -> Path:
-    """Write the page to ``path``, readable by its owner only: one self-contained file with pictures and the figures behind them."""
-    target = Path(path)
+    """Write the page to ``path``, readable by its owner only: one self-contained file with the verdict, pictures and the figures behind them."""
+    target, title = Path(path), title or "A series of releases"
     drawn = series_figures(measured, relative=relative)
     cards = [
         f"<section><h2>{escape(picture.title)}</h2><p>{escape(picture.words)}</p><figure>{drawn[picture.title]}</figure></section>"
@@ -105,6 +131,7 @@ def write_series_page(
     tag = '<span class="tag">For the steward: do not publish this page</span>'
     head = (
         f'<header><div class="kicker"><span class="brand">Reticent series report</span>{tag}</div><h1>{escape(title)}</h1>'
+        f"{verdict_block(headline) if headline is not None else ''}"
         "<p>True counts of values, needs and shortages can be combined with the releases to find people out. Keep this page where the history is.</p></header>"
     )
     home = files("reticent.reports")
