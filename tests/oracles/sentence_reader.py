@@ -20,6 +20,7 @@ from typing import Any
 NUMBER = r"-?\d+(?:\.\d+)?(?:/\d+)?"
 NAME = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?!(?:and|or|of|a|the|that|except|even|where)\b)\w+)"
 NAMES = rf"{NAME}(?:, {NAME})*(?: (?:and|or) {NAME})?"
+OF = r" of (?:(?P<one>one record of )|up to (?P<rows>\d+) records of )?a (?P<target>person|household)"
 CHOICE = rf"(?:any \d+ of )?{NAMES}"
 VALUE = r"(?:\(missing\)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 VALUES = rf"{VALUE}(?:(?:, | or ){VALUE})*"
@@ -28,10 +29,10 @@ COLUMN = rf"(?P<column>{NAMES}|a confidential column)"
 
 START = re.compile(r"An attacker who knows ")
 KNOWN = [
-    ("all", re.compile(rf"(?P<names>{NAMES}) of a (?P<target>person|household) \(everything published that is not confidential(?:, except (?P<but>{NAMES}))?\)")),
-    ("all", re.compile(rf"all (?P<many>\d+) columns of a (?P<target>person|household) that are published and not confidential(?:, except (?P<but>{NAMES}))?")),
-    ("sets", re.compile(rf"(?P<sets>{CHOICE}(?:, or {CHOICE})*),? of a (?P<target>person|household) \(the same columns of everybody, or of one\)")),
-    ("sets", re.compile(rf"(?P<sets>{NAMES}) of a (?P<target>person|household)")),
+    ("all", re.compile(rf"(?P<names>{NAMES}){OF} \(everything published that is not confidential(?:, except (?P<but>{NAMES}))?\)")),
+    ("all", re.compile(rf"all (?P<many>\d+) columns{OF} that are published and not confidential(?:, except (?P<but>{NAMES}))?")),
+    ("sets", re.compile(rf"(?P<sets>{CHOICE}(?:, or {CHOICE})*),?{OF} \(the same columns of everybody, or of one\)")),
+    ("sets", re.compile(rf"(?P<sets>{NAMES}){OF}")),
 ]  # fmt: skip
 BESIDE = [
     ("table", re.compile(r", and that the (?:person|household) is in the table, ")),
@@ -93,6 +94,7 @@ class ReadSentence:
     excepted: tuple[str, ...]
     about: str
     promises: tuple[ReadPromise, ...] = field(default=())
+    rows: int | None = None
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -145,8 +147,9 @@ def read_sentence(text: str) -> ReadSentence:
         else:
             family, many = "any", int(some[1])
             sets += tuple(combinations(names_in(choice[some.end() :]), many))
+    rows = 1 if said["one"] else int(said["rows"]) if said["rows"] else None
     return ReadSentence(
-        said["target"] or "", family, sets, many, names_in(said.get("but") or ""), about, tuple(promises)
+        said["target"] or "", family, sets, many, names_in(said.get("but") or ""), about, tuple(promises), rows
     )
 
 
@@ -270,6 +273,31 @@ def _refuted(
         for promise in sentence.promises:
             for why in _broken(promise, columns, rows, claim, owner, population, limit):
                 yield f"{promise.kind} for {columns}: {why}"
+            if owner is not None and len(promise.columns) == 1 and sentence.rows != 1:
+                for counts in _sharing_parts(rows, columns, promise.columns[0], owner, sentence.rows):
+                    for why in _value_refutation(promise.kind, promise.said, counts, rows, promise.columns[0], claim):
+                        yield f"{promise.kind} for several records by {columns}: {why}"
+
+
+def _sharing_parts(
+    rows: PublishedRows, known: tuple[str, ...], column: str, owner: str, most: int | None
+) -> Iterator[Counter[Any]]:
+    """For every part of somebody's records that an attacker may know, up to so many: the values of all who have such records, each person once.
+
+    Nothing for a column that differs between the records of a person: there a promise is about one record.
+    """
+    profiles: dict[str | None, Counter[int]] = defaultdict(Counter)
+    values: dict[str | None, str | None] = {}
+    for number, cell in enumerate(rows.cells(known)):
+        for record in cell:
+            if values.setdefault(record[owner], record[column]) != record[column]:
+                return
+            profiles[record[owner]][number] += 1
+    for profile in {tuple(sorted(each.elements())) for each in profiles.values()}:
+        for size in range(1, min(len(profile), most or len(profile)) + 1):
+            for part in set(combinations(profile, size)):
+                wanted = Counter(part)
+                yield Counter(values[who] for who, each in profiles.items() if wanted <= each)
 
 
 def _known_sets(sentence: ReadSentence, rows: PublishedRows) -> list[tuple[str, ...]] | str:

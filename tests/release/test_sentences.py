@@ -260,6 +260,47 @@ def test_people_are_said_where_people_were_counted(tmp_path: Path) -> None:
     assert [read_sentence(told).promises[0].kind for told in found.recomputed] == ["records", "distinct"]
 
 
+def panel(people_many: int, seed: int, *, same: bool) -> pl.DataFrame:
+    """Two years of each person: age grows and the town may change; blood is the same in both where ``same``."""
+    draw = random.Random(seed)
+    rows = []
+    for person in range(people_many):
+        age, blood = draw.randint(20, 45), draw.choice("ABO")
+        for year in range(2):
+            rows.append(
+                {
+                    "person": person,
+                    "owner": f"p{person}",
+                    "age": age + year,
+                    "town": draw.choice(["X", "Y"]),
+                    "blood": blood if same else draw.choice("ABO"),
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_how_many_records_of_a_person_is_said_as_it_is(seed: int, same: bool, tmp_path: Path) -> None:
+    rows = rt.Table(
+        panel(40, seed, same=same),
+        quasi={"age": rt.Hierarchy.intervals([5, 10, 40]), "town": None},
+        sensitive="blood",
+        key="person",
+        declared={"owner": "a copy of the key, for this test"},
+    )
+    folder = published(rows, rt.KAnonymity(3) & rt.DistinctLDiversity(2), rt.Lattice(), tmp_path / "release")
+    first, second = confirmed(folder, owner="owner")
+    assert first.promises[0].kind == "people"
+    if not same:
+        assert second.rows is None
+    elif second.rows is not None:
+        # The words may not say one record more than is so.
+        rows_read = PublishedRows(folder)
+        claim = rows_read.certificate["claims"][1]
+        assert refutations(replace(second, rows=None), rows_read, claim, owner="owner")
+
+
 # --- releases that were spoiled: the same words, and rows that do not bear them out
 
 

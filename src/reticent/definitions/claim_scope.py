@@ -94,7 +94,7 @@ class ClaimScope:
         told = [
             f"any {most} of {column_list(each)}" if len(each) > most else column_list(each) for each in self.sets or ()
         ]
-        return f"{', or '.join(told)}, of a {self.target} (the same columns of everybody, or of one)"
+        return f"{', or '.join(told)}, {self._of} (the same columns of everybody, or of one)"
 
     def _everything(self, of: str) -> str:
         but = f", except {column_list(self.declared)}" if self.declared else ""
