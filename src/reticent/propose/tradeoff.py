@@ -14,6 +14,7 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.definitions import Definition
 from reticent.errors import Cancelled, ReticentError
+from reticent.propose.conclusions import with_conclusions
 from reticent.propose.pricing import LOCAL, Pricing, definition_of
 from reticent.propose.promises import PromiseCost, PromiseSearch, next_stricter
 from reticent.propose.proposal import ColumnProposal, Proposal, column_guarantees
@@ -82,12 +83,13 @@ def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: 
     compared = replace(found, total=frame.height)
     columns = _published(proposal.columns, selection)
     warned = _warnings(proposal.columns, selection, compared)
-    notes = (*_notes(selection, next_stricter(tried), compared), *proposal.notes)
+    concluded = with_conclusions(table, wanted, compared.best.method, context)
+    notes = (*_notes(selection, next_stricter(tried), compared), *concluded.notes(), *proposal.notes)
     affordable = replace(
         proposal, columns=columns, definition=search.chosen, headline=(*warned, *proposal.headline), notes=notes
     )
     prices = tuple(price for _, price in tried)
-    return Tradeoff(affordable, compared.best.method, prices, compared, selection.left_out)
+    return Tradeoff(affordable, concluded.method, prices, compared, selection.left_out)
 
 
 def _candidates(table: Table, definition: Definition, shown: Mapping[str, Any] | None, rows: int) -> Cheapest:

@@ -1,0 +1,86 @@
+"""Whether a proposed release keeps the conclusions of regressions: typical values are proposed only where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reticent.base.context import Context
+from reticent.definitions import Definition
+from reticent.errors import Cancelled, ReticentError
+from reticent.release import analyst_designs, default_models, judged_draft, method_from
+from reticent.table import Table
+from reticent.utility import ConclusionChange, changed_conclusions
+
+_NAMED = 3
+_MISLEADING = ("separated", "sign")
+_INSTEAD = ("drawn", "ranges")
+"""What is shown instead of typical values that mislead, in this order."""
+
+
+@dataclass(frozen=True)
+class MethodConclusions:
+    """A method, the number of regressions that were fitted before and after it, and the conclusions that it changes."""
+
+    method: Mapping[str, Any]
+    models: int
+    changes: tuple[ConclusionChange, ...]
+    replaced: bool = False
+
+    @property
+    def misleads(self) -> bool:
+        """Whether a sign is reversed, or an outcome separated."""
+        return any(each.change in _MISLEADING for each in self.changes)
+
+    def notes(self) -> list[str]:
+        """What the steward should know about regressions; nothing where none could be fitted."""
+        if not self.models:
+            return []
+        fitted = (
+            f"{self.models} regression{'s' if self.models > 1 else ''} of sensitive columns fitted before and after"
+        )
+        told = f"{fitted}: no conclusion changes."
+        if self.changes:
+            shown = " ".join(each.words for each in self.changes[:_NAMED])
+            more = len(self.changes) - _NAMED
+            told = f"{fitted}; these conclusions change: {shown}" + (
+                f" And {more} more: see preview." if more > 0 else ""
+            )
+        if not self.replaced:
+            return [told]
+        return [
+            f'Typical values would mislead regressions, so values = "{self.method["values"]}" is proposed instead.',
+            told,
+        ]
+
+
+def with_conclusions(
+    table: Table, definition: Definition, method: Mapping[str, Any], context: Context
+) -> MethodConclusions:
+    """The method with what it does to conclusions; typical values that mislead are replaced by drawn ones or ranges, where these do not."""
+    found = _measured(table, definition, method, context)
+    if method.get("values") != "typical" or not found.misleads:
+        return found
+    for values in _INSTEAD:
+        other = {"name": "Mondrian", "split": "loss", "values": values}
+        instead = _measured(table, definition, other, context)
+        if values == _INSTEAD[-1] or not instead.misleads:
+            return replace(instead, replaced=True)
+    return found
+
+
+def _measured(table: Table, definition: Definition, method: Mapping[str, Any], context: Context) -> MethodConclusions:
+    """The conclusions that a release by the method changes; none where it cannot be made or nothing can be fitted."""
+    context.step("fitting regressions before and after")
+    name, parameters = str(method["name"]), {key: value for key, value in method.items() if key != "name"}
+    try:
+        made = judged_draft(table, definition, method_from(name, parameters), "csv", replace(context, memo={}))
+        before, after = analyst_designs(table, made.side)
+        models = default_models(table, before)
+        changes = changed_conclusions(models, before, after)
+    except Cancelled:
+        raise
+    except ReticentError:
+        return MethodConclusions(method, 0, ())
+    return MethodConclusions(method, len(models), changes)
