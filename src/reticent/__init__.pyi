@@ -16,6 +16,7 @@ from reticent.definitions.crowd_blending import CrowdBlending as CrowdBlending
 from reticent.definitions.diversity import DistinctLDiversity as DistinctLDiversity
 from reticent.definitions.diversity import ProbabilisticLDiversity as ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity as EntropyLDiversity
+from reticent.definitions.in_turn import InTurn as InTurn
 from reticent.definitions.knowledge import NegatedKnowledge as NegatedKnowledge
 from reticent.definitions.knowledge import WorstCaseKnowledge as WorstCaseKnowledge
 from reticent.definitions.likeness import BetaLikeness as BetaLikeness

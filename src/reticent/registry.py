@@ -28,6 +28,10 @@ DEFINITIONS: dict[str, Home] = {
     "AnyColumns": Home(
         "reticent.definitions.any_columns", "another definition, for whoever knows any few of the quasi columns"
     ),
+    "InTurn": Home(
+        "reticent.definitions.in_turn",
+        "another definition, for the values of quasi columns among people alike in the other ones",
+    ),
     "DistinctLDiversity": Home(
         "reticent.definitions.diversity", "at least l different sensitive values in every group"
     ),

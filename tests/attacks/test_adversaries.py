@@ -378,13 +378,20 @@ def test_all_adversaries_that_apply_run_before_and_after(tmp_path: Path) -> None
         "exclusion",
         "skewness",
         "singling out",
+        "column in turn",
         "inference",
     ]
     for before, after in pairs:
         assert before.share > after.share
         assert before.example
         assert after.knows
-    assert [each.name for each in adversaries_for(made)] == ["homogeneity", "exclusion", "skewness", "singling out"]
+    assert [each.name for each in adversaries_for(made)] == [
+        "homogeneity",
+        "exclusion",
+        "skewness",
+        "singling out",
+        "column in turn",
+    ]
     assert [each.adversary for each in attack(Table({"zip": ["1"]}, quasi=["zip"]))] == ["singling out"]
 
 

@@ -55,6 +55,7 @@ def test_a_release_is_attacked_from_its_public_side_alone(place: Path) -> None:
             "exclusion",
             "skewness",
             "singling out",
+            "column in turn",
         ]
         for each in told["attacks"]:
             assert each["interval"][0] <= each["share"] <= each["interval"][1]
@@ -67,7 +68,7 @@ def test_with_the_table_it_shows_before_and_after(place: Path) -> None:
     arguments = ["attack", place / "release", "--raw", place / "policy.toml", "--control", place / "others.csv"]
     told = json.loads(run(*arguments, "--json").stdout)
     found = {each["adversary"]: each for each in told["attacks"]}
-    assert len(found) == 7
+    assert len(found) == 8
     assert found["linkage"]["before"]["share"] > 0.9
     assert found["linkage"]["hits"] == found["homogeneity"]["hits"] == 0
     assert found["inference"]["details"]["compared_with"] == "800 people who are not in the data"

@@ -59,7 +59,7 @@ def test_every_adversary_is_tried_with_each_set(table: Table, release: Release, 
     release.save(tmp_path / "release")
     pairs = compare(table, tmp_path / "release")
     names = [after.adversary for _, after in pairs]
-    assert len(names) == len(set(names)) == 14
+    assert len(names) == len(set(names)) == 15
     assert {name.partition(" by ")[2] for name in names} == {"age and sex", "zip"}
     for before, after in pairs:
         assert before is not None

@@ -282,6 +282,20 @@ def test_releases_of_every_method_pass_by_brute_force(method, tmp_path):
     assert oracle.failing(shown, 2, lambda c: len(c) >= 3 and len({secret[r] for r in c}) >= 2) == set()
 
 
+def test_buckets_pass_one_by_one():
+    """Rows of a bucket show their exact values, so that few columns may lead to one bucket: each must be diverse by itself."""
+    draw = np.random.default_rng(3)
+    frame = pl.DataFrame({name: draw.integers(0, 4, 40) for name in NAMES[:3]}).with_columns(
+        s=pl.Series(draw.integers(0, 3, 40))
+    )
+    table = rt.Table(frame, quasi=list(NAMES[:3]), sensitive="s")
+    release = rt.publish(table, AnyColumns(1, DistinctLDiversity(2)), method=rt.Lattice(format="bucketize"))
+    values = release.tables["sensitive"].group_by("bucket").agg(pl.col("s").n_unique())
+    assert values["s"].min() >= 2
+    with pytest.raises(PolicyError, match="singled out by quasi values"):
+        rt.publish(table, rt.InTurn("a", DistinctLDiversity(2)), method=rt.Lattice(format="bucketize"))
+
+
 def test_a_spoiled_release_is_found_out():
     rows = [tuple(map(str, corner)) for corner in product((0, 1), repeat=3)]
     release = rt.publish(table_of(rows), AnyColumns(2, KAnonymity(2)), method=rt.Lattice())

@@ -87,6 +87,7 @@ TEXT: dict[str, Callable[[], Definition]] = {
     "DeltaPresence": lambda: rt.DeltaPresence(0, "0.9", population()),
     "AverageRisk": lambda: rt.AverageRisk("0.2"),
     "AnyColumns": lambda: rt.AnyColumns(2, rt.KAnonymity(4) & rt.DistinctLDiversity(2)),
+    "InTurn": lambda: rt.InTurn("sex", rt.DistinctLDiversity(2)),
 }  # fmt: skip
 NUMBERS: dict[str, Callable[[], Definition]] = {
     "RangeDiversity": lambda: rt.RangeDiversity("0.9", 1, 1),
@@ -184,7 +185,14 @@ def test_every_definition_and_every_format_is_here() -> None:
 def test_what_a_definition_says_is_so(name: str, sets: Any, tmp_path: Path) -> None:
     plain = name.removesuffix(" of numbers")
     made = TEXT[name] if name in TEXT else NUMBERS[plain]
-    if sets is not None and plain in ("PersonalPrivacy", "EpsilonMAnonymity", "MUnique", "KMap", "DeltaPresence"):
+    if sets is not None and plain in (
+        "PersonalPrivacy",
+        "EpsilonMAnonymity",
+        "MUnique",
+        "KMap",
+        "DeltaPresence",
+        "InTurn",
+    ):
         pytest.skip("judged for all columns together")
     rows = table(sensitive="ill" if name in TEXT else "pay", quasi_sets=sets)
     method = rt.Anatomy() if plain == "MUnique" else rt.Lattice()
@@ -193,14 +201,17 @@ def test_what_a_definition_says_is_so(name: str, sets: Any, tmp_path: Path) -> N
     assert sentence.target == "person"
     if plain == "AnyColumns" and sets is None:
         assert (sentence.family, sentence.many, len(sentence.known)) == ("any", 2, 3)
+    elif plain == "InTurn":
+        assert (sentence.known, sentence.excepted) == ((("age", "zip code"),), ("sex",))
     elif sets is None:
         assert sentence.family == "all"
         assert sorted(sentence.known[0]) == ["age", "sex", "zip code"]
     else:
         assert sentence.family == "sets"
         assert [list(each) for each in sentence.known] == SETS
+    secret = {"InTurn": "sex"}.get(plain, "ill" if name in TEXT else "pay")
     for promise in sentence.promises:
-        assert promise.columns in ((), ("ill",) if name in TEXT else ("pay",))
+        assert promise.columns in ((), (secret,))
     if plain != "PersonalPrivacy":
         assert refuted_when_tightened(folder, population=texts(population()))
 
@@ -497,6 +508,8 @@ def test_every_definition_in_every_format(name: str, form: str, seed: int, tmp_p
     made = TEXT[name] if name in TEXT else NUMBERS[plain]
     if form == "regions" and plain in ("KMap", "DeltaPresence"):
         pytest.skip("whoever fits a region may be in one that lies inside it, which the reader does not know")
+    if plain == "InTurn" and form != "generalize":
+        pytest.skip("labels of several values do not show raw values, and verify says so")
     for place, sets in enumerate((None, SETS)):
         rows = table(seed, sensitive="ill" if name in TEXT else "pay", quasi_sets=sets)
         try:

@@ -8,6 +8,7 @@
 ``remainder``      what a declared histogram tells about those left out
 ``singling_out``   descriptions that one row fits
 ``known_columns``  records that are unique to an adversary who knows so many of the columns
+``column_in_turn`` what the other quasi columns tell about one of them
 ``record_lookup``  records looked up in a randomized release, where most are not true
 ``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people out
 ``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``numeric_records``, ``foreign``)
@@ -21,6 +22,7 @@ from __future__ import annotations
 from reticent.attacks.adversary import Adversary, Findings, wilson
 from reticent.attacks.artificial import Isolation, Linkability, Membership, NearestGuess
 from reticent.attacks.cohorts import Cohorts
+from reticent.attacks.column_in_turn import ColumnInTurn
 from reticent.attacks.control import HoldOut, hold_out
 from reticent.attacks.exclusion import Exclusion
 from reticent.attacks.foreign import synthetic
@@ -44,6 +46,7 @@ __all__ = [
     "Adversary",
     "AttackResults",
     "Cohorts",
+    "ColumnInTurn",
     "Exclusion",
     "Findings",
     "HoldOut",

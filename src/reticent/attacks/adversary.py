@@ -25,7 +25,7 @@ class Findings(ShownAsCard):
     ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
     without the release (by chance, or among a control group, whose interval is ``baseline_interval``); None where that is nobody.
     ``draws`` says how many people drawn one by one these are worth, where whole groups are hit together (:func:`independent_draws`).
-    ``unit`` says what is counted where it is not people.
+    ``unit`` says what is counted where it is not people. Figures that no guarantee is about are not ``judged``: they are reported and never called a success.
     All of it is for the steward: findings about a confidential table, or checked against one, are never seen.
     """
 
@@ -40,6 +40,7 @@ class Findings(ShownAsCard):
     baseline_interval: Interval | None = None
     draws: float | None = None
     unit: str = "people"
+    judged: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.people:
@@ -85,7 +86,7 @@ class Findings(ShownAsCard):
     @property
     def succeeds(self) -> bool:
         """Whether the release helped: more people are hit than the baseline explains, beyond what chance does once in a thousand times."""
-        return self.hits > 0 and (self.baseline is None or self._excess(_SURE)[0] > 0)
+        return self.judged and self.hits > 0 and (self.baseline is None or self._excess(_SURE)[0] > 0)
 
     @property
     def reservation(self) -> str:
@@ -121,6 +122,7 @@ class Findings(ShownAsCard):
             "baseline_interval": list(self.baseline_interval) if self.baseline_interval is not None else None,
             "excess": list(self.excess),
             "succeeds": self.succeeds,
+            "judged": self.judged,
             "example": self.example,
             "details": dict(self.details),
         }

@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.attacks.adversary import Adversary, Findings
 from reticent.attacks.cohorts import Cohorts
+from reticent.attacks.column_in_turn import ColumnInTurn
 from reticent.attacks.control import HoldOut, hold_out, naively
 from reticent.attacks.exclusion import Exclusion
 from reticent.attacks.foreign import artificial_adversaries, coded_columns
@@ -103,6 +104,7 @@ def _every(
         known = pl.DataFrame() if frame is None else frame.filter(pl.col(name).is_not_null())
         if known.height:
             yield Inference(known, control, column=name, model=model)
+    yield ColumnInTurn(people=frame if own else None)
 
 
 def _after(seen: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
@@ -270,6 +272,8 @@ def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | No
     """Whether an adversary runs on some columns: not with a list that has none of them, nor as a model that a trial tries better."""
     if isinstance(adversary, Inference) and trial is not None:
         return False
+    if isinstance(adversary, ColumnInTurn):
+        return len(columns) > 1
     people = getattr(adversary, "people", None)
     return people is None or bool(set(people.columns) & set(columns))
 

@@ -112,7 +112,8 @@ def attack(
             pairs = _run(target, raw, listed.read(), others, listed.who, model, context)
     headline = _headline(target, original, pairs)
     # What synthetic records tell about everybody does not count as a leak, so only what goes beyond the comparison counts.
-    worst = max((after.share - (original is not None) * (after.baseline or 0) for _, after in pairs), default=0.0)
+    judged = [after for _, after in pairs if after.judged]
+    worst = max((after.share - (original is not None) * (after.baseline or 0) for after in judged), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,
         "worst": worst,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -143,16 +144,19 @@ class FrequencySet:
         return GroupLabels(read)
 
     def raw_values(
-        self, place: int, group_of_point: Callable[[], Codes], groups: int
+        self, place: int, group_of_point: Callable[[], Codes], groups: int, points: NDArray[Any] | None = None
     ) -> Callable[[], RawValues] | None:
-        """Counts the raw values of a column in groups of points; None where points are coarser than the values."""
+        """Counts the raw values of a column in groups of (some) points; None where points are coarser than the values."""
         if self.levels[place]:
             return None
         hierarchy = self.hierarchies[place]
 
         def counted() -> RawValues:
             column = SensitiveColumn(hierarchy.column, hierarchy.leaves, hierarchy.is_numeric, hierarchy)
-            return RawValues.counted(column, group_of_point(), groups, self.codes[place], self.sizes)
+            codes, sizes = self.codes[place], self.sizes
+            if points is not None:
+                codes, sizes = codes[points], sizes[points]
+            return RawValues.counted(column, group_of_point(), groups, codes, sizes)
 
         return counted
 

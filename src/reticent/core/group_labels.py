@@ -39,8 +39,10 @@ class RawValues:
     reference: NDArray[np.int64]
 
     @classmethod
-    def counted(cls, column: SensitiveColumn, ids: Codes, groups: int, codes: Codes, rows: NDArray[Any]) -> RawValues:
-        """Count the values of units with the number of their group and so many rows each."""
+    def counted(
+        cls, column: SensitiveColumn, ids: Codes, groups: int, codes: Codes, rows: NDArray[Any] | None
+    ) -> RawValues:
+        """Count the values of units with the number of their group and so many rows each (None: one)."""
         histograms = Histograms.from_cells(ids, codes, rows, groups, column.size)
         return cls(column, histograms, histograms.total(column.size))
 
@@ -111,12 +113,13 @@ class GroupLabels:
         """The labels of some groups only."""
         return replace(self, read=lambda: [column.select(mask) for column in self.columns])
 
-    def seen_by(self, places: Sequence[int], ids: Codes, groups: int) -> GroupLabels:
-        """The labels of groups merged by number, to an adversary who knows some columns, by their places: merged groups are alike in these."""
+    def seen_by(self, places: Sequence[int] | None, ids: Codes, groups: int) -> GroupLabels:
+        """The labels of groups merged by number, to an adversary who knows some columns, by their places (None: all): merged groups are alike in these."""
 
         def read() -> list[LabelColumn]:
             firsts = first_rows(ids, groups)
-            return [_merged(self.columns[place], ids, groups, firsts) for place in places]
+            known = range(len(self.columns)) if places is None else places
+            return [_merged(self.columns[place], ids, groups, firsts) for place in known]
 
         return replace(self, read=read)
 

@@ -310,12 +310,15 @@ class Groups:
         """All rows in a single group: the most general release there is."""
         everything = np.zeros(len(self), dtype=np.int64)
         extras = {name: np.array([counts.sum()]) for name, counts in self.extras.items() if name != "parent"}
+        # The labels are those of one group, but the raw values those of all.
+        labels = None if self.labels is None else self.labels.seen_by(None, everything, 1)
         return Groups(
             np.array([self.sizes.sum()]),
             self.histograms.merge(everything, 1),
             self.reference,
             self.domain,
             extras,
+            labels,
             owners=tuple(each.merged(everything, 1) for each in self.owners),
         )
 

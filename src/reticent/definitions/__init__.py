@@ -5,6 +5,7 @@
 ``verdicts``            ``judge``: the one place that makes a verdict for a release
 ``anonymity``           k-anonymity
 ``any_columns``         what holds for adversaries who know any few of the columns; ``column_sets`` goes through their cells
+``in_turn``             what the other columns tell about a quasi column
 ``diversity``           distinct and probabilistic l-diversity
 ``entropy``             entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
 ``recursive``           recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
@@ -43,6 +44,7 @@ from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.column_sets import count_largest_sets, largest_sets
 from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.definition import (
+    NOT_WITH_SETS,
     All,
     Assessment,
     Definition,
@@ -59,6 +61,7 @@ from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, individual_risk, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
+from reticent.definitions.in_turn import InTurn
 from reticent.definitions.known_rows import KnownRows, RowsJudged, ever_shares, known_rows
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.method import Method
@@ -118,6 +121,7 @@ __all__ = [
     "GENERAL",
     "LARGEST_EPSILON",
     "LEFT_OUT",
+    "NOT_WITH_SETS",
     "All",
     "AlphaKAnonymity",
     "AnyColumns",
@@ -139,6 +143,7 @@ __all__ = [
     "GroupDefinition",
     "HistoryDefinition",
     "HomogeneityAudit",
+    "InTurn",
     "JudgesPatterns",
     "KAnonymity",
     "KEAnonymity",

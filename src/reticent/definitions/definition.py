@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.cards import Card, ShownAsCard
-from reticent.core import Columns, Groups, Kind, MechanismPlan, Owners, Patterns, ReleaseHistory, SensitiveDomain
+from reticent.core import (
+    Columns,
+    Evidence,
+    Groups,
+    Kind,
+    MechanismPlan,
+    Owners,
+    Patterns,
+    ReleaseHistory,
+    SensitiveDomain,
+)
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
@@ -162,6 +172,11 @@ class Definition(ABC):
         return f"{self.name}({inside})"
 
 
+NOT_WITH_SETS = (
+    "says itself which of the quasi columns an adversary knows, and the table names sets of them. Leave quasi_sets out."
+)
+
+
 class CountedRows(Protocol):
     """What decides, of rows however they are grouped, whether a definition is absorbing on them: sensitive columns, and whether somebody has several rows."""
 
@@ -183,6 +198,8 @@ class GroupDefinition(Definition):
     sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
     ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
     ``quasi``: the columns that its adversary holds, where the definition names them itself; None: each set that the table names.
+    ``needs_raw``: looks at the raw values of quasi columns, which groups have beside their labels.
+    ``own_family``: says itself which of all quasi columns an adversary knows, so that it is not joined with sets that the table names.
     """
 
     kind: ClassVar[Kind] = "groups"
@@ -191,6 +208,8 @@ class GroupDefinition(Definition):
     monotone: bool = True
     absorbing: bool = False
     local: bool = True
+    needs_raw: bool = False
+    own_family: bool = False
     quasi: tuple[str, ...] | None = None
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
@@ -258,6 +277,15 @@ class GroupDefinition(Definition):
     def holds(self, groups: Groups) -> bool:
         """The verdict alone."""
         return not self.failing(groups).any()
+
+    def counting(self, table: Table) -> Table:
+        if self.own_family and table.quasi_sets is not None:
+            raise PolicyError(f"{self} {NOT_WITH_SETS}")
+        return table
+
+    def not_shown(self, evidence: Evidence) -> str | None:
+        """Why public evidence does not show all that it looks at; None if it does."""
+        return None
 
     def in_each_group(self) -> GroupDefinition:
         """A definition that judges groups one by one, whatever columns show them, and implies this one: itself, unless it is about parts of the columns."""
@@ -364,7 +392,7 @@ class All(Several, GroupDefinition):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _adopt(self, self.members, ("monotone", "absorbing", "local"), ())
+        _adopt(self, self.members, ("monotone", "absorbing", "local"), ("needs_raw",))
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         return Several.meaning(self, scope)
@@ -402,6 +430,9 @@ class All(Several, GroupDefinition):
 
     def least_rows(self) -> int:
         return max(member.least_rows() for member in self.members)
+
+    def not_shown(self, evidence: Evidence) -> str | None:
+        return next((told for member in self.members if (told := member.not_shown(evidence)) is not None), None)
 
     def in_each_group(self) -> GroupDefinition:
         return all_of(tuple(part for member in self.members for part in member.in_each_group().parts()))

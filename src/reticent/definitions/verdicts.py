@@ -88,7 +88,7 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
 
 def about_column(definition: GroupDefinition, column: str) -> GroupDefinition | None:
     """What a definition asks of people of whom one sensitive column's histogram is known and no other column; None where it asks nothing."""
-    parts = definition.in_each_group().parts()
+    parts = (part for part in definition.in_each_group().parts() if not part.needs_raw)
     asked = tuple(part for part in parts if not part.needs_sensitive or getattr(part, "column", None) in (None, column))
     return all_of(asked) if asked else None
 
@@ -104,7 +104,7 @@ def tells_about(definition: GroupDefinition, domain: SensitiveDomain) -> bool:
         alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
         return part.local and alone and part.shown_by_files and not part.needs_population
 
-    return all(told(part) for part in definition.in_each_group().parts())
+    return all(told(part) for part in definition.in_each_group().parts() if not part.needs_raw)
 
 
 def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[Columns, GroupDefinition]]:
@@ -135,9 +135,12 @@ def own_sets(definition: Definition) -> tuple[Columns, ...]:
 
 
 def single_demands(definition: Definition) -> Iterator[Definition]:
-    """The parts of a definition, and of one that takes another as a parameter the parts of that one."""
+    """The parts of a definition that look at sensitive columns or count people, and of one that takes another as a parameter the parts of that one."""
     for part in definition.parts():
-        yield from part.in_each_group().parts() if isinstance(part, GroupDefinition) else (part,)
+        if not isinstance(part, GroupDefinition):
+            yield part
+        elif not part.needs_raw:
+            yield from part.in_each_group().parts()
 
 
 def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:

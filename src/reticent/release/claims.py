@@ -9,7 +9,9 @@ from typing import Any, Literal, NamedTuple
 from reticent.base.context import Context
 from reticent.definitions import (
     LEFT_OUT,
+    NOT_WITH_SETS,
     Definition,
+    GroupDefinition,
     HistoryDefinition,
     columns_compared,
     definition_from,
@@ -128,6 +130,10 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     refused = side.form.refusal(definition)
     if refused is not None:
         return "fails", refused
+    if side.manifest.quasi_sets is not None and any(
+        isinstance(part, GroupDefinition) and part.own_family for part in definition.parts()
+    ):
+        return "fails", f"{definition} {NOT_WITH_SETS}"
     if not definition.shown_by_files:
         return "not re-checked", "It depends on what people asked for, which is not published."
     if isinstance(definition, HistoryDefinition) and about.earlier is None and not definition.judged_alone:
@@ -141,7 +147,11 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     if missing:
         return "fails", f"The histogram of {missing[0]!r}, with which it compares, was not published."
     try:
-        found = judge(definition, side.form.evidence(side, about))
+        evidence = side.form.evidence(side, about)
+        hidden = definition.not_shown(evidence) if isinstance(definition, GroupDefinition) else None
+        if hidden is not None:
+            return "not re-checked", hidden
+        found = judge(definition, evidence)
     except ReticentError as error:
         return "fails", str(error)
     told = verdict(definition, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -93,7 +93,7 @@ class Lattice:
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
-        wanted = kept_definition(self, table, definition, by_columns=True)
+        wanted = kept_definition(self, table, definition, by_columns=self.format == "generalize")
         context = context or Context()
         table = wanted.prepare(table)
         # Counted with values for the draft; the search takes its own counts from these.
@@ -219,6 +219,9 @@ class Lattice:
     def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> PublishedGroups:
         """The groups of a node, and how adversaries see those that are published: in buckets, everybody sees the same."""
         groups, everything = points.groups(), tuple(range(len(points.levels)))
+        if self.format == "bucketize":
+            # Rows show their values, not the labels of their bucket.
+            groups = replace(groups, labels=None)
 
         def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
             if columns == everything or self.format == "bucketize":

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from reticent.base.packing import sum_by
-from reticent.core import FrequencySet, Groups, Histograms
+from reticent.core import FrequencySet, GroupLabels, Groups, Histograms, LabelColumn
 from reticent.definitions import GroupDefinition, admitted
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grouping import Cut, Ids, Mask, Stage, together_of
@@ -52,6 +52,7 @@ class CutJudge:
                     f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
                 )
         self.least = definition.least_rows()
+        self._needs_raw = definition.needs_raw
         self._hope = None if self.wavering is None else self.wavering.relaxation()
 
     @property
@@ -78,8 +79,7 @@ class CutJudge:
         needed, (ids, count) = self.needed, self.start
         if needed is None or count == 1:
             return
-        groups = self.units.merged(ids.astype(np.int32), count)
-        if needed.holds(groups):
+        if needed.holds(self._groups(np.arange(len(ids)), ids, count, True)):
             return
         names = ", ".join(repr(each.column) for each in self.units.hierarchies if each.capped)
         raise Infeasible(
@@ -91,7 +91,7 @@ class CutJudge:
         """Which of some groups pass the wavering parts."""
         if self.wavering is None:
             return np.ones(count, dtype=bool)
-        return ~self.wavering.failing(self.units.merged(ids.astype(np.int32), count))
+        return ~self.wavering.failing(self._groups(np.arange(len(ids)), ids, count, True))
 
     def failing(self, members: Ids, ids: Ids, count: int) -> Mask:
         """Which of the groups that some units are put into fail, as far as groups are judged one by one."""
@@ -144,7 +144,7 @@ class CutJudge:
         needs_values = any(
             part.needs_sensitive for part in (self.firm, self.wavering, *self.together) if part is not None
         )
-        if needs_values or self.units.extras or self.units.owners:
+        if needs_values or self.units.extras or self.units.owners or self._needs_raw:
             return self._groups(stage.members, 2 * stage.owners + cut.right, 2 * len(stage), needs_values)
         sizes = np.stack([np.where(cut.possible, cut.left, rows), np.where(cut.possible, rows - cut.left, 0)], axis=1)
         return Groups(sizes.ravel(), _plain(sizes.ravel()), self.units.reference, self.units.domain)
@@ -153,18 +153,33 @@ class CutJudge:
         units = self.units
         sizes = sum_by(ids, units.sizes.take(members), count)
         extras = {name: sum_by(ids, values.take(members), count) for name, values in units.extras.items()}
+        labels = self._raw_labels(members, ids, count) if self._needs_raw else None
         target = np.full(len(units), -1, dtype=np.int64)
         target[members] = ids
         owners = tuple(each.merged(target, count) for each in units.owners)
         if not needs_values:
-            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras, owners=owners)
+            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras, labels, owners)
         cells = units.histograms
         owner = target.take(cells.owners)
         inside = owner >= 0
         histograms = Histograms.from_cells(
             owner[inside], cells.values[inside], cells.counts[inside], count, units.domain.size
         )
-        return Groups(sizes, histograms, units.reference, units.domain, extras, owners=owners)
+        return Groups(sizes, histograms, units.reference, units.domain, extras, labels, owners)
+
+    def _raw_labels(self, members: Ids, ids: Ids, count: int) -> GroupLabels:
+        """The raw values of groups that are not recoded yet; each shows something of its own."""
+        units = self.units
+
+        def read() -> list[LabelColumn]:
+            return [
+                LabelColumn(
+                    hierarchy.column, np.arange(count), (), units.raw_values(place, lambda: ids, count, members)
+                )
+                for place, hierarchy in enumerate(units.hierarchies)
+            ]
+
+        return GroupLabels(read)
 
 
 def _plain(sizes: Ids) -> Histograms:

@@ -87,7 +87,7 @@ class Mondrian:
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
         sets = adversary_sets(table)
-        wanted = kept_definition(self, table, definition)
+        wanted = kept_definition(self, table, definition, raw=True)
         context = context or Context()
         table = wanted.prepare(table)
         units, order = self._units(table, context)
