@@ -111,6 +111,7 @@ def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...
     from reticent.definitions import all_of
     from reticent.errors import DataError
     from reticent.release.assessment import assess as judged
+    from reticent.table import table_file
 
     numbers = pl.Series("row", judged(rows, all_of(definitions)).failing_rows(), dtype=pl.UInt32)
     shown = [*rows.identifiers, *(name for name in (*rows.quasi, *rows.sensitive) if name not in rows.identifiers)]
@@ -120,7 +121,8 @@ def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...
         parts.append(numbered.filter(pl.col("row").is_in(numbers.implode())))
         start += chunk.height
     try:
-        write_new(target, pl.concat(parts).write_csv().encode(), mode=0o600)
+        found = pl.concat(parts)
+        write_new(target, b"".join(table_file("csv").write(found, found.schema)), mode=0o600)
     except OSError as error:
         raise DataError(f"The failing rows cannot be written to {str(target)!r}: {error.strerror or error}.") from error
     return len(numbers)

@@ -61,10 +61,19 @@ class ManifestColumn:
 
 @dataclass(frozen=True)
 class ManifestTable:
-    """A published table: its files, one after the other, and its columns in order."""
+    """A published table: its files, one after the other, and its columns in order.
+
+    ``formulas`` are the columns with text that a spreadsheet would run as a formula; in CSV files an apostrophe stands before it, which is no part of the text.
+    """
 
     files: tuple[str, ...]
     columns: tuple[str, ...]
+    formulas: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry of the manifest."""
+        entry = {"files": list(self.files), "columns": list(self.columns)}
+        return {**entry, "formulas": list(self.formulas)} if self.formulas else entry
 
 
 @dataclass(frozen=True)
@@ -122,10 +131,7 @@ class Manifest:
             "method": to_plain(self.method),
             "unit": self.unit,
             "columns": [column.as_json() for column in self.columns],
-            "tables": {
-                name: {"files": list(table.files), "columns": list(table.columns)}
-                for name, table in self.tables.items()
-            },
+            "tables": {name: table.as_json() for name, table in self.tables.items()},
             "quasi_sets": [list(names) for names in self.quasi_sets] if self.quasi_sets is not None else None,
             "details": to_plain(self.details),
             **({} if self.known_rows is None else {"known_rows": self.known_rows.as_json()}),
@@ -281,7 +287,8 @@ def _read_domain(reader: _ManifestReader, kind: ValueType) -> Sequence[Any] | No
 
 def _table(reader: _ManifestReader) -> ManifestTable:
     files, columns = (_names(reader.get(entry, list), reader.where) for entry in ("files", "columns"))
-    return ManifestTable(files, columns)
+    formulas = _names(reader.get("formulas", list), reader.where) if "formulas" in reader.payload else ()
+    return ManifestTable(files, columns, formulas)
 
 
 def _names(names: Any, where: str) -> tuple[str, ...]:

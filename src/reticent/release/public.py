@@ -24,7 +24,7 @@ from reticent.release.certificate import CERTIFICATE, MANIFEST, read_certificate
 from reticent.release.format import Answer, Format, format_of
 from reticent.release.manifest import ROLES, Manifest
 from reticent.release.public_tables import published_schema, read_rows
-from reticent.release.spool import judging
+from reticent.release.spool import formulas_in, judging
 from reticent.table import Meaning, Rows, StoredRows
 
 PublicFile = bytes | Path
@@ -183,7 +183,12 @@ def _rows(parts: Sequence[PublicFile], name: str, manifest: Manifest, streams: b
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
     paths = tuple(part for part in parts if isinstance(part, Path))
     if not streams or not paths:
-        return judging(read_rows([_bytes(part) for part in parts], name, manifest), judged)
+        rows = read_rows([_bytes(part) for part in parts], name, manifest)
+        if manifest.tables[name].formulas != formulas_in(rows):
+            raise DataError(
+                f"manifest.json: table {name!r} does not list the columns with text that a spreadsheet would run as a formula: {', '.join(formulas_in(rows)) or 'none'}."
+            )
+        return judging(rows, judged)
     stored = StoredRows(published_schema(name, manifest), paths=paths, judged=judged)
     stored.check()
     return stored

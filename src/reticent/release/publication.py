@@ -295,7 +295,10 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: Kno
     return Manifest(
         draft.format,
         form.columns(draft, table, spool.rows),
-        {name: ManifestTable(spool.parts[name], tuple(rows.schema)) for name, rows in spool.rows.items()},
+        {
+            name: ManifestTable(spool.parts[name], tuple(rows.schema), spool.formulas(name))
+            for name, rows in spool.rows.items()
+        },
         draft.method,
         table.unit,
         table.quasi_sets,

@@ -29,6 +29,7 @@ from reticent.table import (
     ValueType,
     csv_blocks,
     csv_header,
+    formula_columns,
     repeated_csv_blocks,
 )
 
@@ -74,12 +75,25 @@ class Spool:
         """Remove the files when the block fails: nothing will be saved."""
         return self._scratch.closed_on_error()
 
+    def formulas(self, name: str) -> tuple[str, ...]:
+        """The columns of a table that have text which a spreadsheet would run as a formula."""
+        return formulas_in(self.rows[name])
+
     def row_hashes(self) -> dict[str, str]:
         """A hash of the rows of each table, the same whatever kind of file they are in: that of the table as CSV."""
         return {
             name: str(self.prints[f"{name}.csv"]["sha256"]) if f"{name}.csv" in self.prints else _csv_hash(rows)
             for name, rows in self.rows.items()
         }
+
+
+def formulas_in(rows: Rows) -> tuple[str, ...]:
+    """The columns with text that a spreadsheet would run as a formula, in their order."""
+    if isinstance(rows, FrameRows | RepeatedRows):
+        return tuple(formula_columns(rows.held if isinstance(rows, FrameRows) else rows.distinct.held))
+    texts = [name for name, dtype in rows.schema.items() if dtype == pl.String]
+    found = {name for chunk in rows.chunks(texts) for name in formula_columns(chunk)} if texts else set()
+    return tuple(name for name in texts if name in found)
 
 
 def judging(rows: Rows, columns: Sequence[str]) -> Rows:

@@ -7,6 +7,7 @@
 ``hierarchies``      chains of ever coarser partitions of a column
 ``meaning``          what a label stands for; ``value_types`` the types of values, and their way into JSON
 ``canonical_types``  the one type that values of a kind are kept in; ``coarsening`` coarser numbers and dates beside the quasi columns
+``formula_cells``    text that a spreadsheet would run, and how CSV files escape it
 ``codebook``         labels of values, as statistics programs have them; ``person_marks`` keyed fingerprints of a table's people
 ``opener``           what a table asks of an engine
 """
@@ -16,6 +17,7 @@ from reticent.table.canonical_types import clock_text, plain, real
 from reticent.table.coarsening import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding, coarsening_from
 from reticent.table.codebook import Code, TableCodebook
 from reticent.table.declarations import declared_reasons
+from reticent.table.formula_cells import formula_columns
 from reticent.table.hierarchies.descriptions import hierarchy_from
 from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy, Level, unused
 from reticent.table.hierarchies.leaves import as_type
@@ -140,6 +142,7 @@ __all__ = [
     "csv_runs",
     "declared_reasons",
     "find_relations",
+    "formula_columns",
     "held_frame",
     "hierarchy_from",
     "in_order",

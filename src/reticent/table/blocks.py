@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.errors import DataError
+from reticent.table.formula_cells import escaped, escaped_name
 
 _ROWS_IN_BLOCK = 200_000
 # A name that needs no quotes.
@@ -22,20 +23,22 @@ _PLAIN_NAME = re.compile(r"\w[\w -]*")
 
 
 def as_csv(frame: pl.DataFrame) -> bytes:
-    """UTF-8 with commas and a header; a null is an empty field and the empty text is quoted, so that both come back."""
+    """UTF-8 with commas and a header; a null is an empty field and the empty text is quoted, so that both come back. Text that begins like a formula is escaped."""
     refuse_nested(frame.schema, "csv")
-    return frame.write_csv(quote_style="necessary").encode()
+    return csv_header(frame.schema) + _lines(frame)
 
 
 def csv_header(schema: pl.Schema) -> bytes:
     """The first line of :func:`as_csv` (or lines, if a name has several)."""
     if all(map(_PLAIN_NAME.fullmatch, schema)):
         return (",".join(schema) + "\n").encode()
-    return as_csv(pl.DataFrame(schema=schema))
+    refuse_nested(schema, "csv")
+    names = pl.DataFrame(schema={escaped_name(name): dtype for name, dtype in schema.items()})
+    return names.write_csv(quote_style="necessary").encode()
 
 
 def csv_layout(schema: pl.Schema) -> dict[str, Any]:
-    """How polars reads rows that :func:`as_csv` wrote: by their places, since it takes quotes in a header for part of the names."""
+    """How polars reads rows that :func:`as_csv` wrote: by their places, since it takes quotes in a header for part of the names. Text is still escaped."""
     return {"has_header": False, "skip_lines": csv_header(schema).count(b"\n"), "schema": schema}
 
 
@@ -54,7 +57,7 @@ def csv_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[by
 
 
 def _lines(rows: pl.DataFrame) -> bytes:
-    return rows.write_csv(include_header=False, quote_style="necessary").encode()
+    return escaped(rows).write_csv(include_header=False, quote_style="necessary").encode()
 
 
 def repeated_csv_blocks(schema: pl.Schema, rows: pl.DataFrame, times: NDArray[np.int64]) -> Iterator[bytes]:

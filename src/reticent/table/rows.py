@@ -21,6 +21,7 @@ from reticent.base.encoding import occurring
 from reticent.base.memory import budget, rows_at_once
 from reticent.errors import DataError, PolicyError, first_line
 from reticent.table.blocks import csv_blocks, csv_header, csv_layout, repeated_csv_blocks
+from reticent.table.formula_cells import unescaped_values
 from reticent.table.hierarchies.hierarchy import unused
 from reticent.table.row_order import in_order, is_in_order, order_of
 from reticent.table.table_files import check_header
@@ -441,7 +442,8 @@ class StoredRows(_CountedRows):
     def _scanned(self, paths: Sequence[Path]) -> pl.LazyFrame:
         if paths[0].suffix == ".parquet":
             return pl.scan_parquet(list(paths))
-        return pl.scan_csv(list(paths), **csv_layout(self.schema))
+        read = pl.scan_csv(list(paths), **csv_layout(self.schema))
+        return read.with_columns(unescaped_values(pl.col(pl.String))) if pl.String in self.schema.values() else read
 
     def check(self) -> None:
         """Check that each file has the columns that it should have, of the right types."""

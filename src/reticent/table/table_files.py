@@ -21,6 +21,7 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.registry import TABLE_FILES, load
 from reticent.table.blocks import as_parquet, csv_blocks, csv_header, csv_layout, parquet_blocks, refuse_nested
 from reticent.table.codebook import TableCodebook
+from reticent.table.formula_cells import unescaped
 
 _ROWS_AT_ONCE = 200_000
 
@@ -55,7 +56,7 @@ class TableFile(ABC):
 
 
 class CsvTable(TableFile):
-    """UTF-8 with commas and a header."""
+    """UTF-8 with commas and a header. Text that a spreadsheet would run as a formula stands behind an apostrophe."""
 
     name = "csv"
     streams = True
@@ -68,7 +69,7 @@ class CsvTable(TableFile):
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
         check_header(content, schema, file)
-        return pl.read_csv(io.BytesIO(content), **csv_layout(schema))
+        return unescaped(pl.read_csv(io.BytesIO(content), **csv_layout(schema)))
 
 
 class ParquetTable(TableFile):
