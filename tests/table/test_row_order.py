@@ -30,3 +30,9 @@ def test_rows_are_sorted_by_all_columns_with_nulls_last(rows) -> None:
     assert found.equals(frame.sort(frame.columns, nulls_last=True), null_equal=True)
     assert is_in_order(found)
     assert is_in_order(frame) == frame.equals(found, null_equal=True)
+
+
+def test_unsigned_numbers_beyond_63_bits_are_put_in_order() -> None:
+    values = [2**64 - 1, 2**64 - 3, 2**64 - 2, 2**64 - 1]
+    ordered = in_order(pl.DataFrame({"n": pl.Series(values, dtype=pl.UInt64)}))
+    assert ordered["n"].to_list() == sorted(values)

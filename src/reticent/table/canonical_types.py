@@ -48,7 +48,7 @@ def plain_type(dtype: pl.DataType, declared: object = None) -> pl.DataType:
     """The type that :func:`plain` gives a column of ``dtype``."""
     if dtype.is_float() or isinstance(dtype, pl.Decimal):
         return pl.Float64()
-    if dtype in (pl.UInt64, pl.Int128, pl.UInt128):
+    if dtype in (pl.Int128, pl.UInt128):
         return pl.Int64()
     if isinstance(dtype, pl.Datetime):
         return pl.Datetime("us") if dtype.time_zone is None or _dates(declared) is not None else pl.String()

@@ -48,6 +48,8 @@ def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:
         low, high = cast(int, column.min()), cast(int, column.max())
         if high - low < len(column):
             # Numbers that lie this close are places themselves.
-            return np.subtract(column.to_numpy(), low, dtype=np.int64, casting="unsafe"), high - low + 1
+            wide = np.uint64 if column.dtype == pl.UInt64 else np.int64
+            places = np.subtract(column.to_numpy(), wide(low), dtype=wide, casting="unsafe")
+            return places.astype(np.int64, copy=False), high - low + 1
     values = sorted_values(column)
     return encode(column, values, column.name, len(values) - 1 if values.null_count() else None), len(values)
