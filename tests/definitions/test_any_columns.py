@@ -239,6 +239,20 @@ def test_a_closure_is_closed(data, chosen):
     assert closure(chosen | {"a"}, relations) >= once
 
 
+def test_many_columns_are_told_apart():
+    """More combinations of labels than a word can number."""
+    draw = np.random.default_rng(2)
+    frame = pl.DataFrame({f"c{place}": draw.integers(0, 3, 60) for place in range(50)})
+    table = rt.Table(frame.with_columns(s=pl.Series(draw.integers(0, 3, 60))), quasi=frame.columns, sensitive="s")
+    rows, secret = frame.rows(), table.frame["s"].to_list()
+    for inner, passes in (
+        (KAnonymity(3), lambda cell: len(cell) >= 3),
+        (DistinctLDiversity(2), lambda cell: len({secret[row] for row in cell}) >= 2),
+    ):
+        found = rt.assess(table, AnyColumns(2, inner))
+        assert set(found.failing_rows().tolist()) == oracle.failing(rows, 2, passes)
+
+
 def test_larger_sets_are_judged_where_there_are_too_many(monkeypatch):
     rows = [tuple(map(str, corner)) for corner in product((0, 1), repeat=5)]
     twice = table_of(rows + rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -65,6 +66,15 @@ def test_sets_of_columns_are_said_with_the_records_that_are_unique_in_all_of_the
     words = " ".join((tmp_path / "release" / "public" / "STATEMENT.txt").read_text("utf-8").split())
     assert "An attacker who knows age and sex, or sex and zip, of a person (the same columns" in words
     assert "everything published" not in words
+
+
+def test_any_few_columns_are_said_with_the_records_that_are_unique_in_more(tmp_path: Path) -> None:
+    corners = list(product((0, 1), repeat=5))
+    frame = pl.DataFrame(corners, schema=list("abcde"), orient="row")
+    release = rt.publish(rt.Table(frame, quasi=list("abcde")), rt.AnyColumns(2, rt.KAnonymity(8)), rt.Lattice())
+    (reason,) = rt.verify(release.save(tmp_path / "release")).headline.reasons
+    assert "In all of them together 32 of 32 records are unique." in reason
+    assert "In a random choice of columns 0.0% (of 3 columns) of the records are unique" in reason
 
 
 def test_a_definition_that_names_its_columns_narrows_the_claim_unless_another_covers_all() -> None:

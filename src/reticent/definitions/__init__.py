@@ -79,7 +79,7 @@ from reticent.definitions.shares import (
     PSensitive,
 )
 from reticent.definitions.unbounded_dp import UnboundedDP
-from reticent.definitions.unique_records import UniqueRecords, numbers_beyond, unique_records
+from reticent.definitions.unique_records import UniqueRecords, numbers_beyond, unique_records, unique_share
 from reticent.definitions.uniqueness import MEligible, MUnique
 from reticent.definitions.verdicts import (
     LEFT_OUT,
@@ -217,6 +217,7 @@ __all__ = [
     "single_demands",
     "tells_about",
     "unique_records",
+    "unique_share",
     "unkept",
     "verdict",
 ]

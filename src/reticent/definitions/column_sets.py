@@ -162,7 +162,8 @@ class ColumnSets:
             yield self._merged(columns, ids, count)
             return
         if passes is not None and len(others) > more:
-            finest = number(*pack([ids, *self._codes[list(others)]], [count, *self._cards[list(others)]], len(ids)))
+            cards = self._cards[list(others)].tolist()
+            finest = number(*pack([ids, *self._codes[list(others)]], [count, *cards], len(ids)))
             if passes(self._merged(columns, *finest).groups):
                 return
         for place in range(len(others) - more + 1):

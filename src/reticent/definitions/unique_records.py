@@ -49,27 +49,27 @@ def numbers_beyond(known: int, width: int) -> tuple[int, ...]:
 def unique_records(groups: Groups, known: int) -> UniqueRecords:
     """Count the records that are unique in sets of ``known`` columns. Computed from labels alone, and always the same sets: anybody can count again."""
     filled = groups.select(groups.sizes > 0)
-    labels = filled.labels
-    if labels is None:
-        raise PolicyError(
-            "These groups do not show labels column by column, so that records cannot be counted by columns."
-        )
-    counter = _RecordCounter(labels, filled.sizes)
-    width = len(labels.columns)
-    known = min(known, width)
-    sets = _sampled(width, known, max(min(_SETS, _VISITS // max(len(filled) * known, 1)), 1))
-    counts = [int(counter.unique(columns).sum()) for columns in sets]
+    counter, labels = _RecordCounter.of(filled), filled.labels
+    assert labels is not None
+    known = min(known, len(labels.columns))
+    mean, sets = counter.mean(known)
     worst = counter.greedy(known)
     single = counter.unique(worst)
     return UniqueRecords(
         known,
         int(filled.sizes.sum()),
-        float(np.mean(counts)),
-        len(sets),
+        mean,
+        sets,
         tuple(labels.names[place] for place in worst),
         int(single.sum()),
         int(groups.filled[np.argmax(single)]) if single.any() else None,
     )
+
+
+def unique_share(groups: Groups, known: int) -> float:
+    """The share of records that are unique in a random set of ``known`` columns, as :func:`unique_records` counts it."""
+    filled = groups.select(groups.sizes > 0)
+    return _RecordCounter.of(filled).mean(known)[0] / max(int(filled.sizes.sum()), 1)
 
 
 def _sampled(width: int, known: int, most: int) -> list[tuple[int, ...]]:
@@ -87,6 +87,21 @@ class _RecordCounter:
         self._sizes = sizes
         self._codes = [column.codes for column in labels.columns]
         self._cards = [max(len(column.texts), 1) for column in labels.columns]
+
+    @classmethod
+    def of(cls, groups: Groups) -> _RecordCounter:
+        """For groups that show labels column by column; others are refused."""
+        if groups.labels is None:
+            raise PolicyError(
+                "These groups do not show labels column by column, so that records cannot be counted by columns."
+            )
+        return cls(groups.labels, groups.sizes)
+
+    def mean(self, known: int) -> tuple[float, int]:
+        """How many records are unique in a set of ``known`` columns on average, and over how many sets."""
+        known = min(known, len(self._codes))
+        sets = _sampled(len(self._codes), known, max(min(_SETS, _VISITS // max(len(self._sizes) * known, 1)), 1))
+        return float(np.mean([int(self.unique(columns).sum()) for columns in sets])), len(sets)
 
     def unique(self, columns: Sequence[int]) -> NDArray[np.bool_]:
         """Which groups are one record that shares its labels in some columns with no other."""

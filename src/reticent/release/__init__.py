@@ -5,6 +5,7 @@
 ``public``           the public side, in memory or read from its folder
 ``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words
 ``verification``     verify: every claim recomputed from the public side; ``claims`` and ``reference_histogram`` are its parts
+``fewer_known_columns``  what a guarantee for any few columns would save
 ``headline``         the verdict in one word, and what the claims do not cover
 ``format``           the kinds of release there are, with the usual answers; ``adversary_views`` what an adversary sees
 ``public_tables``    how public tables are written and read
@@ -23,6 +24,7 @@ from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodC
 from reticent.release.claims import Check, read_claims
 from reticent.release.count_queries import Count, count_batches, count_buckets, count_labels, count_regions, domains_of
 from reticent.release.declared_columns import DeclaredColumns
+from reticent.release.fewer_known_columns import AnyColumnsOffer, any_columns_offer
 from reticent.release.format import (
     Answer,
     EvidenceRequest,
@@ -47,6 +49,7 @@ from reticent.release.verification import Verification, headline_of, reservation
 __all__ = [
     "GROUPS",
     "Answer",
+    "AnyColumnsOffer",
     "Cheapest",
     "Check",
     "Count",
@@ -74,6 +77,7 @@ __all__ = [
     "Words",
     "adversary_view_of",
     "analyst_designs",
+    "any_columns_offer",
     "apply",
     "certificate_hash",
     "cost_of",

@@ -11,7 +11,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from reticent.core import Columns, Comparison
-from reticent.definitions import ClaimScope, CountedUnit, Definition, GroupDefinition, column_list, named_column
+from reticent.definitions import (
+    AnyColumns,
+    ClaimScope,
+    CountedUnit,
+    Definition,
+    GroupDefinition,
+    column_list,
+    named_column,
+    numbers_beyond,
+    unique_share,
+)
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Words, format_of
 from reticent.release.headline import Headline
@@ -134,7 +144,7 @@ def reservations(
     parts = [part for claim in claims for part in claim.parts() if isinstance(part, GroupDefinition)]
     whole = {_about(part) for part in parts if part.knows_all(scope)}
     if any(_about(part) not in whole for part in parts):
-        yield f"The promises are about an attacker who knows some of the published columns, not all of them.{_unique(side)}"
+        yield f"The promises are about an attacker who knows some of the published columns, not all of them.{_unique(side)}{_beyond(side, parts)}"
 
 
 def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[str]:
@@ -163,6 +173,19 @@ def _unique(side: PublicSide) -> str:
         return ""
     alone, records = int((groups.sizes == 1).sum()), int(groups.sizes.sum())
     return f" In all of them together {alone:,} of {records:,} records are unique."
+
+
+def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
+    """How many records are unique to an attacker who knows more columns than are covered, where any few are; a sentence after others."""
+    covered = [part.known for part in parts if isinstance(part, AnyColumns)]
+    if not covered or side.seen.groups is None:
+        return ""
+    groups, width = side.seen.labelled_groups, len(side.seen.columns)
+    numbers = [each for each in numbers_beyond(max(covered), width) if each < width]
+    if not numbers or groups.labels is None:
+        return ""
+    shares = ", ".join(f"{unique_share(groups, each):.1%} (of {each} columns)" for each in numbers)
+    return f" In a random choice of columns {shares} of the records are unique, and more in the columns that tell most apart."
 
 
 def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
