@@ -77,6 +77,7 @@ from reticent.definitions.shares import (
     ConfidenceBounding,
     LAlphaDiversity,
     PSensitive,
+    SetShares,
 )
 from reticent.definitions.unbounded_dp import UnboundedDP
 from reticent.definitions.unique_records import UniqueRecords, numbers_beyond, unique_records, unique_share
@@ -171,6 +172,7 @@ __all__ = [
     "RecursiveLDiversity",
     "Reidentification",
     "RowsJudged",
+    "SetShares",
     "Several",
     "TCloseness",
     "UnboundedDP",

@@ -86,8 +86,12 @@ class SetShares(LargestShare):
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
         """The sets, each as a mark for every value of the column."""
 
+    def rows_by_set(self, groups: Groups) -> list[NDArray[np.int64]]:
+        """For each set the rows that every group has in it."""
+        return [rows_in(groups.histograms, member) for member in self.sets(groups)]
+
     def largest(self, groups: Groups) -> NDArray[np.int64]:
-        counts = [rows_in(groups.histograms, member) for member in self.sets(groups)]
+        counts = self.rows_by_set(groups)
         return np.max(counts, axis=0) if counts else np.zeros(len(groups), dtype=np.int64)
 
 

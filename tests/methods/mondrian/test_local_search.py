@@ -19,6 +19,7 @@ from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import Infeasible, ParameterError, PolicyError
 from reticent.methods.mondrian import Mondrian, _kernels, local_search
+from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.box_points import BoxPoints
 from reticent.table import Hierarchy, Table
 from tests.methods.grouping.local_worlds import LocalWorld
@@ -160,6 +161,47 @@ def test_the_cost_in_the_loops_is_the_loss_of_the_release(seed, values):
     assert found == pytest.approx(lost / units.rows / len(columns) + always / len(columns))
 
 
+SHARES = {
+    "confidence": KAnonymity(4) & rt.ConfidenceBounding("1/2", ["a"]),
+    "categories": KAnonymity(4) & rt.CategoryDiversity("2/3", [["a", "b"], ["c"]]),
+    "distinct": KAnonymity(4) & DistinctLDiversity(3),
+    "both": rt.ConfidenceBounding("0.4", ["c", "b"]) & DistinctLDiversity(2) & KAnonymity(3),
+}
+
+
+@pytest.mark.parametrize("case", SHARES)
+def test_the_loops_know_of_values_and_shares_what_the_definition_says(case):
+    frame = wide().with_columns(secret=pl.Series(np.random.default_rng(5).choice(["a", "b", "c"], 240)))
+    table = Table(frame, quasi=[f"c{j}" for j in range(12)], sensitive="secret")
+    definition, units = SHARES[case], count_table(table)
+    points, judge = BoxPoints.of(units, "ranges", definition, np.ones(12)), CutJudge(units, definition)
+    rng = np.random.default_rng(7)
+    seen = set()
+    for size in [1, 2, 3, 4, 5, 6, 7, 8] * 20:
+        chosen = rng.choice(len(units), size, replace=False)
+        fails = bool(judge.failing(chosen, np.zeros(size, dtype=np.int64), 1)[0])
+        groups = _kernels.empty_boxes(points, 1)
+        for unit in chosen[:-1]:
+            _kernels.join(points, groups, 0, unit)
+        assert _kernels.is_enough(points, groups, 0, int(units.sizes[chosen].sum()), chosen[-1]) != fails
+        seen.add(fails)
+    assert seen == {True, False}
+
+
+def test_gathered_groups_that_fail_are_merged_until_none_does():
+    table, definition = wide_table(), KAnonymity(4) & rt.TCloseness("0.35")
+    units = count_table(table)
+    points, judge = BoxPoints.of(units, "ranges", definition, np.ones(12)), CutJudge(units, definition)
+    members, label = np.arange(len(units)), np.zeros(len(units), dtype=np.int64)
+    count = _kernels.gather(points, members, 0, label)
+    assert judge.failing(members, label, count).any()
+    mended = local_search._mended(points, members, label, judge)
+    left = int(mended.max()) + 1
+    assert 1 < left < count
+    assert not judge.failing(members, mended, left).any()
+    assert len(set(zip(label.tolist(), mended.tolist(), strict=True))) == count, "Groups are merged, never divided."
+
+
 def test_it_finds_kinds_that_no_cut_tells_apart():
     table = wide_table()
     quick, best = BEST._plain.draft(table, KAnonymity(4)), BEST.draft(table, KAnonymity(4))
@@ -219,7 +261,8 @@ def test_time_is_a_limit_and_what_was_found_until_then_holds():
     hurried = Mondrian(values="ranges", effort="best", seconds=0).draft(table, definition)
     assert definition.holds(hurried.evidence.published)
     assert hurried.utility["loss"] <= BEST._plain.draft(table, definition).utility["loss"]
-    assert BEST.draft(table, definition).utility["loss"] <= hurried.utility["loss"]
+    good = Mondrian(values="ranges", effort="good").draft(table, definition)
+    assert BEST.draft(table, definition).utility["loss"] <= good.utility["loss"] <= hurried.utility["loss"]
     with pytest.raises(PolicyError, match="effort='best'"):
         Mondrian(seconds=3)
     with pytest.raises(ParameterError, match="at least 0"):

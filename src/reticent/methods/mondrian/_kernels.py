@@ -20,12 +20,13 @@ NOBODY_LOW = 1 << 30
 
 
 class GroupBoxes(NamedTuple):
-    """Groups: their boxes, their rows and the costs of their boxes."""
+    """Groups: their boxes, their rows, what their shares of some values leave over, and the costs of their boxes."""
 
     low: Any
     high: Any
     bits: Any
     rows: Any
+    slack: Any
     costs: Any
 
 
@@ -47,6 +48,7 @@ def empty_boxes(points: Any, count: int) -> Any:
         np.full((count, columns), -1, dtype=np.int32),
         np.zeros((count, words), dtype=np.int64),
         np.zeros(count, dtype=np.int64),
+        np.zeros((count, points.slack.shape[1]), dtype=np.int64),
         np.zeros(count),
     )
 
@@ -83,6 +85,8 @@ def join(points: Any, groups: Any, group: int, unit: int) -> None:
         groups.high[group, j] = max(groups.high[group, j], points.high[unit, j])
     for c in range(points.bits.shape[1]):
         groups.bits[group, c] |= points.bits[unit, c]
+    for c in range(points.slack.shape[1]):
+        groups.slack[group, c] += points.slack[unit, c]
     groups.rows[group] += points.rows[unit]
 
 
@@ -94,15 +98,21 @@ def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> boo
     for c in range(len(points.needed)):
         if points.needed[c] > 0 and ones(groups.bits[group, c] | points.bits[unit, c]) < points.needed[c]:
             return False
+    for c in range(len(points.least_slack)):
+        if groups.slack[group, c] + points.slack[unit, c] < points.least_slack[c]:
+            return False
     return True
 
 
 @compiled
 def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
-    """Whether a unit has a value that a group lacks and needs."""
+    """Whether a unit has a value that a group lacks and needs, or makes up for values that it has too much of."""
     for c in range(len(points.needed)):
         held = groups.bits[group, c]
         if points.needed[c] > 0 and points.bits[unit, c] & ~held and ones(held) < points.needed[c]:
+            return True
+    for c in range(len(points.least_slack)):
+        if points.slack[unit, c] > 0 and groups.slack[group, c] < points.least_slack[c]:
             return True
     return False
 
@@ -171,7 +181,8 @@ def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
 @compiled
 def clear(groups: Any, group: int) -> None:
     """Make a group hold nobody."""
-    groups.low[group], groups.high[group], groups.bits[group], groups.rows[group] = NOBODY_LOW, -1, 0, 0
+    groups.low[group], groups.high[group], groups.bits[group] = NOBODY_LOW, -1, 0
+    groups.rows[group], groups.slack[group] = 0, 0
 
 
 @compiled
@@ -298,3 +309,26 @@ def rebuild(
         if made > 0 and exchange(points, pool[:size], label[:size], made) < paid - _LEAST_GAIN:
             for place in range(size):
                 pool_of[pool[place]], label_of[pool[place]] = number, label[place]
+
+
+@compiled
+def pair_up(points: Any, group: Any, count: int, chosen: Any, into: Any) -> None:
+    """Merge each of the ``chosen`` groups with the group that this costs least, two and two: ``into`` becomes the group that each is merged into, if any."""
+    groups, both, taken = empty_boxes(points, count), empty_boxes(points, 1), np.zeros(count, dtype=np.bool_)
+    for unit in range(len(group)):
+        join(points, groups, group[unit], unit)
+    for each in range(count):
+        groups.costs[each] = cost_with(points, groups, each, -1, np.inf)
+    for mine in chosen:
+        least, near = np.inf, -1
+        for other in range(count):
+            if other != mine and not taken[other] and not taken[mine]:
+                clear(both, 0)
+                join(groups, both, 0, mine)
+                join(groups, both, 0, other)
+                paid = groups.rows[mine] * groups.costs[mine] + groups.rows[other] * groups.costs[other]
+                growth = both.rows[0] * cost_with(points, both, 0, -1, (least + paid) / both.rows[0]) - paid
+                if growth < least:
+                    near, least = other, growth
+        if near >= 0:
+            into[near], taken[near], taken[mine] = mine, True, True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import FrequencySet
-from reticent.definitions import DistinctLDiversity, GroupDefinition
+from reticent.definitions import DistinctLDiversity, GroupDefinition, SetShares
 from reticent.methods.grouping import CellStyle, Ids, Stage
 from reticent.methods.mondrian._kernels import NOBODY_LOW
 
@@ -22,14 +22,17 @@ class BoxPoints(NamedTuple):
 
     A group covers, in each column with an order, all from the least ``low`` of its units to the greatest ``high`` and, in the others, what is in the union of
     their ``bits``; with levels ``levels[j]`` to ``levels[j + 1]`` the part of the hierarchy around it. A column's cost is its weight times the leaves that are covered, so that
-    columns without an order that weigh the same share words. Words that cost nothing tell sensitive values: a group ``needed`` as many bits there, and ``least`` rows. Both
-    are necessary conditions only: the definition judges.
+    columns without an order that weigh the same share words.
+
+    What a group needs as far as it is known here: ``least`` rows; in words that cost nothing, which tell sensitive values, as many bits as ``needed``; and a ``slack``, summed over its units, of
+    ``least_slack``, where values may have a limited share. The definition judges all the same.
     """
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     bits: Ids
     rows: Ids
+    slack: Ids
     span_weights: NDArray[np.float64]
     bit_weights: NDArray[np.float64]
     leaves: Ids
@@ -37,6 +40,7 @@ class BoxPoints(NamedTuple):
     parts: Ids
     covers: Ids
     needed: Ids
+    least_slack: Ids
     least: int
 
     @classmethod
@@ -64,6 +68,7 @@ class BoxPoints(NamedTuple):
                 words.setdefault(weight, []).append(ranks)
         packed = [(weight, 0, word) for weight, columns in words.items() for word in _packed(columns)]
         packed += [(0.0, needed, word) for needed, word in _secrets(units, definition)]
+        shares = list(_slacks(units, definition))
         count, levels = len(units), [len(scale.parts) for scale in nodes]
         parts = np.zeros((sum(levels), max((scale.size for scale in nodes), default=0)), dtype=np.int64)
         covers, at = parts.copy(), np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]).astype(np.int64)
@@ -75,6 +80,7 @@ class BoxPoints(NamedTuple):
             _rows(high, count, -1).astype(np.int32),
             _rows([word for _, _, word in packed], count, 0),
             np.append(units.sizes, 0),
+            _rows([slack for slack, _ in shares], count, 0),
             np.array(spans, dtype=np.float64),
             np.array([weight for weight, _, _ in packed], dtype=np.float64),
             np.array([scale.size for scale in nodes], dtype=np.int64),
@@ -82,15 +88,15 @@ class BoxPoints(NamedTuple):
             parts,
             covers,
             np.array([needed for _, needed, _ in packed], dtype=np.int64),
+            np.array([least for _, least in shares], dtype=np.int64),
             max(definition.least_rows(), 1),
         )
 
     def only(self, chosen: Ids) -> BoxPoints:
         """Some of the units, and nobody."""
         places = np.append(chosen, len(self.rows) - 1)
-        return self._replace(
-            low=self.low[places], high=self.high[places], bits=self.bits[places], rows=self.rows[places]
-        )
+        own = {name: getattr(self, name)[places] for name in ("low", "high", "bits", "rows", "slack")}
+        return self._replace(**own)
 
 
 def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:
@@ -132,3 +138,16 @@ def _secrets(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple
             word = np.zeros(len(units), dtype=np.int64)
             np.bitwise_or.at(word, cells.owners, np.int64(1) << (codes[cells.values] % _BITS))
             yield needed, word
+
+
+def _slacks(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[Ids, int]]:
+    """For each set of values whose share is limited, by how much every unit falls short of the limit, in whole numbers, and how much a group must at least."""
+    for part in definition.parts():
+        if isinstance(part, SetShares):
+            names = [column.name for column in units.domain.columns] if part.column is None else [part.column]
+            top, bottom = part.limit.as_integer_ratio()
+            full = part.within(np.array([top]), np.array([bottom]))[0]
+            for name in names:
+                own = units.groups().marginal(name)
+                for rows in part.rows_by_set(own):
+                    yield top * own.sizes - bottom * rows, 0 if full else 1

@@ -7,9 +7,10 @@ compiled loops know of it only saves work. So no group fails that did not fail b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count, islice
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,11 @@ from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.box_points import BoxPoints
 from reticent.methods.mondrian.partition import Choice, Partition
 
-ROUNDS = 40
+Effort = Literal["quick", "good", "best"]
+ROUNDS: Mapping[Effort, int] = {"good": 5, "best": 40}
 """Rounds of the search where no time is given. In a round nearly every group is in one neighbourhood."""
 
-_BLOCK = 5_000
+_BLOCK = 10_000
 """Units are gathered within blocks of about so many rows, since the time for a block grows with the square of its units."""
 
 _WIDEST = 4
@@ -51,16 +53,16 @@ class LocalSearch:
     weights: NDArray[np.float64]
     context: Context
 
-    def run(self, group: Ids, seconds: float | None = None) -> Ids:
-        """Groups that cost at most as much as those of ``group``, after ``ROUNDS`` rounds or, if ``seconds`` are given, when these are over.
+    def run(self, group: Ids, rounds: int, seconds: float | None = None) -> Ids:
+        """Groups that cost at most as much as those of ``group``, after so many ``rounds`` or, if ``seconds`` are given, when these are over.
 
         What is found in a number of rounds is the same in every run.
         """
         context = replace(self.context, deadline=self.context.until(seconds))
         points = BoxPoints.of(self.units, self.values, self.judge.definition, self.weights)
         blocks, chance, idle = list(self._blocks(points, group, context)), np.random.default_rng(0), 0
-        for done in islice(count(), ROUNDS if seconds is None else None):
-            context.step("improving groups", done, ROUNDS if seconds is None else None)
+        for done in islice(count(), rounds if seconds is None else None):
+            context.step("improving groups", done, rounds if seconds is None else None)
             gains = [not context.late and block.round(self.judge, chance) for block in blocks]
             idle = 0 if any(gains) else idle + 1
             if context.late or idle > _PATIENCE:
@@ -98,7 +100,7 @@ class GroupBlock:
         known, gathered = np.unique(group, return_inverse=True)[1], np.zeros(len(members), dtype=np.int64)
         ways = [known.astype(np.int64)]
         if _kernels.gather(points, np.arange(len(members)), 0, gathered):
-            ways.append(gathered)
+            ways.append(_mended(points, members, gathered, judge))
         return cls(points, members, min(ways, key=lambda each: _worth(points, members, each, judge)))
 
     def round(self, judge: CutJudge, chance: np.random.Generator) -> bool:
@@ -119,6 +121,20 @@ class GroupBlock:
         self.group[changed[taken]] = count + made[taken]
         self.group = number(self.group, count + new)[0].astype(np.int64)
         return bool(taken.any())
+
+
+def _mended(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> Ids:
+    """The groups, of which those that fail are merged with the nearest ones until none does or there is one group."""
+    count = int(group.max()) + 1
+    while count > 1:
+        failing = np.flatnonzero(judge.failing(members, group, count))
+        if not len(failing):
+            break
+        into = np.arange(count)
+        _kernels.pair_up(points, group, count, failing, into)
+        group = number(into[group], count)[0].astype(np.int64)
+        count = int(group.max()) + 1
+    return group
 
 
 def _worth(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> tuple[int, float]:

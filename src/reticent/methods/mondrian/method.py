@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -34,7 +35,7 @@ from reticent.methods.grouping import (
 )
 from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.column_cuts import ColumnCuts
-from reticent.methods.mondrian.local_search import LocalSearch
+from reticent.methods.mondrian.local_search import ROUNDS, Effort, LocalSearch
 from reticent.methods.mondrian.partition import Choice, Partition
 from reticent.methods.typical import refused
 from reticent.table import Table
@@ -53,15 +54,15 @@ class Mondrian:
 
     Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
     cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
-    people as well as the rows. ``effort="best"`` searches for groups that lose less than those that are cut (:class:`.local_search.LocalSearch`), for a number of rounds or for ``seconds``; their
-    boxes may overlap. ``weights`` says how much the loss of a column counts where cuts and groups are chosen. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
+    people as well as the rows. ``effort="best"`` searches for groups that lose less than those that are cut (:class:`.local_search.LocalSearch`), for a number of rounds or for ``seconds``,
+    ``"good"`` for a few rounds; their boxes may overlap. ``weights`` says how much the loss of a column counts where cuts and groups are chosen. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
     """
 
     split: Choice = "span"
     ties: Literal["keep", "divide"] = "keep"
     values: CellStyle | Literal["drawn"] = "sets"
     suppression: Number = 0
-    effort: Literal["quick", "best"] = "quick"
+    effort: Effort = "quick"
     seconds: float | None = None
     weights: Mapping[str, float] | None = None
 
@@ -73,7 +74,7 @@ class Mondrian:
             ("split", ("span", "loss")),
             ("ties", ("keep", "divide")),
             ("values", ("sets", "ranges", "hierarchy", "typical", "drawn")),
-            ("effort", ("quick", "best")),
+            ("effort", ("quick", "good", "best")),
         ):
             one_of(getattr(self, name), f"Mondrian: {name}", known)
         exact(self.suppression, "Mondrian: suppression", low=0, high=1)
@@ -91,13 +92,7 @@ class Mondrian:
         context = context or Context()
         table = wanted.prepare(table)
         units, order = self._units(table, context)
-        try:
-            shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
-        except Infeasible:
-            if self.effort == "quick":
-                raise
-            # Groups that are found may leave out other rows than cuts do, and some of these may tell too much.
-            shown, leaving, left_out = self._plain._settled(table, units, wanted, sets, context)
+        shown, leaving, left_out = self._least(table, units, wanted, sets, context)
         cuts = ColumnCuts.of(table, units, of_groups(definition, "Mondrian"), self._style) if order is None else None
         if cuts is not None:
             cut = cuts.best(context)
@@ -155,6 +150,15 @@ class Mondrian:
         order = context.randomness.order(table.rows)
         return engine_of(table, context).single_rows(table, order), order
 
+    def _least(
+        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
+    ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
+        """The groups that are found or, where what these leave out would tell too much, those that are cut."""
+        if self.effort != "quick":
+            with suppress(Infeasible):
+                return self._settled(table, units, definition, sets, context)
+        return self._plain._settled(table, units, definition, sets, context)
+
     def _settled(
         self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
     ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
@@ -187,8 +191,9 @@ class Mondrian:
             judge.require_start()
             own = weights[list(columns)]
             group = Partition(narrow, judge, self.split, divide, self._style, context, weights=own).run()
-            if self.effort == "best" and _may_overlap(judge):
-                group = LocalSearch(narrow, judge, self.split, self._style, own, context).run(group, self.seconds)
+            if self.effort != "quick" and _may_overlap(judge):
+                search = LocalSearch(narrow, judge, self.split, self._style, own, context)
+                group = search.run(group, ROUNDS[self.effort], self.seconds)
             parts.append((columns, group[place]))
         return ShownGroups.of(units, parts, self._style), judge
 
