@@ -122,3 +122,23 @@ def test_somebody_with_several_rows_stands_alone_all_the_same() -> None:
     frame = pl.DataFrame({"who": [1, 1, 1, 2, 3], "zip": ["1", "1", "1", "2", "2"]})
     found = risk_view(Table(frame, quasi=["zip"], key="who", unit="person"))
     assert (found.rows, found.together.alone, found.success) == (3, 1, Fraction(2, 3))
+
+
+def test_where_everybody_is_unique_columns_still_have_their_part_of_it() -> None:
+    """Any two of three columns tell everybody apart, so that none of them drives the risk by itself."""
+    rows = [(i, j, (i + j) % 7) for i in range(7) for j in range(7)]
+    frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row").with_columns(same=pl.lit("x"))
+    found = risk_view(Table(frame, quasi=["a", "b", "c", "same"]))
+    assert found.together.alone == 49
+    assert {each.drives for each in found.columns} == {0}
+    parts = {each.column: each.adds for each in found.columns}
+    assert sum(parts.values()) == 49
+    assert parts["same"] == 0
+    assert min(parts[name] for name in "abc") > 5
+
+
+def test_what_columns_add_is_the_mean_over_all_orders() -> None:
+    """By hand for two columns: half of what each adds first, half of what it adds to the other."""
+    frame = pl.DataFrame({"a": [1, 2, 3, 3], "b": [1, 1, 1, 2]})
+    found = risk_view(Table(frame, quasi=["a", "b"]))
+    assert {each.column: each.adds for each in found.columns} == {"a": Fraction(2 + 3, 2), "b": Fraction(1 + 2, 2)}

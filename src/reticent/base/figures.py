@@ -396,12 +396,12 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
     return picture(width, y, parts, label)
 
 
-def risk_columns(rows: int, alone: int, drives: Mapping[str, int]) -> Figure:
-    """How many people stand alone, and for each column how many of them would not if it were left out."""
-    words = f"{alone:,} of {rows:,} rows stand alone by all columns together. Bars: those who would not, if the column were left out."
-    wide, narrow = (_one_bar_a_row(drives, max(alone, 1), words, width) for width in (WIDTH, NARROW))
-    cells = tuple((name, f"{count:,}", percent(count / max(alone, 1))) for name, count in drives.items())
-    heads = ("column", "rows that stand alone by it", "of those who stand alone")
+def risk_columns(rows: int, alone: int, adds: Mapping[str, int]) -> Figure:
+    """How many people stand alone, and how many more do when each column becomes known."""
+    words = f"{alone:,} of {rows:,} rows stand alone by all columns together. Bars: how many more do when the column becomes known, on average over orders in which columns become known."
+    wide, narrow = (_one_bar_a_row(adds, max(alone, 1), words, width) for width in (WIDTH, NARROW))
+    cells = tuple((name, f"{count:,}", percent(count / max(alone, 1))) for name, count in adds.items())
+    heads = ("column", "rows that it sets apart", "of those who stand alone")
     return Figure("Which columns set people apart", words, wide, heads, cells, narrow=narrow)
 
 

@@ -182,9 +182,14 @@ def _render(
         if details:
             _render_exposed(console, exposure)
         else:
-            drivers = [(each.column, f"{each.drives:,}") for each in risk.columns[:_DRIVERS_SHOWN] if each.drives]
+            drivers = [
+                (each.column, f"{round(each.adds):,}", f"{each.drives:,}")
+                for each in risk.columns[:_DRIVERS_SHOWN]
+                if each.adds
+            ]
             if drivers:
-                console.print(table("What sets people apart most", ("column", "fewer alone without it"), drivers))
+                heads = ("column", "alone by it, on average", "fewer alone without it")
+                console.print(table("What sets people apart most", heads, drivers))
     if advice is not None:
         render_advice(console, advice)
     if details:
@@ -281,10 +286,24 @@ def _render_diversity(console: Console, audits: tuple[DiversityAudit, ...]) -> N
 
 def _render_risk(console: Console, risk: Risk) -> None:
     columns = [
-        (each.column, f"{each.values:,}", f"{each.alone:,}", f"{each.drives:,}", f"{float(each.success_without):.1%}")
+        (
+            each.column,
+            f"{each.values:,}",
+            f"{each.alone:,}",
+            f"{round(each.adds):,}",
+            f"{each.drives:,}",
+            f"{float(each.success_without):.1%}",
+        )
         for each in risk.columns
     ]
-    heads = ("column", "values", "alone by it", "fewer alone without it", "picked out without it")
+    heads = (
+        "column",
+        "values",
+        "alone by it alone",
+        "by it, on average",
+        "fewer alone without it",
+        "picked out without it",
+    )
     console.print(table("Which columns drive the risk", heads, columns))
     values = [
         (

@@ -6,7 +6,7 @@ Everything here is about real people and is for the steward only. Rows are count
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -22,6 +22,7 @@ from reticent.table import Table
 
 _MOST_SETS = 150
 _SHOWN = 10
+_MOST_LOOKED_AT, _MOST_ORDERS = 20_000_000, 20
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class ColumnSet:
 class ColumnRisk:
     """What one column adds: how many stand alone by it alone, and how many fewer would if it were left out of the quasi columns.
 
-    ``success_without`` is the share of people picked out correctly without the column, if the rows of a group are equally likely.
+    ``adds`` is how many more stand alone when it becomes known, on average over random orders in which columns become known (the Shapley value, estimated): over all columns it adds up to
+    those who stand alone. Where columns tell the same people apart, none of them ``drives`` the risk by itself, and each has its part of it. ``success_without`` is the share of people picked out correctly without the column, if the rows of a group are equally likely.
     """
 
     column: str
@@ -52,6 +54,7 @@ class ColumnRisk:
     alone_without: int
     drives: int
     success_without: Fraction
+    adds: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Risk:
     """The whole view for somebody who knows some quasi columns: these together, each by itself, values that expose most, and which
     of the columns tell most people apart.
 
-    ``columns`` begin with the one that drives the risk most, ``values`` with those that set most people apart. ``lone`` are values that one person alone
+    ``columns`` begin with the one that adds most to the risk, ``values`` with those that set most people apart. ``lone`` are values that one person alone
     has: whoever has several of these stands alone by each of them, so that none of them drives it. ``sets`` are
     sets of at most ``largest_set`` columns, those that separate most pairs first; ``together`` are all columns that are known.
     """
@@ -170,14 +173,15 @@ def _risk(counted: _Counted, shown: int) -> Risk:
     everything = tuple(range(len(counted.names)))
     rows = int(counted.sizes.sum())
     together = _column_set(counted, everything)
-    columns = [_column_risk(counted, place, together.alone) for place in everything]
+    adds = _added(counted)
+    columns = [replace(_column_risk(counted, place, together.alone), adds=adds[place]) for place in everything]
     sets, largest = _sets(counted)
     values, lone = _values(counted, shown)
     return Risk(
         rows=rows,
         together=together,
         success=Fraction(len(counted.sizes), rows),
-        columns=tuple(sorted(columns, key=lambda each: (-each.drives, -each.alone, each.column))),
+        columns=tuple(sorted(columns, key=lambda each: (-each.adds, -each.drives, each.column))),
         values=values,
         lone=lone,
         sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:shown]),
@@ -210,6 +214,27 @@ def _column_risk(counted: _Counted, place: int, alone: int) -> ColumnRisk:
         drives=alone - alone_without,
         success_without=Fraction(len(without), int(mine.sum())),
     )
+
+
+def _added(counted: _Counted) -> list[Fraction]:
+    """How many more stand alone when each column becomes known, on average over some orders of all columns and their reverses; the same for the same table."""
+    columns, points = len(counted.names), max(len(counted.sizes), 1)
+    pairs = min(max(_MOST_LOOKED_AT // (2 * columns * points), 1), _MOST_ORDERS)
+    random, added = np.random.default_rng(0), [0] * columns
+    for _ in range(pairs):
+        order = random.permutation(columns).tolist()
+        for each in (order, order[::-1]):
+            ids, before = np.zeros(len(counted.sizes), dtype=np.int64), 0
+            for place in each:
+                codes = counted.codes[place]
+                sizes = [int(ids.max(initial=0)) + 1, int(codes.max(initial=0)) + 1]
+                ids, count = number(*pack([ids, codes], sizes, len(counted.sizes)))
+                alone = int((sum_by(ids, counted.sizes, count) == 1).sum())
+                added[place] += alone - before
+                before = alone
+                if count == len(counted.sizes):
+                    break
+    return [Fraction(each, 2 * pairs) for each in added]
 
 
 def _values(counted: _Counted, shown: int) -> tuple[tuple[ValueRisk, ...], tuple[ValueRisk, ...]]:

@@ -531,7 +531,9 @@ def _risk(facts: ReportFacts) -> _Section | None:
 
 
 def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> str:
-    drawn = figures.risk_columns(found.rows, found.together.alone, {each.column: each.drives for each in found.columns})
+    drawn = figures.risk_columns(
+        found.rows, found.together.alone, {each.column: round(each.adds) for each in found.columns}
+    )
     values = [
         (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}")
         for each in found.values[:_MOST_LISTED]
