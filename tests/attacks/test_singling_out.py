@@ -53,7 +53,7 @@ def test_declared_texts_count_as_often_as_they_are_alone() -> None:
         declared={"note": "nobody knows it"},
     )
     found = attack(rt.publish(named, rt.KAnonymity(5)), SinglingOut())[0]
-    assert found.hits == found.details["unique"]["note"]["rows"] >= 7
+    assert found.hits >= found.details["unique"]["note"]["rows"] >= 7
 
 
 def test_a_rare_category_is_told_and_is_no_description_of_a_person() -> None:

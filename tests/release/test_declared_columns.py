@@ -32,14 +32,16 @@ METHODS: dict[str, Any] = {
 def test_the_example_of_two_groups_of_four() -> None:
     frame = pl.DataFrame({"q": ["A"] * 4 + ["B"] * 4, "c": [1, 2, 2, 2, 5, 5, 6, 6]})
     release = rt.publish(rt.Table(frame, quasi=["q"], declared={"c": WHY}), rt.KAnonymity(4))
-    assert release.certificate["declared"] == [{"column": "c", "reason": WHY, "unique": 1, "few": 8}]
+    assert release.certificate["declared"] == [
+        {"column": "c", "reason": WHY, "unique": 1, "few": 8, "computable_from": [], "may_link": False}
+    ]
     assert release.certificate["declared_together"] == {"unique": 1, "few": 8, "records": 8, "k": 4}
 
 
 def test_zeros_are_said_too(tmp_path: Path) -> None:
     frame = pl.DataFrame({"q": ["A"] * 4 + ["B"] * 4, "c": [1, 1, 2, 2] * 2})
     release = rt.publish(rt.Table(frame, quasi=["q"], declared={"c": WHY}), rt.KAnonymity(2))
-    assert release.certificate["declared"][0] | {"reason": WHY} == {"column": "c", "reason": WHY, "unique": 0, "few": 0}
+    assert (release.certificate["declared"][0]["unique"], release.certificate["declared"][0]["few"]) == (0, 0)
     folder = release.save(tmp_path / "release")
     said = " ".join((folder / "public" / "STATEMENT.txt").read_text().split())
     assert "0 of 8 records are unique, and 0 are among fewer than 2" in said
@@ -76,7 +78,7 @@ def labels_of(release: rt.Release) -> pl.DataFrame:
     main = release.tables["quasi" if release.format == "bucketize" else "data"]
     if release.format == "typical":
         return main.select("group", "c", "d").join(release.tables["groups"], on="group").drop("group")
-    return main.select([*(["class"] if "class" in main.columns else []), "age", "sex", "c", "d"])
+    return main.select([*(["group"] if release.format == "regions" else []), "age", "sex", "c", "d"])
 
 
 @given(
@@ -169,6 +171,25 @@ def test_another_figure_in_the_certificate_is_found(change: Any, tmp_path: Path)
     found = rt.verify(changed(release.save(tmp_path / "release"), change))
     assert not found.holds
     assert {check.name for check in found.failures} & {"declared columns", "consistency"}
+
+
+def test_a_column_that_may_be_the_number_of_a_person_is_named_as_a_link(tmp_path: Path) -> None:
+    """Sixty people with ten rows each, in all groups; and a column of as few values that stands for its group."""
+    frame = pl.DataFrame(
+        {
+            "q": [i % 5 for i in range(600)],
+            "who": [i * 7 % 60 for i in range(600)],
+            "w": [i % 5 * 20 + i // 50 for i in range(600)],
+        }
+    )
+    release = rt.publish(rt.Table(frame, quasi=["q"], declared={"who": WHY, "w": WHY}), rt.KAnonymity(5))
+    assert {each["column"]: each["may_link"] for each in release.certificate["declared"]} == {"who": False, "w": False}
+    mixed = frame.with_columns(who=pl.Series([i // 10 for i in range(600)]))
+    release = rt.publish(rt.Table(mixed, quasi=["q"], declared={"who": WHY}), rt.KAnonymity(5))
+    assert release.certificate["declared"][0]["may_link"]
+    found = rt.verify(release.save(tmp_path / "release"))
+    assert found.holds
+    assert any("links this person's records" in check.detail for check in found.checks)
 
 
 def test_what_a_certificate_states_is_what_was_counted() -> None:

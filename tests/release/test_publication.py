@@ -77,7 +77,16 @@ def test_columns_that_are_not_published_are_not_even_named(tmp_path: Path) -> No
 
 def test_declared_columns_are_named_with_their_reasons(tmp_path: Path) -> None:
     release = publish(table_of_patients(declared={"ward": "nobody knows it"}), KAnonymity(4))
-    assert release.certificate["declared"] == [{"column": "ward", "reason": "nobody knows it", "unique": 2, "few": 12}]
+    assert release.certificate["declared"] == [
+        {
+            "column": "ward",
+            "reason": "nobody knows it",
+            "unique": 2,
+            "few": 12,
+            "computable_from": [],
+            "may_link": False,
+        }
+    ]
     assert release.manifest.named("declared") == ("ward",)
     assert any("'ward'" in risk and "does not count as known" in risk for risk in release.certificate["residual_risks"])
     release.save(tmp_path / "release")

@@ -28,7 +28,8 @@ class Linkage:
     that fit agree (``learned``), and, where ``truth`` names a column with the person's real value (null for people
     who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
 
-    ``columns`` are those that the adversary compares (default: all quasi columns that the list has). A null in the list is
+    ``columns`` are those that the adversary compares (default: all quasi columns that the list has). Declared columns that follow from quasi columns are compared as well, where
+    the list has them: whoever knows the ones computes the others. ``declared`` names further declared columns that this adversary is taken to know. A null in the list is
     something the adversary does not know or, with ``null_is_unknown=False``, a value that is known to be missing in the data. A row whose value is missing is nobody's candidate who has a value:
     that it could be anybody's protects nobody. ``who`` names a column to call people by, ``about`` picks the person of the
     example, ``sample`` attacks that many people drawn at random.
@@ -43,8 +44,12 @@ class Linkage:
     sample: int | None = None
     seed: int = 0
     null_is_unknown: bool = True
+    declared: Sequence[str] = ()
 
-    name = "linkage"
+    @property
+    def name(self) -> str:
+        """What the attack is called."""
+        return "linkage" if not self.declared else f"linkage with declared {listing(tuple(self.declared))}"
 
     def __post_init__(self) -> None:
         frame = listed_people(self.people, [*(self.columns or ()), self.who, self.truth])
@@ -60,6 +65,8 @@ class Linkage:
 
     def attack(self, seen: AdversaryView) -> Findings:
         """Look everybody up."""
+        known = {*self.declared, *(seen.computable if self.columns is None else ())}
+        seen = seen.knowing([name for name in known if name in self.people.columns])
         quasi = shared_columns(seen, self.people, self.columns)
         sensitive = secret_of(seen, self.column)
         chosen = drawn(self.people.height, self.sample, self.seed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.attacks.adversary import Findings, needs_groups
 from reticent.attacks.candidate_rows import places_of
+from reticent.attacks.target_list import listing
 from reticent.core import AdversaryView
 from reticent.table import NULL_LABEL
 
@@ -21,7 +22,7 @@ class SinglingOut:
     """Somebody who knows nobody describes people by published values, and hopes that each description fits a single row.
 
     Descriptions are made of all labels together (with ``sensitive=True`` also of the sensitive values, where a row shows them beside its
-    labels); and of one value of a column that is published as it is: a declared one, or numbers, dates and times of a sensitive one. A person is hit
+    labels); of one value of a column that is published as it is: a declared one, or numbers, dates and times of a sensitive one; and of all declared columns together, by themselves and with the labels. A person is hit
     when the description fits no other row, and people are counted for the way of describing that hits most. k-anonymity with k >= 2 stops the first;
     over all columns, if the sensitive ones are used too. Only rounding or leaving out stops the second: ``unique`` of the details says for every
     sensitive and declared column how many rows have a value that no other row has.
@@ -44,13 +45,14 @@ class SinglingOut:
         single = [_ShownValues(values, counts) for values, counts in seen.occurrences()]
         exact = [each for each in single if each.values.name in seen.declared or each.is_measured]
         ways = [self._by_labels(seen), *(each.described() for each in exact)]
-        best = max(ways, key=lambda way: int(way.isolated.sum()))
+        if seen.declared:
+            together = seen.knowing(list(seen.declared))
+            ways += [self._by_labels(together.known(list(seen.declared))), self._by_labels(together)]
+        best = max(ways, key=lambda way: (int(way.isolated.sum()), -len(way.names)))
         people, hits = int(best.fitting.sum()), int(best.isolated.sum())
-        told = (
-            ""
-            if best is ways[0]
-            else f"{hits:,} of {people:,} rows have a {best.names[0].name} that no other row has. "
-        )
+        own = listing([each.name for each in best.names]) if best.names else ""
+        told = f"{hits:,} of {people:,} rows have {'a ' if len(best.names) == 1 else 'values of '}{own} that no other row has. "
+        told = "" if best is ways[0] else told
         refined = (1 - 1 / best.fitting) ** (best.fitting - 1.0)
         chance = people * best.weights * (1 - best.weights) ** (people - 1)
         return Findings(

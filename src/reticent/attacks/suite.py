@@ -94,6 +94,9 @@ def _every(
     if frame is not None:
         truth = seen.sensitive[0] if told[:1] == list(seen.sensitive[:1]) and told else None
         yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own)
+        beside = tuple(name for name in seen.declared if name in frame.columns and name not in seen.computable)
+        if beside:
+            yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own, declared=beside)
         yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE, null_is_unknown=not own)
     for name in seen.sensitive:
         yield from _after(seen, name, alike.get(name))
@@ -148,6 +151,8 @@ def compare(
     if second.is_artificial:
         return _compared_with_artificial(table, second, control, seed, context)
     first = adversary_view_of(before)
+    # Whoever has the table finds relations that the release does not name.
+    second = replace(second, computable=tuple(dict.fromkeys((*second.computable, *first.computable))))
     trial = None if table is None or control is not None else _trial(table, second, seed)
     if second.groups is None:
         return _compared_with_noise(table, first, second, people, control, who, trial, model)

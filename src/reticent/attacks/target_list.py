@@ -30,8 +30,8 @@ def listed_people(people: Any, needed: Sequence[str | None], called: str = "list
 
 
 def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
-    """The people of a table with their quasi and sensitive values; of a streamed one, ``most`` of them drawn in one pass."""
-    names = [*table.quasi, *table.sensitive]
+    """The people of a table with their quasi, sensitive and declared values; of a streamed one, ``most`` of them drawn in one pass."""
+    names = [*table.quasi, *table.sensitive, *table.declared]
     if not table.streamed:
         return table.frame.select(names)
     if isinstance(table.held, DistantRows):

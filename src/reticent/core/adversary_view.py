@@ -128,7 +128,8 @@ class AdversaryView:
     ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
     is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
     the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets, numbered groups).
-    ``declared`` are the columns that the steward declared unknown, each with the rows that show it. ``shapes`` says what each cell stands for beyond its labels; without
+    ``declared`` are the columns that the steward declared unknown, each with the rows that show it,
+    and ``computable`` those of them that follow from the quasi columns all the same. ``shapes`` says what each cell stands for beyond its labels; without
     any, cells are the boxes of their labels.
     """
 
@@ -143,6 +144,7 @@ class AdversaryView:
     made: Provenance | None = None
     called: pl.Series | None = None
     declared: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+    computable: Columns = ()
     shapes: tuple[Shape, ...] = ()
 
     @classmethod
@@ -291,6 +293,47 @@ class AdversaryView:
             shapes=self.shapes_of(ids, count, columns),
         )
 
+    def knowing(self, names: Sequence[str]) -> AdversaryView:
+        """What somebody sees who also knows some declared columns of people: cells are divided by their values."""
+        chosen = [name for name in self.declared if name in names]
+        if not chosen:
+            return self
+        rows, apart = self.declared[chosen[0]], self.is_row_by_row
+        keys = [] if self.called is None else [self.called.name]
+        keys += [] if apart and keys else self.names
+        distinct, times = rows.counted([*keys, *chosen, *(self.sensitive if apart else ())])
+        cells, more = self._cells_of(distinct), [AdversaryColumn.of(distinct[name]) for name in chosen]
+        sizes = [len(self.sizes), *(len(each.labels) for each in more)]
+        ids, count = number(*pack([cells, *(each.codes for each in more)], sizes, distinct.height))
+        firsts = first_rows(ids, count)
+        mine = cells[firsts]
+        return replace(
+            self,
+            columns=(*(each.at(mine) for each in self.columns), *(each.at(firsts) for each in more)),
+            sizes=sum_by(ids, times, count),
+            group_of=np.arange(count) if apart else self.group_of[mine],
+            groups=_grouped(ids, count, distinct, self.sensitive, times) if apart else self.groups,
+            sets=tuple((*columns, *chosen) for columns in self.sets),
+            people=None,
+            called=None if apart else self.called,
+            declared={name: each for name, each in self.declared.items() if name not in chosen},
+            shapes=tuple(self.shapes[cell] for cell in mine.tolist()) if self.shapes else (),
+        )
+
+    def _cells_of(self, rows: pl.DataFrame) -> _Array:
+        """The cell of published rows, by what they show themselves."""
+        group = self.of_rows(rows)
+        if self.is_row_by_row:
+            return group
+        shown = [self._codes_of(rows, each) for each in self.columns]
+        sizes = [*(len(each.labels) for each in self.columns), len(self.true_groups)]
+        return find_place([*(each.codes for each in self.columns), self.group_of], [*shown, group], sizes)
+
+    @staticmethod
+    def _codes_of(rows: pl.DataFrame, column: AdversaryColumn) -> _Array:
+        missing = len(column.labels) - 1 if column.labels.null_count() else None
+        return encode(rows[column.name], column.labels, column.name, missing).astype(np.int64)
+
     def shapes_of(self, ids: NDArray[Any], count: int, columns: Sequence[str]) -> tuple[Shape, ...]:
         """The shapes of cells that are numbered by what they show in some columns, for somebody who knows these; nothing where cells are boxes.
 
@@ -385,13 +428,9 @@ class AdversaryView:
             return encode(rows[self.called.name], self.called, self.called.name).astype(np.int64)
         if not self.columns:
             return np.zeros(rows.height, dtype=np.int64)
-        shown = [
-            encode(rows[each.name], each.labels, each.name, len(each.labels) - 1 if each.labels.null_count() else None)
-            for each in self.columns
-        ]
         cells = find_place(
             [each.codes for each in self.columns],
-            [codes.astype(np.int64) for codes in shown],
+            [self._codes_of(rows, each) for each in self.columns],
             [len(each.labels) for each in self.columns],
         )
         return self.group_of[cells]

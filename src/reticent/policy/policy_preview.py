@@ -31,7 +31,7 @@ def preview_policy(
     policy.named_method(**replaced)  # a mistake in it is told before any row is read
     table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, wanted, **replaced)
-    with policy.hinting("hierarchies", *([] if replaced else ["method"])):
+    with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
         return preview(table, wanted, how, models=policy.sections.analysis.models, context=context)
 
 

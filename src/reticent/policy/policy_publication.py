@@ -69,7 +69,7 @@ def publish_policy(
     wants_report = said.report if report is None else report
     table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, chosen, **replaced)
-    with policy.hinting("hierarchies", *([] if replaced else ["method"])):
+    with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
         release = publish(
             table,
             chosen,

@@ -59,7 +59,7 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
 
 def _says_something(relation: ColumnRelation) -> bool:
     """Whether it says what the values are, not only where some are missing; a lookup must go both ways or name a value, since else it takes a list that is not published."""
-    return relation.kind == "formula" or (
+    return relation.kind in ("formula", "band") or (
         relation.kind == "lookup" and (relation.both or "says whether" in relation.how)
     )
 

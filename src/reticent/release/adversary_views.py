@@ -13,6 +13,7 @@ import polars as pl
 from reticent.core import AdversaryColumn, AdversaryView, Draft, Provenance
 from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
+from reticent.release.computable_columns import ComputableColumns
 from reticent.release.format import format_of
 from reticent.release.public import PublicSide, open_public
 from reticent.release.reference_histogram import declared_reference
@@ -68,6 +69,7 @@ def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
         sets,
         found.groups().distinct_people if found.owners else None,
         declared=dict.fromkeys(table.declared, table.held),
+        computable=tuple(ComputableColumns.declared_in(table)),
     )
 
 
@@ -87,7 +89,10 @@ def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
 
 def _of_draft(draft: Draft) -> AdversaryView:
     form = format_of(draft.format)
-    return form.seen(draft.tables, form.drafted(draft), draft.details)
+    columns = form.drafted(draft)
+    named = [column.name for column in columns if column.role == "declared"]
+    declared = {name: rows for rows in draft.tables.values() for name in rows.schema if name in named}
+    return replace(form.seen(draft.tables, columns, draft.details), declared=declared)
 
 
 def _of_public(side: PublicSide) -> AdversaryView:

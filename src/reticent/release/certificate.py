@@ -110,9 +110,10 @@ def content_hash(content: Mapping[str, Any], manifest: Manifest, rows: Mapping[s
     the data, so a newer version or another kind of file makes no other release.
     """
     described = manifest.as_json()
-    # Why a column is declared tells nothing about the data.
+    # Why a column is declared, and what it can be computed from, tells nothing about the rows.
     described["columns"] = [
-        {name: entry for name, entry in column.items() if name != "reason"} for column in described["columns"]
+        {name: entry for name, entry in column.items() if name not in ("reason", "computable_from")}
+        for column in described["columns"]
     ]
     told = {
         "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],

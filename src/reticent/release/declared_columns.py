@@ -6,7 +6,7 @@ Counted in the published rows alone, so that everybody can count again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from reticent.table import class_sizes
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
+
+_FEWEST_VALUES, _MOST_LINKED = 10, 20
+_LINK = " Its values stand in few records each, of several classes: if a value is one person's, it links this person's records."
 
 USUAL_K = 5
 """A class of fewer records is a small one where no claim names a number."""
@@ -46,7 +49,8 @@ class DeclaredFigures:
 class DeclaredColumns:
     """What a certificate says of declared columns: the figures of each, and of all together, beside the reasons that the manifest has.
 
-    ``records`` are published, and classes of fewer than ``k`` of them are small.
+    ``records`` are published, and classes of fewer than ``k`` of them are small. ``computable`` are columns that follow from quasi columns, which they are listed with. ``links`` are columns whose values
+    stand in few records each, of several classes, as numbers of people do who have several records.
     """
 
     each: Mapping[str, DeclaredFigures]
@@ -54,22 +58,29 @@ class DeclaredColumns:
     records: int
     k: int
     reasons: Mapping[str, str | None]
+    computable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, side: PublicSide, claims: Sequence[Definition]) -> DeclaredColumns:
         """Count in the rows that everybody gets."""
         manifest, k = side.manifest, claimed_k(claims)
-        reasons = {column.name: column.reason for column in manifest.columns if column.role == "declared"}
+        columns = [column for column in manifest.columns if column.role == "declared"]
+        reasons = {column.name: column.reason for column in columns}
+        computable = {column.name: column.computable for column in columns if column.computable}
         shown, names = side.form.record_classes(manifest), tuple(reasons)
         if not names:
             return cls({}, DeclaredFigures(0, 0), side.height, k, {})
         if shown is None:
             unknown = DeclaredFigures(None, None)
-            return cls(dict.fromkeys(names, unknown), unknown, side.height, k, reasons)
+            return cls(dict.fromkeys(names, unknown), unknown, side.height, k, reasons, computable)
         table, labels = shown
-        sizes = class_sizes(side.rows[table], labels, [*((name,) for name in names), names])
+        rows, single = side.rows[table], [(name,) for name in names]
+        sizes, values = class_sizes(rows, labels, [*single, names]), class_sizes(rows, (), single)
         figures = {columns: DeclaredFigures.of(found, k) for columns, found in sizes.items()}
-        return cls({name: figures[name,] for name in names}, figures[names], side.height, k, reasons)
+        links = tuple(name for name in names if _may_link(values[name,], len(sizes[name,])))
+        each = {name: figures[name,] for name in names}
+        return cls(each, figures[names], side.height, k, reasons, computable, links)
 
     @classmethod
     def stated(cls, certificate: Mapping[str, Any]) -> DeclaredColumns:
@@ -81,11 +92,22 @@ class DeclaredColumns:
             all_of_them.get("records", 0),
             all_of_them.get("k", USUAL_K),
             {each["column"]: each["reason"] for each in entries},
+            {each["column"]: tuple(each["computable_from"]) for each in entries if each["computable_from"]},
+            tuple(each["column"] for each in entries if each["may_link"]),
         )
 
     def listed(self) -> list[dict[str, Any]]:
         """The columns one by one, as a certificate lists them."""
-        return [{"column": name, "reason": self.reasons[name], **each.as_json()} for name, each in self.each.items()]
+        return [
+            {
+                "column": name,
+                "reason": self.reasons[name],
+                **each.as_json(),
+                "computable_from": list(self.computable.get(name, ())),
+                "may_link": name in self.links,
+            }
+            for name, each in self.each.items()
+        ]
 
     def summed(self) -> dict[str, Any] | None:
         """All of them together; None if there are none."""
@@ -97,12 +119,18 @@ class DeclaredColumns:
 
     def reservations(self) -> list[str]:
         """The same of columns that tell somebody apart, or of which nobody knows."""
-        return [told for figures, told in self._figures() if figures.few != 0]
+        return [told for figures, told in self._figures() if figures.few != 0 or _LINK in told]
 
     def _figures(self) -> Iterator[tuple[DeclaredFigures, str]]:
         for name, each in self.each.items():
             because = f"because the publisher declares it unknown ({self.reasons[name]})"
-            yield each, f"The column {name!r} does not count as known, {because}. {self._told(each, 'it')}"
+            computed = ""
+            if name in self.computable:
+                sources = " and ".join(map(repr, self.computable[name]))
+                computed = f" It can be computed from {sources}: what is promised holds for whoever does, too."
+            if name in self.links:
+                computed += _LINK
+            yield each, f"The column {name!r} does not count as known, {because}. {self._told(each, 'it')}{computed}"
         if len(self.each) > 1:
             all_of_them = f"{len(self.each)} columns are declared unknown. {self._told(self.together, 'all of them')}"
             yield self.together, all_of_them
@@ -114,6 +142,12 @@ class DeclaredColumns:
             f"For an adversary who knows {known} beside the quasi columns, {figures.unique:,} of {self.records:,} records are unique, and {figures.few:,} are among fewer than "
             f"{self.k}."
         )
+
+
+def _may_link(values: NDArray[np.int64], classes: int) -> bool:
+    """Whether values of which each stands in so many rows, in so many classes together, may be numbers of people: few rows each, and more classes than values."""
+    several = len(values) >= _FEWEST_VALUES and 1 < float(np.median(values)) <= _MOST_LINKED
+    return several and 2 * classes >= 3 * len(values)
 
 
 def claimed_k(claims: Sequence[Definition]) -> int:

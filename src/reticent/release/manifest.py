@@ -27,7 +27,8 @@ class ManifestColumn:
 
     A quasi column is published as labels that stand for such values, as the values themselves, or as typical values with the labels in a table of groups;
     ``labels`` maps the text of each label or value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. ``coarsened`` says how the
-    numbers or dates of another column were made coarser, ``reason`` why a declared column counts as unknown. A format may have roles
+    numbers or dates of another column were made coarser, ``reason`` why a declared column counts as unknown, and
+    ``computable`` from which quasi columns one can compute it all the same. A format may have roles
     of its own for columns that no column of the original table stands behind.
     """
 
@@ -39,6 +40,7 @@ class ManifestColumn:
     domain: Sequence[Any] | None = None
     coarsened: Mapping[str, Any] | None = None
     reason: str | None = None
+    computable: tuple[str, ...] = ()
 
     def type_in(self, table: str) -> pl.DataType:
         """The type of the column in one of the tables."""
@@ -52,6 +54,8 @@ class ManifestColumn:
             entry["coarsened"] = to_plain(self.coarsened)
         if self.role == "declared":
             entry["reason"] = self.reason
+        if self.computable:
+            entry["computable_from"] = list(self.computable)
         if self.role == "quasi":
             entry["published"] = self.published
             entry["labels"] = {label: meaning.as_json() for label, meaning in self.labels.items()}
@@ -224,8 +228,9 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
         raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {given!r}.")
     kind = ValueType(given)
     if role != "quasi":
+        sources = _names(reader.payload.get("computable_from", []), reader.where)
         reason = reader.get("reason", str) if role == "declared" else None
-        return ManifestColumn(name, role, kind, coarsened=_read_coarsened(reader), reason=reason)
+        return ManifestColumn(name, role, kind, coarsened=_read_coarsened(reader), reason=reason, computable=sources)
     where = f"manifest.json, column {name!r}: the meaning of label"
     labels = {text: Meaning.read(item, kind, f"{where} {text!r}") for text, item in reader.get("labels", dict).items()}
     published = reader.get("published", str)

@@ -89,9 +89,12 @@ class PublicSide:
     def seen(self) -> AdversaryView:
         """What an adversary sees in the public tables; :func:`reticent.release.adversary_view_of` adds what the certificate tells."""
         named = self.manifest.named("declared")
+        computable = tuple(
+            column.name for column in self.manifest.columns if column.name in named and column.computable
+        )
         declared = {name: rows for rows in self.rows.values() for name in rows.schema if name in named}
         seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
-        return replace(seen, sets=self.manifest.quasi_sets or seen.sets, declared=declared)
+        return replace(seen, sets=self.manifest.quasi_sets or seen.sets, declared=declared, computable=computable)
 
     @property
     def groups(self) -> Groups:

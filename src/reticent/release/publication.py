@@ -30,6 +30,7 @@ from reticent.release.certificate import (
     former_hash,
 )
 from reticent.release.claims import check_claims
+from reticent.release.computable_columns import ComputableColumns, closed
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Format, Words, format_of, role_of
 from reticent.release.headline import Headline
@@ -140,12 +141,15 @@ def judged_draft(
     table: Table, definition: Definition, method: Method | str | None, files: FileKind, context: Context
 ) -> JudgedDraft:
     """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
+    definition = closed(definition, table)
     chosen = _method(table, definition, method)
     if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
         # Fitted before the table is copied: whoever publishes it again finds them.
         _ = table.hierarchies, table.sensitive_columns
     # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
     table = definition.prepare(table)
+    computable = ComputableColumns.of(table, definition)
+    computable.check_secrets(definition)
     draft = chosen.draft(table, definition, context)
     form = _format(draft, definition)
     _check_limits(table, draft, chosen)
@@ -154,7 +158,7 @@ def judged_draft(
     context.step("sorting and writing rows")
     spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
     with spool.closed_on_error():
-        return _checked(table, definition, draft, form, spool, context)
+        return _checked(table, definition, draft, form, spool, computable, context)
 
 
 def _about_people(table: Table, draft: Draft) -> Draft:
@@ -168,10 +172,17 @@ def _about_people(table: Table, draft: Draft) -> Draft:
 
 
 def _checked(
-    table: Table, definition: Definition, draft: Draft, form: Format, spool: Spool, context: Context
+    table: Table,
+    definition: Definition,
+    draft: Draft,
+    form: Format,
+    spool: Spool,
+    computable: ComputableColumns,
+    context: Context,
 ) -> JudgedDraft:
     """The draft with its public side, if this keeps the table's roles and shows what is claimed."""
-    side = PublicSide(_manifest(table, draft, form, spool, known_rows(definition, draft.evidence)), {}, spool.rows)
+    manifest = _manifest(table, draft, form, spool, known_rows(definition, draft.evidence))
+    side = PublicSide(computable.marked(manifest), {}, spool.rows)
     _check_roles(table, side.manifest)
     _check_rows(draft, side)
     context.step("checking what the files show")
@@ -180,6 +191,7 @@ def _checked(
     reference = reference_of(definition, draft.evidence, table.sensitive)
     insecure = draft.insecure or not context.randomness.is_secure
     declared = DeclaredColumns.of(side, definition.parts())
+    computable.check_classes(side, definition.parts())
     headline = Headline.holding(reservations(side, definition.parts(), declared, insecure))
     content = content_of(definition, side.manifest, words, reference, insecure, declared, headline)
     side = PublicSide(side.manifest, content, side.rows)

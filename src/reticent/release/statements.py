@@ -86,6 +86,11 @@ def risks(
     """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
     found = [INSECURE] if insecure else []
     found.extend(declared.sentences())
+    found += [
+        f"{named_column(column.name)} can be computed from {' and '.join(map(repr, column.computable))}, which count as known: it is no secret."
+        for column in manifest.columns
+        if column.role == "sensitive" and column.computable
+    ]
     if manifest.named("pseudonym"):
         found.append(
             "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."

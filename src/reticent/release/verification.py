@@ -34,6 +34,7 @@ from reticent.release.certificate import (
     unsigned,
 )
 from reticent.release.claims import Check, check_claims, read_claims
+from reticent.release.computable_columns import failing_records
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.headline import Headline
 from reticent.release.public import (
@@ -206,6 +207,7 @@ def _verified(
         checks.extend(check_claims(side, population, earlier, context))
         declared = DeclaredColumns.of(side, _known_claims(side))
         checks.extend(_check_declared(side, declared))
+        checks.extend(_check_computable(side))
         reserved = reservations_of(side, declared)
         checks.append(_check_wording(side, files, declared, reserved))
     except (Cancelled, MissingPackage):
@@ -352,6 +354,21 @@ def _check_declared(side: PublicSide, declared: DeclaredColumns) -> Iterator[Che
         yield Check("declared columns", "fails", f"The certificate {found}.")
     elif declared.each:
         yield Check("declared columns", "holds", f"Recounted in the published rows. {' '.join(declared.sentences())}")
+
+
+def _check_computable(side: PublicSide) -> Iterator[Check]:
+    """Columns that an adversary computes, as the manifest says, make no class of records fail a claim."""
+    columns = {column.name: column.computable for column in side.manifest.columns if column.computable}
+    if not columns:
+        return
+    told = "; ".join(f"{name!r} from {' and '.join(map(repr, sources))}" for name, sources in columns.items())
+    failing = failing_records(side, _known_claims(side), tuple(columns)).records
+    if failing:
+        text = f"Columns can be computed from others ({told}), and {failing:,} records are in classes that then fail what is promised."
+        yield Check("computable columns", "fails", text)
+    else:
+        text = f"Columns can be computed from others ({told}); what is promised holds for whoever does, too."
+        yield Check("computable columns", "holds", text)
 
 
 def headline_of(side: PublicSide, context: Context | None = None) -> Headline:

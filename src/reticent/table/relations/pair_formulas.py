@@ -192,7 +192,7 @@ def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnFor
         wrong, alone = errors[0], min(_step_error(each, target.codes) for each in (a, b))
         if is_shown(*errors) and wrong <= alone / 3:
             how = "follows from" if wrong == 0 else "nearly follows from"
-            return ColumnRelation(target.owner, sources, f"{how} {words}", exact=wrong == 0)
+            return ColumnRelation(target.owner, sources, f"{how} {words}", "band", wrong == 0)
     return None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
-RelationKind = Literal["formula", "lookup", "missing"]
+RelationKind = Literal["formula", "band", "lookup", "missing"]
 
 SHAPES: Mapping[str, tuple[str, Callable[[Numbers], Numbers]]] = {
     "line": ("{}", lambda x: x),
@@ -46,7 +46,8 @@ class RelationFormula:
 class ColumnRelation:
     """``derived`` can be computed from ``sources``; ``how`` says so in words, to be read after the name of the column.
 
-    A ``formula`` is arithmetic, a part of a date or of a text, a band: what anybody can compute. A ``lookup`` says only that equal sources go with equal values, so that
+    A ``formula`` is arithmetic, a part of a date or of a text: what anybody can compute. A ``band`` tells which stretch of the sources a value stands for, or their order, so that it takes the ends of
+    stretches. A ``lookup`` says only that equal sources go with equal values, so that
     it takes a list of them, such as codes and their labels; one about what is ``missing`` tells where another column has no value. ``exact``: no row contradicts it; else nearly none does, or a number is nearly that. ``both`` ways: each of two columns tells as
     much as the other. ``rule`` is the formula of a number that follows from one other.
     """

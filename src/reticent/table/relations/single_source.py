@@ -70,9 +70,9 @@ def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) 
             target.owner, sources, f"is {computed[0].words(source.text)}", both=both, rule=computed[0]
         )
     if banded and (words := bands(source, target)) is not None:
-        return ColumnRelation(target.owner, sources, words, both=both)
+        return ColumnRelation(target.owner, sources, words, "band", both=both)
     if banded and (errors := band_errors(source.ranks, target.codes)) is not None and is_shown(*errors):
-        return ColumnRelation(target.owner, sources, f"nearly follows from {source.text}", exact=False)
+        return ColumnRelation(target.owner, sources, f"nearly follows from {source.text}", "band", False)
     if computed is not None and min(source.distinct, target.distinct) >= _SEVERAL:
         rule, found = computed
         words = f"is {'' if found.exact else 'nearly '}{rule.words(source.text)}{', rounded' if found.rounded else ''}"
@@ -80,10 +80,10 @@ def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) 
     if near and target.is_ordered and source.is_ordered and not source.is_part:
         if is_monotone(source.codes, target.codes):
             words = f"rises or falls with {source.text}, value by value"
-            return ColumnRelation(target.owner, sources, words, both=both)
+            return ColumnRelation(target.owner, sources, words, "band", both=both)
         if _is_nearly_monotone(source, target):
             return ColumnRelation(
-                target.owner, sources, f"nearly rises or falls with {source.text}", exact=False, both=True
+                target.owner, sources, f"nearly rises or falls with {source.text}", "band", False, both=True
             )
     return None
 

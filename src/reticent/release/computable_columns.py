@@ -1,0 +1,188 @@
+"""Published columns that an adversary computes from columns that count as known: a length of stay from two dates, a ratio from its parts.
+
+A declaration that nobody knows such a column does not hold, and a guarantee about such a sensitive column is void, whoever wrote the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reticent.core import AdversaryView, Columns, Groups
+from reticent.definitions import AnyColumns, Definition, GroupDefinition, all_of
+from reticent.errors import PolicyError
+from reticent.table import ColumnRelation, Table, find_relations, unused
+
+if TYPE_CHECKING:
+    from reticent.release.manifest import Manifest
+    from reticent.release.public import PublicSide
+
+_MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class ComputableColumns:
+    """For each column that an adversary computes the quasi columns that it takes, and the relation that gives it.
+
+    ``declared`` columns count whichever relation gives them. ``sensitive`` ones count where it is a formula: bands and lookups take
+    lists of their values, which are what is kept secret.
+    """
+
+    declared: Mapping[str, tuple[Columns, ColumnRelation]]
+    sensitive: Mapping[str, tuple[Columns, ColumnRelation]]
+
+    @classmethod
+    def of(cls, table: Table, definition: Definition) -> ComputableColumns:
+        """Those of a table: relations are looked for in its rows, or in a sample of them."""
+        secret = tuple(table.sensitive)
+        if not table.quasi or not (table.declared or secret) or all(part.kind == "plan" for part in definition.parts()):
+            return cls({}, {})
+        found = relations_in(table, [*table.declared, *secret], [*table.quasi, *table.declared])
+        sets = table.quasi_sets or (tuple(table.quasi),)
+        formulas = [each for each in found if each.kind == "formula"]
+        every = [follows(known, found) for known in sets]
+        plain = [follows(known, formulas) for known in sets]
+        return cls(_chosen(every, tuple(table.declared)), _chosen(plain, secret))
+
+    @staticmethod
+    def declared_in(table: Table) -> Columns:
+        """The declared columns of a table that follow from its quasi columns."""
+        if not table.declared or not table.quasi:
+            return ()
+        found = relations_in(table, list(table.declared), [*table.quasi, *table.declared])
+        sets = table.quasi_sets or (tuple(table.quasi),)
+        return tuple(_chosen([follows(known, found) for known in sets], tuple(table.declared)))
+
+    def check_secrets(self, definition: Definition) -> None:
+        """Refuse a guarantee about a sensitive column that anybody computes."""
+        for name, (sources, relation) in self.sensitive.items():
+            claims = [str(part) for part in definition.parts() if part.kind != "plan" and name in part.guarded((name,))]
+            if not claims:
+                continue
+            raise PolicyError(
+                f"The sensitive column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, so that {' and '.join(claims)} cannot be promised about it. Make "
+                f"{name!r} quasi, so that it is protected together with the others; or leave one of these columns out.",
+                setting=("roles", "sensitive"),
+                column=name,
+            )
+
+    def marked(self, manifest: Manifest) -> Manifest:
+        """The manifest, which says from which columns others can be computed."""
+        found = {**self.declared, **self.sensitive}
+        columns = tuple(
+            replace(each, computable=found[each.name][0]) if each.name in found else each for each in manifest.columns
+        )
+        return replace(manifest, columns=columns)
+
+    def check_classes(self, side: PublicSide, claims: Sequence[Definition]) -> None:
+        """Refuse columns that an adversary computes, and that make a class of records fail a claim."""
+        found = {**self.declared, **self.sensitive}
+        failing = failing_records(side, claims, tuple(found))
+        if not failing.records:
+            return
+        worst = next((name for name in found if failing_records(side, claims, (name,)).records), next(iter(found)))
+        sources, relation = found[worst]
+        role = "declared" if worst in self.declared else "sensitive"
+        raise PolicyError(
+            f"The {role} column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, so that it counts as known too. Beside the quasi columns it makes "
+            f"{failing.unique:,} of {side.height:,} records unique, and {failing.records:,} records are in classes that fail what is promised. Make {worst!r} quasi, so that it is protected "
+            "together with the others, or do not publish it. Nothing was published.",
+            setting=("declared", worst) if role == "declared" else ("roles", "sensitive"),
+            column=worst,
+        )
+
+
+def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -> tuple[ColumnRelation, ...]:
+    """How some columns of a table follow from others; what merely tells where values are missing is left out."""
+    names = list(dict.fromkeys([*sources, *derived]))
+    if table.rows <= _MOST_ROWS:
+        rows = table.held.frame().select(names) if not table.streamed else pl.concat(table.held.chunks(names))
+    else:
+        share = _MOST_ROWS / table.rows
+        rows = pl.concat([chunk.sample(fraction=share, seed=0) for chunk in table.held.chunks(names)])
+    return tuple(each for each in find_relations(rows, derived, sources) if each.kind != "missing")
+
+
+def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[str, tuple[Columns, ColumnRelation]]:
+    """What follows from some columns, step by step: for each such column those of the ``known`` ones that it takes, and its relation."""
+    taken: dict[str, Columns] = {name: (name,) for name in known}
+    found: dict[str, tuple[Columns, ColumnRelation]] = {}
+    while True:
+        new = next((each for each in relations if each.derived not in taken and set(each.sources) <= set(taken)), None)
+        if new is None:
+            return found
+        taken[new.derived] = tuple(dict.fromkeys(name for source in new.sources for name in taken[source]))
+        found[new.derived] = taken[new.derived], new
+
+
+def closed(definition: Definition, table: Table) -> Definition:
+    """The definition with the relations among the quasi columns, where it is about adversaries who know some of them: they know what follows from these, too."""
+    parts = definition.parts()
+    if not any(isinstance(part, AnyColumns) for part in parts):
+        return definition
+    quasi = list(table.quasi)
+    found = tuple((each.sources, each.derived) for each in relations_in(table, quasi, quasi))
+    return all_of(
+        tuple(
+            replace(part, relations=tuple(dict.fromkeys((*part.relations, *found))))
+            if isinstance(part, AnyColumns)
+            else part
+            for part in parts
+        )
+    )
+
+
+@dataclass(frozen=True)
+class FailingRecords:
+    """How many ``records`` are in classes that fail a claim, and how many are ``unique``, have a class of their own."""
+
+    records: int = 0
+    unique: int = 0
+
+
+def failing_records(side: PublicSide, claims: Sequence[Definition], known: Columns) -> FailingRecords:
+    """The published records in classes that fail a claim, where records are of one class if they show the same quasi labels and the same values of the ``known`` columns."""
+    shown = side.form.record_classes(side.manifest)
+    parts = [part for claim in claims for part in _of_classes(claim)]
+    if shown is None or not parts:
+        return FailingRecords()
+    table, labels = shown
+    held = side.rows[table]
+    known = tuple(name for name in known if name in held.schema)
+    if not known:
+        return FailingRecords()
+    sensitive = [name for name in side.manifest.named("sensitive") if name in held.schema and name not in known]
+    rows, times = held.counted([*labels, *known, *sensitive])
+    number, columns = unused("class", rows.columns), [*labels, *known]
+    classes = rows.select(columns).unique(maintain_order=True).with_row_index(number)
+    numbered = rows.join(classes, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    groups: Groups = AdversaryView.in_rows(numbered, times, {}, sensitive, number).true_groups
+    failing = np.zeros(len(groups), dtype=bool)
+    for part in parts:
+        if not part.needs_sensitive or part.guarded(tuple(sensitive)):
+            failing |= part.failing(groups)
+    return FailingRecords(int(groups.sizes[failing].sum()), int((groups.sizes == 1).sum()))
+
+
+def _of_classes(claim: Definition) -> Iterator[GroupDefinition]:
+    """The parts of a claim that judge every class of records by itself, whatever columns show it."""
+    for part in claim.parts():
+        if isinstance(part, GroupDefinition) and part.shown_by_files and not part.needs_population:
+            yield from (
+                each for each in part.in_each_group().parts() if each.local and getattr(each, "quasi", None) is None
+            )
+
+
+def _chosen(
+    found: Sequence[Mapping[str, tuple[Columns, ColumnRelation]]], names: Columns
+) -> dict[str, tuple[Columns, ColumnRelation]]:
+    """Of what follows from each of several sets of columns, some columns, by the first set that gives them."""
+    return {name: each[name] for each in reversed(found) for name in names if name in each}
+
+
+def _listed(names: Columns) -> str:
+    return " and ".join(map(repr, names))
