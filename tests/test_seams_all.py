@@ -55,6 +55,7 @@ KINDS = (
     "Angelization",
     "Lattice people",
     "Mondrian divided",
+    "Panel",
     "Mondrian typical",
     "Suppress",
     "AlphaBeta",

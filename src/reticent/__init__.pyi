@@ -63,6 +63,7 @@ from reticent.methods.grid.method import GridSample as GridSample
 from reticent.methods.lattice import search as search
 from reticent.methods.lattice.method import Lattice as Lattice
 from reticent.methods.mondrian.method import Mondrian as Mondrian
+from reticent.methods.panel.method import Panel as Panel
 from reticent.methods.randomize.method import AlphaBeta as AlphaBeta
 from reticent.methods.randomize.method import Frapp as Frapp
 from reticent.methods.randomize.perturbation import Perturbation as Perturbation

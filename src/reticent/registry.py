@@ -141,6 +141,7 @@ DEFINITIONS: dict[str, Home] = {
 METHODS: dict[str, Home] = {
     "Lattice": Home("reticent.methods.lattice.method", "full-domain generalization, the best one by exact search"),
     "Mondrian": Home("reticent.methods.mondrian.method", "local recoding by repeated cuts"),
+    "Panel": Home("reticent.methods.panel.method", "people with several rows, grouped by all of their rows together"),
     "Datafly": Home("reticent.baselines.datafly", "greedy full-domain generalization"),
     "RPlusTree": Home("reticent.baselines.rtree.method", "boxes of a tree that grows point by point (baseline)"),
     "Suppress": Home(
@@ -183,6 +184,7 @@ METHODS: dict[str, Home] = {
 }
 FORMATS: dict[str, Home] = {
     "generalize": Home("reticent.methods.grouping.format", "one table of generalized rows", "GENERALIZE"),
+    "panel": Home("reticent.methods.panel.format", "generalized rows of people at waves, with their group", "PANEL"),
     "typical": Home("reticent.methods.typical.format", "a typical value a group, and the ranges behind", "TYPICAL"),
     "bucketize": Home(
         "reticent.methods.anatomy.format", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"

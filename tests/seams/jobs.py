@@ -78,13 +78,26 @@ def tall(frame: pl.DataFrame | None = None, **more: object) -> rt.Table:
 
 
 def visits(**more: object) -> rt.Table:
-    """Several rows a person, with pseudonyms, a weight and a column that nothing protects."""
+    """Several rows a person, whose age grows, a weight and a column that is declared unknown."""
     person = pl.int_range(pl.len()) // 2
     frame = rows().with_columns(
-        person=person, weight=pl.lit(1.5), ward=pl.lit("A"), age=pl.col("age").first().over(person)
+        person=person,
+        weight=pl.lit(1.5),
+        ward=pl.lit("A"),
+        age=pl.col("age").first().over(person) + pl.int_range(pl.len()) % 2,
     )
-    roles = {"identifiers": ["person"], "key": "person", "unit": "person", "pseudonyms": ["person"]}
+    roles = {"identifiers": ["person"], "key": "person", "unit": "person"}
     return people(frame, **{**roles, "weight": "weight", "declared": {"ward": "internal"}, **more})
+
+
+def waves(**more: object) -> rt.Table:
+    """Two rows a person, one at each wave, linked by a pseudonym."""
+    person = pl.int_range(pl.len()) // 2
+    frame = rows().with_columns(
+        person=person, wave=pl.int_range(pl.len()) % 2, town=pl.col("town").first().over(person)
+    )
+    roles = {"identifiers": ["person"], "pseudonyms": ["person"], "dataset": DATASET}
+    return rt.Table(frame, quasi=["wave", "age", "town"], sensitive="illness", **{**roles, **more})  # type: ignore[arg-type]
 
 
 def distinct(**more: object) -> rt.Table:
@@ -121,6 +134,10 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "typical divided": Job(people, _K, rt.Mondrian(values="typical", ties="divide")),
         "typical streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Mondrian(values="typical")),
     },
+    "Panel": {
+        "": Job(waves, _BOTH, rt.Panel()),
+        "unlinked": Job(lambda **m: waves(**{"pseudonyms": (), **m}), _K, rt.Panel(split="span", values="sets")),
+    },
     "Datafly": {
         "": Job(people, _K, rt.Datafly(suppression="0.2")),
         "typical": Job(people, _K, rt.Datafly(suppression="0.2", values="typical")),
@@ -132,14 +149,12 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "nodes": Job(people, _K, rt.Suppress(hiding="hierarchy")),
         "two sets": Job(lambda **m: people(**{"quasi_sets": [["age"], ["town"]], **m}), _K, rt.Suppress()),
         "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Suppress(keep=("town",))),
-        "people": Job(visits, _K, rt.Suppress(suppression="0.2")),
     },
     "Gather": {
         "": Job(people, _BOTH, rt.Gather(r=3)),
         "outliers": Job(people, _K & rt.TCloseness("0.5"), rt.Gather(r=4, epsilon="0.1")),
         "means": Job(people, _K, rt.Gather(r=3, grouping="neighbours", numbers="mean")),
         "records": Job(tall, _K, rt.Gather(r=3, centres="records", norm="L1")),
-        "people": Job(visits, _K, rt.Gather(r=3)),
     },
     "Cellular": {"": Job(people, _BOTH, rt.Cellular(r=3)), "points": Job(tall, _K, rt.Cellular(r=3, epsilon="0.1"))},
     "Anatomy": {
@@ -159,7 +174,6 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "merged": Job(tall, rt.KAnonymity(9), rt.Bang(minimum=3)),
         "guarded": Job(people, _K & rt.TCloseness("0.5"), rt.Bang(guard="sensitive", order="gridclus")),
         "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Bang(order="closest")),
-        "people": Job(visits, _K, rt.Bang(scales={"age": [30, 40, 50]})),
     },
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},

@@ -541,7 +541,7 @@ class Allocation(Regions):
         rows: Ids,
         numbered: str | None = None,
         shapes: tuple[Shape, ...] = (),
-    ) -> Allocation:
+    ) -> Self:
         """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are no boxes."""
         points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
         secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]

@@ -289,7 +289,16 @@ def _sampled(table: Table, definition: Definition, most: int) -> Table:
     the method, and may be long texts. People of a population are compared with all rows."""
     if table.rows <= most or definition.needs_population:
         return table
+    if table.several_rows and not table.streamed:
+        return _some_people(table.without_declared(), most)
     _ = table.hierarchies, table.sensitive_columns
     columns = [name for name in table.schema if name not in table.declared]
     rows = pl.concat([chunk.sample(fraction=most / table.rows, seed=0) for chunk in table.held.chunks(columns)])
     return table.without_declared().part(rows)
+
+
+def _some_people(table: Table, most: int) -> Table:
+    """The table with all rows of some people, about ``most`` of them."""
+    owner = next(iter(table.owners.values()))
+    some = table.frame[owner].unique(maintain_order=True).sample(fraction=most / table.rows, seed=0)
+    return table.only(table.frame[owner].is_in(some.implode()))

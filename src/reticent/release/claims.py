@@ -81,6 +81,8 @@ def check_claims(
     people = None if population is None else people_of(population)
     claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
     scope = scope_of(side.manifest)
+    linked = side.form.judges_links and side.manifest.named("pseudonym")
+    people_shown = side.manifest.unit == "row" or bool(linked)
     if reference:
         fits = _check_reference(side, reference)
         sound = fits.status == "holds"
@@ -99,7 +101,7 @@ def check_claims(
             detail = "It compares with the whole table's histogram, and the one that is declared is not it."
         else:
             status, detail = _judged(EvidenceRequest(definition, reference, people, (definition,), earlier), side)
-        by_rows = status != "not re-checked" and side.manifest.unit != "row" and definition.counts_people
+        by_rows = status != "not re-checked" and not people_shown and definition.counts_people
         # What is said is what was recomputed: of people, whom the files do not show, only their records.
         shown = replace(scope, unit="record") if by_rows else scope
         sentence = covers(definition, shown, side.certificate.get("reference"))
@@ -107,7 +109,7 @@ def check_claims(
     attested = side.form.attested(side)
     if attested:
         yield Check("mechanism", "not re-checked", attested)
-    if side.manifest.unit != "row":
+    if not people_shown:
         yield Check(
             "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
         )
@@ -121,7 +123,16 @@ def _check_links(side: PublicSide) -> Iterator[Check]:
         if repeated and side.manifest.unit == "row":
             text = f"It repeats, and so links rows of one person ({repeated:,} more rows than pseudonyms), but every row was counted as another person."
             yield Check(f"pseudonym {column}", "fails", text)
-        elif not repeated:
+        elif repeated and not side.form.judges_links:
+            yield Check(
+                f"pseudonym {column}",
+                "fails",
+                "It repeats, and so links rows of one person, which were judged one by one.",
+            )
+        elif repeated:
+            text = "It links the rows of a person, and all people of a group show the same sequence of labels."
+            yield Check(f"pseudonym {column}", "holds", text)
+        else:
             yield Check(f"pseudonym {column}", "holds", "It never repeats: no rows are linked by it.")
 
 

@@ -132,6 +132,9 @@ class Format(ABC):
         """The columns of a draft as far as it describes them itself: enough for :meth:`seen`."""
         raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
 
+    judges_links: ClassVar[bool] = False
+    """Whether all rows that a pseudonym puts together are judged together: a person's rows are one record."""
+
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
         """The table that shows declared columns, and the columns there by which records with the same labels are known; None where rows are not true rows."""
         return None

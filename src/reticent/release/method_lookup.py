@@ -20,6 +20,8 @@ _CANDIDATES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("Mondrian", {"values": "ranges", "split": "loss"}),
     ("Bang", {}),
 )
+_LINKED: tuple[tuple[str, Mapping[str, Any]], ...] = (("Panel", {}),)
+"""What judges all rows of a person together, for tables that publish which rows are whose."""
 _SMALL = 1_000_000
 """Cuts are chosen by their loss, which takes time by the square of the columns, where rows times columns times columns are at most this many."""
 
@@ -34,7 +36,8 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
     small = table.rows * len(table.quasi) ** 2 <= _SMALL
     ways: list[Method] = []
     refusals: list[PolicyError] = []
-    for name, own in _CANDIDATES:
+    candidates = _LINKED if table.linked else _CANDIDATES
+    for name, own in candidates:
         if not set(given) <= set(parameters_of("method", name)) or ("split" in own and not small):
             continue
         try:
@@ -46,7 +49,7 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
             ways.append(way)
     if not ways and refusals:
         raise refusals[-1]
-    return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(_CANDIDATES[0][0], given)
+    return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(candidates[0][0], given)
 
 
 def methods_compared(

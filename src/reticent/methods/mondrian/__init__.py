@@ -8,8 +8,13 @@
 Scales, stages and cells, which other local recodings use too, are in ``methods/grouping``.
 """
 
+from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.method import Mondrian
+from reticent.methods.mondrian.partition import Choice, Partition
 
 __all__ = [
+    "Choice",
+    "CutJudge",
     "Mondrian",
+    "Partition",
 ]

@@ -1,0 +1,160 @@
+"""The method ``Panel``: people are grouped by all of their rows, and all rows of a group at one wave show the same labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.exact import Number, exact, one_of
+from reticent.core import Draft, Kind, declared_domains
+from reticent.definitions import Definition, GroupDefinition, own_sets
+from reticent.engine import engine_of
+from reticent.errors import Infeasible
+from reticent.methods.grouping import (
+    GROUPS,
+    Ids,
+    PublishedGroups,
+    SuppressedGroups,
+    adversary_sets,
+    kept_definition,
+)
+from reticent.methods.mondrian import Choice, CutJudge, Partition
+from reticent.methods.panel.sequences import OUT, PersonSequences, ShownSequences
+from reticent.methods.panel.wave_definition import EveryWave
+from reticent.methods.panel.wave_pattern import wave_column, wave_patterns
+from reticent.table import Table
+from reticent.utility import CellsSummary, UtilityMeasures
+
+FORMAT = "panel"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """People who have rows at the same waves in groups, by the values of all of their rows; a row shows the labels of its group at its wave, the wave itself and the number of the group.
+
+    Guarantee: whoever knows all rows of a person, and of everybody else, finds the group and no less: at every wave it shows as many records as the group has people, which satisfy the
+    definition, and values that are the same in all rows of a person are shared out among its people as the definition asks. Where a pseudonym links the rows of a person, it links them within the
+    group, in which all sequences show the same labels.
+    Adversary: knows the quasi values of all rows of everybody, and who is in the table. Not covered with pseudonyms: whoever knows a sensitive value of one row may find the others of that person.
+
+    ``wave`` is the quasi column that tells the rows of a person apart and aligns them with those of others (not given, it is found): it is published as it is. People whose waves fewer than k
+    share lose rows until they fit others; at most ``suppression`` of all rows. ``split`` and ``values`` are those of Mondrian, which makes the groups: columns that change have a value for every
+    wave. Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, 2006, on the sequences of people laid out wide.
+    """
+
+    wave: str | None = None
+    split: Choice = "loss"
+    values: Literal["sets", "ranges"] = "ranges"
+    suppression: Number = 0
+
+    format: ClassVar[str] = FORMAT
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        one_of(self.split, "Panel: split", ("span", "loss"))
+        one_of(self.values, "Panel: values", ("sets", "ranges"))
+        exact(self.suppression, "Panel: suppression", low=0, high=1)
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        given: dict[str, Any] = {"name": "Panel", "split": self.split, "values": self.values}
+        if self.wave is not None:
+            given["wave"] = self.wave
+        return {**given, "suppression": str(self._limit)} if self._limit else given
+
+    @property
+    def _limit(self) -> Fraction:
+        return exact(self.suppression, "suppression")
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        if table.streamed:
+            return f"Panel needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory."
+        if not table.several_rows or table.key is None:
+            return "Panel groups people by all of their rows, and here nobody has several. Use Mondrian, or name the column that tells people apart with key=."
+        if table.unit == "household":
+            return "Panel counts people, not households. Use Mondrian, which counts both."
+        if table.quasi_sets is not None or own_sets(definition):
+            return "Panel hides people from whoever knows all quasi columns, and knows no sets of columns. Leave quasi_sets= out, or use Lattice."
+        limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
+        if limited:
+            return f"Panel publishes ranges, and the hierarchy of column {limited[0]!r} limits the levels that may be published. Use Lattice, or drop min_level and max_level."
+        wrong = next((part for part in definition.parts() if not _kept(part)), None)
+        if wrong is not None:
+            return f"{wrong} is judged on more than the records of a group at a wave, and Panel judges nothing else. Use Mondrian or Lattice."
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Groups of people that satisfy the definition at every wave."""
+        adversary_sets(table)
+        wanted = kept_definition(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        wave = wave_column(table, self.wave)
+        rows = engine_of(table, context).single_rows(table, np.arange(table.rows))
+        sequences = PersonSequences(rows, list(table.quasi).index(wave))
+        cell = self._cells(sequences, wanted, context)
+        self._require_few(cell, wanted)
+        return self._drafted(table, wanted, sequences.shown(cell, self.values), context)
+
+    def _cells(self, sequences: PersonSequences, definition: GroupDefinition, context: Context) -> Ids:
+        """The group of people that every row belongs to; -1 where it is suppressed."""
+        group, count = np.full(len(sequences.rows), OUT, dtype=np.int64), 0
+        for pattern in wave_patterns(sequences.owner, sequences.wave, max(definition.least_rows(), 1)):
+            units = sequences.wide(pattern)
+            judge = CutJudge(units, EveryWave.of(definition, sequences.values(pattern)), may_suppress=self._limit > 0)
+            if judge.needed is not None and not judge.needed.holds(units.groups().whole()):
+                continue
+            found = (
+                Partition(units, judge, self.split, False, self.values, context).run()
+                if units.codes
+                else np.zeros(len(units), dtype=np.int64)
+            )
+            kept = judge.passing(found, int(found.max()) + 1)[found]
+            for at_wave in pattern.rows:
+                group[at_wave] = np.where(kept, count + found, OUT)
+            count += int(found.max()) + 1
+        return group
+
+    def _require_few(self, group: Ids, definition: GroupDefinition) -> None:
+        lost, rows = int((group == OUT).sum()), len(group)
+        if lost > self._limit * rows or lost == rows:
+            raise Infeasible(
+                f"{lost:,} of {rows:,} rows are at waves that too few people share, or of people whose sequences do not satisfy {definition} together, and at most {self._limit} of the rows may be "
+                "suppressed. Allow more with suppression=, weaken the definition, make the waves coarser, or publish rows that are not linked with Mondrian (without pseudonyms=)."
+            )
+        if lost and definition.needs_reference:
+            wrong = next(part for part in definition.parts() if part.needs_reference)
+            raise Infeasible(
+                f"{lost:,} rows would have to be suppressed, and {wrong} compares with the whole table, which would tell about them. Leave out the people who have few rows first, or use Mondrian."
+            )
+
+    def _drafted(self, table: Table, definition: GroupDefinition, shown: ShownSequences, context: Context) -> Draft:
+        recoding = shown.recoding(table)
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        nobody = SuppressedGroups(np.zeros(len(shown.groups), dtype=bool))
+        leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, shown.suppressed)
+        return Draft(
+            format=FORMAT,
+            evidence=leaving.evidence(nobody),
+            tables=recoded.tables,
+            details={"group": recoding.name, "wave": shown.wave},
+            meanings=recoding.meanings,
+            suppressed=shown.suppressed,
+            method=self.describe(),
+            utility=UtilityMeasures(CellsSummary(shown.rows, shown.cell, len(shown.groups), shown.columns)),
+            search={"groups": len(shown.groups), "columns": list(table.quasi), "groups_of_people": shown.people},
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+
+def _kept(part: Definition) -> bool:
+    """Whether a part of a definition looks at the records of one group at one wave and nothing else."""
+    return isinstance(part, GroupDefinition) and part.local and not part.needs_population and part.shown_by_files

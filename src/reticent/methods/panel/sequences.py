@@ -1,0 +1,142 @@
+"""Sequences of rows: the rows of a table as those of people at waves, laid out wide to be grouped, and what is shown of the groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from reticent.base.packing import first_rows, number
+from reticent.core import Allocation, FrequencySet, Groups, Histograms, OwnerRows, SensitiveDomain
+from reticent.errors import PolicyError
+from reticent.methods.grouping import CellStyle, ColumnCells, Columns, Ids, Mask, column_cells
+from reticent.methods.panel.wave_definition import WaveValues
+from reticent.methods.panel.wave_pattern import WavePattern
+from reticent.methods.typical import by_labels, group_column
+from reticent.table import BoundHierarchy, Table
+
+OUT = -1
+"""The group of a row that is suppressed."""
+
+
+@dataclass(frozen=True)
+class PersonSequences:
+    """The ``rows`` of a table, each a point of its own, and the place of the column of the waves among the quasi columns."""
+
+    rows: FrequencySet
+    wave_place: int
+
+    @cached_property
+    def owner(self) -> Ids:
+        """Whose row each is."""
+        (owners,) = self.rows.owners
+        if not isinstance(owners, OwnerRows):
+            raise PolicyError("Panel needs to know whose every row is.")
+        return owners.by_owner.values.astype(np.int64)
+
+    @property
+    def wave(self) -> Ids:
+        """At which wave each row is."""
+        return self.rows.codes[self.wave_place].astype(np.int64)
+
+    def wide(self, pattern: WavePattern) -> FrequencySet:
+        """People as points: a column that never changes once, any other once for every wave. Their histograms count people by number."""
+        hierarchies: list[BoundHierarchy] = []
+        codes = []
+        for place, (hierarchy, column) in enumerate(zip(self.rows.hierarchies, self.rows.codes, strict=True)):
+            if place == self.wave_place:
+                continue
+            at_waves = [column[rows] for rows in pattern.rows]
+            changing = any((each != at_waves[0]).any() for each in at_waves[1:])
+            mine = at_waves if changing else at_waves[:1]
+            hierarchies += [hierarchy] * len(mine)
+            codes += mine
+        people = pattern.people
+        numbered = Histograms(np.arange(people + 1), np.arange(people, dtype=np.int32), np.ones(people, dtype=np.int64))
+        domain = SensitiveDomain((), np.zeros((people, 0), dtype=np.int32))
+        ones = np.ones(people, dtype=np.int64)
+        return FrequencySet(tuple(hierarchies), (0,) * len(codes), tuple(codes), ones, numbered, domain)
+
+    def values(self, pattern: WavePattern) -> WaveValues:
+        """The sensitive values of people, wave by wave."""
+        joint = self.rows.histograms.values.astype(np.int64)
+        return WaveValues([joint[rows] for rows in pattern.rows], self.rows.domain, self.rows.reference)
+
+    def shown(self, group: Ids, values: CellStyle) -> ShownSequences:
+        """What is shown of groups of people, given the group of every row."""
+        kept = group != OUT
+        waves = self.rows.hierarchies[self.wave_place].size
+        ids, count = number(group[kept] * waves + self.wave[kept], (int(group.max()) + 1) * waves)
+        ids = ids.astype(np.int64)
+        columns = tuple(
+            column_cells(hierarchy, codes[kept], ids, count, values)
+            for hierarchy, codes in zip(self.rows.hierarchies, self.rows.codes, strict=True)
+        )
+        cell = np.full(len(group), OUT, dtype=np.int64)
+        cell[kept] = ids
+        return ShownSequences(self.rows, cell, columns, group[kept][first_rows(ids, count)], self.wave_place)
+
+
+@dataclass(frozen=True)
+class ShownSequences:
+    """Groups of people at waves: the ``cell`` of every row (a group at a wave, -1: suppressed), what cells show in every ``columns``, and the ``group`` of people of each cell."""
+
+    rows: FrequencySet
+    cell: Ids
+    columns: tuple[ColumnCells, ...]
+    group: Ids
+    wave_place: int
+
+    @property
+    def wave(self) -> str:
+        """The column of the waves."""
+        return self.rows.hierarchies[self.wave_place].column
+
+    @property
+    def suppressed(self) -> int:
+        """How many rows are not shown."""
+        return int((self.cell == OUT).sum())
+
+    @property
+    def people(self) -> int:
+        """How many groups of people there are."""
+        return len(np.unique(self.group))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The cells as groups of rows."""
+        kept = self.cell != OUT
+        return self.rows.groups().select(kept).merged(self.cell[kept].astype(np.int32), len(self.group))
+
+    def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
+        """The cells under ``kept`` as somebody sees them who knows all columns; groups of people are told apart by their numbers."""
+        return np.arange(int(kept.sum())), self.groups.select(kept)
+
+    def recoding(self, table: Table) -> SequenceAllocation:
+        """Where every row goes, with the groups of people numbered in the order of what they show at their first wave."""
+        shown = tuple(
+            cells.as_column(hierarchy, table.quasi[hierarchy.column])
+            for cells, hierarchy in zip(self.columns, table.hierarchies, strict=True)
+        )
+        order = by_labels([(pl.Series(each.labels, dtype=pl.String), each.of_group) for each in self.columns])
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        _, mine = np.unique(self.group, return_inverse=True)
+        first = np.full(int(mine.max()) + 1, len(order))
+        np.minimum.at(first, mine, place)
+        numbers = np.argsort(np.argsort(first))[mine] + 1
+        made = SequenceAllocation.of(table, shown, self.rows.codes, self.cell)
+        return replace(made, name=group_column(table), numbers=numbers)
+
+
+@dataclass(frozen=True)
+class SequenceAllocation(Allocation):
+    """An allocation of rows to groups of people at waves, which shows the number of the group too, in a column of that ``name``; ``numbers`` has that of every cell."""
+
+    name: str = ""
+    numbers: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        return super().shown(groups, coded=coded).with_columns(pl.Series(self.name, self.numbers[groups]))
