@@ -28,6 +28,11 @@ def meaning_in(column: ColumnProfile) -> str | None:
     return kind.meaning if kind is not None else None
 
 
+def is_by_context(column: ColumnProfile) -> bool:
+    """Whether nothing but the columns beside it says what the column is about."""
+    return column.kind is not None and column.kind.inferred
+
+
 def kind_in(column: ColumnProfile) -> Kind | None:
     """The first kind that the name, or else the title, may say and that the values can be: a longitude is no pay, the weight of a body is none of a survey."""
     for said in (column.name, column.title):

@@ -19,12 +19,12 @@ from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.guarantees import ColumnGuarantees, PromisedPart, guarantees_for
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
-from reticent.propose.meanings import may_hold_names, meaning_in
+from reticent.propose.meanings import is_by_context, may_hold_names, meaning_in
 from reticent.propose.names import SENSITIVE, says_number_of_somebody, says_record, words_of
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.relations import relations
 from reticent.propose.safe_harbor import safe_harbor
-from reticent.propose.study_columns import is_studied
+from reticent.propose.study_columns import is_outcome, is_studied
 from reticent.propose.topics import with_kinds
 from reticent.table import ColumnRelation, TableCodebook, coarsening_from
 
@@ -86,6 +86,24 @@ _OF_OTHERS = frozenset(
     ]
 )
 """Words of columns that number something else than people."""
+_LASTING = frozenset(
+    [
+        "sex",
+        "gender",
+        "female",
+        "male",
+        "race",
+        "ethnicity",
+        "eth",
+        "black",
+        "hispanic",
+        "minority",
+        "native",
+        "birthyear",
+        "yob",
+    ]
+)
+"""Words of columns that do not change in a person."""
 _EITHER_TELLS = ("religion", "politics", "opinion", "sexuality")
 """Meanings whose absence tells as much as their presence: who did not vote for one voted for another."""
 
@@ -173,7 +191,8 @@ def propose(
         nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
         return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal=refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
-    first, related, relation_notes = _each_once(frame, [_first_look(column, weight) for column in profiles])
+    looked = _with_known([_first_look(column, weight) for column in profiles])
+    first, related, relation_notes = _each_once(frame, [_of_people(frame, column, looked) for column in looked])
     columns = [_shared(frame, _with_hierarchy(column, beside)) for column in first]
     definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
@@ -259,7 +278,7 @@ def _numbers_people(column: ColumnProposal) -> bool:
     if column.role != "identifier" or _OF_OTHERS & set(words_of(column.name)):
         return False
     named = meaning_in(column.profile) == "key" or bool(_OF_PEOPLE & set(words_of(column.name)))
-    return named or _waves(column.profile) > 1
+    return named or _waves(column.profile) > 1 or column.reason.startswith("its values stand for people")
 
 
 def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | None) -> list[str]:
@@ -304,6 +323,42 @@ def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
         return ColumnProposal(column, "quasi", "the same for everybody, so it costs nothing")
     role, reason = _by_values(column) or _by_name(column)
     return ColumnProposal(column, role, reason)
+
+
+def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
+    """Where nothing would be left that others may know, what only its neighbours call sensitive is taken to be known."""
+    if any(column.role == "quasi" for column in columns):
+        return list(columns)
+    known = "others may know it: no other column is left that they could know"
+    return [
+        ColumnProposal(column.profile, "quasi", known)
+        if column.role == "sensitive" and is_by_context(column.profile) and not is_outcome(column.name)
+        else column
+        for column in columns
+    ]
+
+
+def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]) -> ColumnProposal:
+    """The column as a number of people, where its values repeat and what does not change in a person (sex, origin, birth) is the same in all rows of each."""
+    found = column.profile
+    several = _FEWEST_PEOPLE <= found.distinct <= found.rows // 2 and not found.nulls
+    if (
+        column.role != "quasi"
+        or not several
+        or found.type not in ("integer", "text")
+        or _OF_OTHERS & set(words_of(column.name))
+    ):
+        return column
+    lasting = [
+        each.name
+        for each in columns
+        if each.name != column.name and each.profile.distinct > 1 and _LASTING & set(words_of(each.name))
+    ]
+    same = [name for name in lasting if frame.select(column.name, name).n_unique() == found.distinct]
+    if len(same) < 2 or len(same) < len(lasting):
+        return column
+    why = f"its values stand for people: {' and '.join(map(repr, same[:2]))} are the same in all rows of each"
+    return ColumnProposal(found, "identifier", why)
 
 
 def _is_constant(column: ColumnProfile) -> bool:
