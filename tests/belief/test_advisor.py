@@ -14,6 +14,7 @@ MATRIX = {
     "k-anonymity": "identity",
     "k-anonymity of people with several rows": "identity",
     "any L columns (LKC-privacy)": "identity attribute",
+    "a known column learned from the others": "attribute",
     "recursive (c,l)-diversity": "identity attribute",
     "confidence bounding": "attribute",
     "(alpha,k)-anonymity": "identity attribute",

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
 import reticent as rt
 from reticent.base.context import Context
-from reticent.propose.conclusions import with_conclusions
-from tests.methods.typical.test_drawn import MIXED, people, separated_by_modes
+from reticent.propose.conclusions import MethodConclusions, with_conclusions
+from reticent.utility import ConclusionChange, RegressionModel
+from reticent.utility.regression import Coefficient
+from tests.methods.typical.test_drawn import people
 
 
-def test_typical_values_that_separate_an_outcome_are_replaced() -> None:
-    found = with_conclusions(separated_by_modes(), MIXED, {"name": "Mondrian", "values": "typical"}, Context())
-    assert found.replaced
-    assert found.method["values"] in ("drawn", "ranges")
-    assert not found.misleads
-    assert "Typical values would mislead" in found.notes()[0]
+def changed(change: Any) -> MethodConclusions:
+    before, after = Coefficient(0.41, 0.1), Coefficient(-18.0, 400.0)
+    found = ConclusionChange(RegressionModel("sick", ("smokes",)), "smokes", before, after, change)
+    return MethodConclusions({"name": "Mondrian", "values": "drawn"}, 1, (found,), replaced=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "misleads"), [("sign", True), ("separated", True), ("lost", False), ("new", False), ("moved", False)]
+)
+def test_a_reversed_sign_or_a_separated_outcome_misleads(change: str, misleads: bool) -> None:
+    found = changed(change)
+    assert found.misleads == misleads
+    assert found.notes()[0] == 'Typical values would mislead regressions, so values = "drawn" is proposed instead.'
+    assert "sick on smokes: 0.41 (0.214 to 0.606) in the table" in found.notes()[1]
 
 
 def test_typical_values_that_keep_conclusions_stay() -> None:

@@ -177,7 +177,7 @@ def test_every_definition_and_every_format_is_here() -> None:
     later = {name for name in DEFINITIONS if DEFINITIONS[name].module.startswith("tests.")}
     assert set(DEFINITIONS) - later == {*TEXT, *NUMBERS, *PLANS, *SERIES}
     own = {name for name in FORMATS if FORMATS[name].module.startswith("tests.")}
-    assert set(FORMATS) - own == {*METHODS, *MECHANISMS, "series", "batch-series"}
+    assert set(FORMATS) - own == {*METHODS, *MECHANISMS, "panel", "series", "batch-series"}
 
 
 @pytest.mark.parametrize("sets", [None, SETS], ids=["all", "sets"])
@@ -517,3 +517,30 @@ def test_every_definition_in_every_format(name: str, form: str, seed: int, tmp_p
         except (Infeasible, PolicyError):
             continue
         assert confirmed(folder, population=texts(population()))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_sentence_of_a_panel_is_borne_out_by_its_rows(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    rows = [
+        {
+            "person": person,
+            "owner": f"p{person}",
+            "year": year,
+            "age": age + year,
+            "town": draw.choice("ab"),
+            "ill": draw.choice(ILLNESSES),
+        }
+        for person, age in enumerate(draw.randint(20, 60) for _ in range(40))
+        for year in (1, 2)
+    ]
+    panel = rt.Table(
+        pl.DataFrame(rows),
+        quasi=["year", "age", "town"],
+        sensitive="ill",
+        key="person",
+        declared={"owner": "a copy of the key, for this test"},
+    )
+    folder = published(panel, rt.KAnonymity(4) & rt.DistinctLDiversity(2), rt.Panel(), tmp_path / "panel")
+    assert confirmed(folder, owner="owner")
+    assert refuted_when_tightened(folder, owner="owner")

@@ -152,7 +152,7 @@ def test_changed_conclusions_are_said_in_preview_and_report(tmp_path: Path) -> N
 def test_means_of_dates_are_days_and_not_numbers_of_days():
     """They were shown as 7.253e+05."""
     days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=3 * each) for each in range(40)]
-    times = [datetime.datetime(2024, 5, 1, 12) + datetime.timedelta(days=each) for each in range(40)]
+    times = [datetime.datetime(2024, 5, 1, 12) + datetime.timedelta(days=each * 17 % 40) for each in range(40)]
     frame = pl.DataFrame({"day": days, "time": times, "age": [20 + each % 4 for each in range(40)]})
     dated = rt.Table(frame, quasi=["day", "age"], declared={"time": "nobody knows it"})
     found = {

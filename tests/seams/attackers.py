@@ -20,6 +20,7 @@ _NO_GROUPS = "has no groups of people who look alike"
 _NO_CHANNEL = "does not say how likely a record is shown"
 _TRUE_ROWS = "this is not a randomized release"
 _NOTHING_DECLARED = "declares no histogram of the whole table"
+_NO_LABELS = "does not show its labels row by row"
 _SEVERAL_SETS = "does not know releases for several sets"
 _MANY_WORLDS = "more than .* worlds|tried out for"
 
@@ -36,6 +37,7 @@ def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
         "Remainder": rt.attacks.Remainder(),
         "SinglingOut": rt.attacks.SinglingOut(),
         "KnownColumns": rt.attacks.KnownColumns(1),
+        "ColumnInTurn": rt.attacks.ColumnInTurn(people=people),
         "Sighting": rt.attacks.Sighting(people),
         "Inference": rt.attacks.Inference(people, column="illness"),
     }
@@ -52,6 +54,11 @@ def _reason(name: str, seen: AdversaryView) -> str | None:
         return _TRUE_ROWS if seen.groups is not None else _NO_CHANNEL if seen.channel is None else None
     if name == "Remainder":
         return None if seen.reference else _NOTHING_DECLARED
+    if name == "KnownColumns" and seen.groups is not None and seen.labelled_groups.labels is None:
+        return _NO_LABELS
+    if name == "ColumnInTurn" and seen.groups is not None:
+        labels = seen.labelled_groups.labels
+        return "does not show labels of several columns" if labels is None or len(labels.columns) < 2 else None
     if name == "Minimality" and len(seen.sets) > 1:
         return _SEVERAL_SETS
     return None if seen.groups is not None else _NO_GROUPS

@@ -72,6 +72,14 @@ ADVICE: tuple[Advice, ...] = (
         "whoever knows more than L columns, or different columns of different people",
     ),
     _advice(
+        "a known column learned from the others",
+        ["attribute"],
+        "InTurn",
+        "knows all quasi values of a person but one",
+        "a value of that column that nearly all who look alike share",
+        "sensitive columns, which need a definition of their own",
+    ),
+    _advice(
         "k-map",
         ["identity"],
         "KMap",

@@ -46,6 +46,7 @@ POWERS: Mapping[str, Power] = {
     "k-anonymity": _power("quasi", "likely"),
     "k-anonymity of people with several rows": _power("quasi", "likely"),
     "any L columns (LKC-privacy)": _power("quasi", "likely"),
+    "a known column learned from the others": _power("quasi", "likely"),
     "k-map": _power("population", "likely"),
     "average risk": _power("quasi", "likely"),
     "distinct l-diversity": _power("quasi exclusions", "likely"),

@@ -65,7 +65,7 @@ class ComputableColumns:
                 continue
             raise PolicyError(
                 f"The sensitive column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, so that {' and '.join(claims)} cannot be promised about it. Make "
-                f"{name!r} quasi, so that it is protected together with the others; or leave one of these columns out.",
+                f"{name!r} quasi: then it is protected together with the others; or leave one of these columns out.",
                 setting=("roles", "sensitive"),
                 column=name,
             )
@@ -88,8 +88,8 @@ class ComputableColumns:
         sources, relation = found[worst]
         role = "declared" if worst in self.declared else "sensitive"
         raise PolicyError(
-            f"The {role} column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, so that it counts as known too. Beside the quasi columns it makes "
-            f"{failing.unique:,} of {side.height:,} records unique, and {failing.records:,} records are in classes that fail what is promised. Make {worst!r} quasi, so that it is protected "
+            f"The {role} column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, and it counts as known too. Beside the quasi columns it makes "
+            f"{failing.unique:,} of {side.height:,} records unique, and {failing.records:,} records are in classes that fail what is promised. Make {worst!r} quasi: then it is protected "
             "together with the others, or do not publish it. Nothing was published.",
             setting=("declared", worst) if role == "declared" else ("roles", "sensitive"),
             column=worst,

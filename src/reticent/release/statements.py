@@ -87,7 +87,7 @@ def risks(
     found = [INSECURE] if insecure else []
     found.extend(declared.sentences())
     found += [
-        f"{named_column(column.name)} can be computed from {' and '.join(map(repr, column.computable))}, which count as known: it is no secret."
+        f"{named_column(column.name)} can be computed from {' and '.join(map(repr, column.computable))}, which count as known: it is not a secret."
         for column in manifest.columns
         if column.role == "sensitive" and column.computable
     ]

@@ -42,7 +42,7 @@ def test_a_killed_worker_leaves_nothing(session, scratch, tmp_path):
     source = session.createDataFrame(plain(frame_of(200, 1)).to_arrow())
     table = rt.Table(source.mapInArrow(deadly, source.schema), **ROLES)
     armed.touch()
-    with pytest.raises(DataError, match=r"^Spark could not write the files: .*\.$") as told:
+    with pytest.raises(DataError, match=r"^Spark could not read the rows: .*\.$") as told:
         rt.publish(table, rt.KAnonymity(3))
     assert "\n" not in str(told.value)
     assert told.value.__cause__ is not None
