@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -63,3 +64,16 @@ def test_the_recipes_name_files_and_lists_that_exist():
     for listed in ("DEFINITIONS", "METHODS", "FORMATS", "ENGINES"):
         assert f"`{listed}`" in text
         assert f"{listed}: dict" in names
+
+
+def test_no_quick_test_measures_time():
+    """A busy machine must not fail `make test`: a test that asserts a duration is marked slow. Deadlines that end a hang are none."""
+    clock = re.compile(r"time\.(?:monotonic|perf_counter|process_time)(?:_ns)?\(\) - ")
+    timed = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for each in ast.walk(tree):
+            if isinstance(each, ast.FunctionDef) and each.name.startswith("test_") and clock.search(ast.unparse(each)):
+                marks = [ast.unparse(mark) for mark in each.decorator_list]
+                timed += [] if "pytest.mark.slow" in marks else [f"{path.relative_to(ROOT)}::{each.name}"]
+    assert timed == []

@@ -419,6 +419,7 @@ def test_however_local_recoding_writes_its_labels_people_are_placed_in_their_gro
     assert linked.hits == found["probabilistic linkage"].hits == found["singling out"].hits == 0
 
 
+@pytest.mark.slow
 def test_thirty_thousand_people_meet_every_adversary_within_seconds() -> None:
     table = hospital_table(hospital(30_000, seed=1))
     published = adversary_view_of(table)

@@ -197,6 +197,7 @@ def test_a_sample_says_how_far_it_can_be_trusted() -> None:
     assert 0.08 < high - low < 0.11
 
 
+@pytest.mark.slow
 def test_thirty_thousand_people_are_looked_up_among_thirty_thousand_rows_within_seconds() -> None:
     register = hospital(30_000, seed=1)
     roll = voter_roll(register, others=8000)

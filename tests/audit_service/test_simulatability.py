@@ -96,6 +96,7 @@ def _plain(service) -> list[str]:
     return [text.replace(own, "staff") for text in service.statements if not any(look in text for look in looks)]
 
 
+@pytest.mark.slow
 def test_a_refusal_takes_as_long_whatever_the_values_are(make_place):
     # Processor time of whole questions, interleaved so that both tables see the same noise of the machine. Under the null hypothesis
     # the sign of a difference is a coin: 200 pairs stray from 100 by more than 50 with probability below 1e-11.
@@ -120,6 +121,7 @@ def test_a_refusal_takes_as_long_whatever_the_values_are(make_place):
     assert 50 <= longer <= 150
 
 
+@pytest.mark.slow
 def test_answers_take_as_long_whatever_the_values_are(make_place):
     equal, spread = [7] * COUNT, [10**place for place in range(COUNT)]
     services = [make_place("csv").fill(people(values)).service() for values in (equal, spread)]

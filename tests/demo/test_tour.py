@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,16 @@ from reticent.errors import DataError
 
 
 @pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Step], float]:
+def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Step]]:
     folder = tmp_path_factory.mktemp("tour") / "files"
-    started = time.perf_counter()
-    steps = list(Tour(folder, patients=1500).walk())
-    return folder, steps, time.perf_counter() - started
+    return folder, list(Tour(folder, patients=1500).walk())
 
 
 def facts(steps: list[Step]) -> dict[str, Any]:
     return {name: value for step in steps for name, value in step.facts.items()}
 
 
-def test_people_are_found_before_and_nobody_after(walked: tuple[Path, list[Step], float]) -> None:
+def test_people_are_found_before_and_nobody_after(walked: tuple[Path, list[Step]]) -> None:
     found = facts(walked[1])
     before, after = found["attacks_before"], found["attacks_after"]
     assert before[0]["hits"] > 300
@@ -38,26 +35,26 @@ def test_people_are_found_before_and_nobody_after(walked: tuple[Path, list[Step]
     assert after[0]["details"]["smallest_match"] >= 5
 
 
-def test_the_example_is_about_the_same_person_before_and_after(walked: tuple[Path, list[Step], float]) -> None:
+def test_the_example_is_about_the_same_person_before_and_after(walked: tuple[Path, list[Step]]) -> None:
     found = facts(walked[1])
     before, after = found["attacks_before"][0]["example"], found["attacks_after"][0]["example"]
     assert before.split(" fits ")[0] == after.split(" fits ")[0]
 
 
-def test_the_release_verifies_and_a_changed_copy_does_not(walked: tuple[Path, list[Step], float]) -> None:
+def test_the_release_verifies_and_a_changed_copy_does_not(walked: tuple[Path, list[Step]]) -> None:
     found = facts(walked[1])
     assert found["holds"]
     assert not found["tampered_holds"]
     assert not (walked[0] / "release-tampered").exists()
 
 
-def test_a_second_release_is_refused(walked: tuple[Path, list[Step], float]) -> None:
+def test_a_second_release_is_refused(walked: tuple[Path, list[Step]]) -> None:
     found = facts(walked[1])
     assert found["refused"]
     assert "released already" in found["refusal"]
 
 
-def test_certain_bounds_of_counts_contain_the_published_truth(walked: tuple[Path, list[Step], float]) -> None:
+def test_certain_bounds_of_counts_contain_the_published_truth(walked: tuple[Path, list[Step]]) -> None:
     found = facts(walked[1])
     for count in found["counts"]:
         low, high = count["bounds"]
@@ -65,14 +62,10 @@ def test_certain_bounds_of_counts_contain_the_published_truth(walked: tuple[Path
         assert low - 1 <= count["truth"] <= high + found["suppressed"]
 
 
-def test_all_files_are_where_the_tour_says(walked: tuple[Path, list[Step], float]) -> None:
-    folder, steps, _ = walked
+def test_all_files_are_where_the_tour_says(walked: tuple[Path, list[Step]]) -> None:
+    folder, steps = walked
     assert sorted(each.name for each in folder.iterdir()) == sorted(FILES)
     assert facts(steps)["files"] == [folder / name for name in FILES]
-
-
-def test_the_tour_takes_a_few_seconds_at_most(walked: tuple[Path, list[Step], float]) -> None:
-    assert walked[2] < 15
 
 
 def test_a_tour_in_the_same_folder_starts_afresh(tmp_path: Path) -> None:

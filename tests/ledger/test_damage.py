@@ -280,6 +280,7 @@ def test_another_chain_of_the_same_length_is_refused(tmp_path: Path) -> None:
         Ledger(path)
 
 
+@pytest.mark.slow
 def test_opening_a_long_ledger_stays_fast(tmp_path: Path) -> None:
     import time
 

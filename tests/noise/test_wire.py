@@ -9,7 +9,6 @@ import asyncio
 import secrets
 import socket
 import struct
-import time
 
 import pytest
 
@@ -56,9 +55,7 @@ class Table:
             attacking.cancel()
             return found
 
-        began = time.monotonic()
         found = asyncio.run(main())
-        assert time.monotonic() - began < 80
         for each in self.sockets:
             each.close()
         assert {(each.numbers, each.included) for each in found} == {((1, 3, 2), (0, 1, 2))}, found

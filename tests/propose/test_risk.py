@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def test_many_columns_are_looked_at_in_small_sets() -> None:
     assert found.largest_set == 2
 
 
+@pytest.mark.slow
 def test_thirty_thousand_people_are_looked_at_within_seconds() -> None:
     table = hospital_table(hospital(30_000, seed=1))
     started = time.perf_counter()

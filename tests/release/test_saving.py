@@ -118,6 +118,7 @@ def large_table(rows: int) -> Table:
     return Table(frame, quasi=quasi, sensitive="disease")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["generalize", "bucketize"])
 def test_saving_and_verifying_thirty_thousand_rows_takes_well_under_a_second(form: str, tmp_path: Path) -> None:
     definition = KAnonymity(5) if form == "generalize" else DistinctLDiversity(3)

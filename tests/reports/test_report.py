@@ -141,6 +141,7 @@ def test_every_picture_says_what_it_shows(whole: str) -> None:
         assert len(str(picture["aria-label"])) > 30
 
 
+@pytest.mark.slow
 def test_the_report_is_written_within_three_seconds(release: Release, table: Table, tmp_path: Path) -> None:
     started = time.perf_counter()
     written(release, tmp_path, table=table)

@@ -210,6 +210,7 @@ def test_names_and_values_in_any_script_work() -> None:
     assert len(frequencies) == 2
 
 
+@pytest.mark.slow
 def test_counting_adult_is_quick(shared_data: Path) -> None:
     """Table, hierarchies and frequency set cost about as much as polars' own group-by of the same columns, measured beside it."""
     folder = shared_data / "adult"

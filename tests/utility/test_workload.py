@@ -117,6 +117,7 @@ def test_a_workload_depends_on_its_seed_alone_and_survives_storing(tmp_path: Pat
     assert Workload.read(json.loads(stored.read_text())).describe() == first.describe()
 
 
+@pytest.mark.slow
 def test_thousands_of_queries_take_seconds_on_thirty_thousand_rows() -> None:
     table = big_table(30_000)
     frequencies = count_table(table)

