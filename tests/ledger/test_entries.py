@@ -171,7 +171,7 @@ def test_a_series_goes_on_only_from_its_true_state(ledger: Ledger) -> None:
 
 def test_the_hash_that_an_earlier_version_made_is_accepted_once(ledger: Ledger) -> None:
     first = ledger.record("people", "old", certify)
-    same = ledger.record("people", "new", certify, formerly=lambda: "old")
+    same = ledger.record("people", "new", certify, formerly=lambda: ("older", "old"))
     assert (same.number, same.made, same.content, same.new) == (1, first.made, "new", False)
     assert ledger.record("people", "new", certify).number == 1
     with pytest.raises(LedgerError, match="was released already"):

@@ -1,4 +1,4 @@
-"""Layout 3 of a release says what layout 1 said, and folders of layout 1 are refused in words.
+"""Layout 4 of a release says what layout 1 said, and folders of layout 1 are refused in words.
 
 The fixtures were written by version 0.3.0 (commit f1dc096).
 """
@@ -17,7 +17,7 @@ import reticent as rt
 from reticent.errors import DataError, LedgerError
 from reticent.ledger import Ledger
 from reticent.release import open_public, verify
-from reticent.release.canonical_json import canonical
+from reticent.release.canonical_json import former_json
 
 EARLIER = Path(__file__).resolve().parents[1] / "fixtures" / "release" / "layout-1"
 TABLE = rt.Table(
@@ -38,7 +38,7 @@ def read(folder: Path, name: str) -> dict[str, Any]:
 
 
 def translated(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of layout 1 as layout 3 writes it: the bucket and its count are columns, a table has several files."""
+    """A manifest of layout 1 as layout 4 writes it: the bucket and its count are columns, a table has several files."""
     own = {manifest.pop(role): role for role in ("bucket", "count") if manifest[role] is not None}
     manifest.pop("bucket", None)
     manifest.pop("count", None)
@@ -51,7 +51,7 @@ def translated(manifest: dict[str, Any]) -> dict[str, Any]:
     order = dict.fromkeys(name for table in tables.values() for name in table["columns"])
     return {
         **manifest,
-        "layout": 3,
+        "layout": 4,
         "tables": tables,
         "details": {},
         "columns": [described[name] for name in order],
@@ -87,10 +87,10 @@ def test_a_certificate_says_what_it_said(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["generalize", "bucketize"])
 def test_a_folder_of_an_earlier_version_is_refused_in_words(form: str) -> None:
-    with pytest.raises(DataError, match="published by an earlier version of Reticent; publish anew"):
+    with pytest.raises(DataError, match="has layout 1, which an earlier version of Reticent wrote"):
         open_public(EARLIER / form)
     (failure,) = verify(EARLIER / form).failures
-    assert "published by an earlier version of Reticent; publish anew" in failure.detail
+    assert "has layout 1, which an earlier version of Reticent wrote" in failure.detail
 
 
 @pytest.mark.parametrize("form", ["generalize", "bucketize"])
@@ -112,7 +112,7 @@ def earlier_hash(form: str) -> str:
         "reference": said["reference"],
         "files": {name: entry for name, entry in said["files"].items() if name != "STATEMENT.txt"},
     }
-    return hashlib.sha256(canonical(told)).hexdigest()
+    return hashlib.sha256(former_json(told)).hexdigest()
 
 
 @pytest.mark.parametrize("form", ["generalize", "bucketize"])

@@ -69,13 +69,13 @@ class Entries:
         spend: Sequence[Spending] = (),
         state: SeriesState | None = None,
         details: Mapping[str, Any] | None = None,
-        formerly: Callable[[], str | None] = lambda: None,
+        formerly: Callable[[], Sequence[str]] = tuple,
         people: Sequence[PersonFingerprints] = (),
     ) -> Entry:
         """Reserve an entry, spend and keep the state of its series, all in one transaction or nothing.
 
-        ``content`` is the hash of everything that it tells about the data. What is recorded with this content already, or with ``formerly()``, the hash that an
-        earlier version made of it, keeps its number and time, and nothing is judged or spent again: it tells nobody anything new. Otherwise
+        ``content`` is the hash of everything that it tells about the data. What is recorded with this content already, or with one of ``formerly()``, the hashes that
+        earlier versions made of it, keeps its number and time, and nothing is judged or spent again: it tells nobody anything new. Otherwise
         ``beside`` judges it together with what was given out before. That may take long, so it happens before the transaction, and again if something else was
         recorded meanwhile. Whoever made the content from what was given out passes the :meth:`position` of that moment as ``since``: if there is more
         now, the entry is refused. If ``certify`` fails, nothing is recorded. ``people`` says whom it is about: what was given out about the same people
@@ -353,11 +353,11 @@ class Entries:
         return None
 
 
-def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], str | None]) -> Entry | None:
+def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], Sequence[str]]) -> Entry | None:
     """The entry of this content. What it was formerly is worked out only if something else is there."""
     there = [each for each in entries if each.status != "withdrawn"]
-    known = content if not there or any(each.content == content for each in there) else formerly()
-    return next((each for each in there if each.content in (content, known)), None)
+    known = () if not there or any(each.content == content for each in there) else formerly()
+    return next((each for each in there if each.content in (content, *known)), None)
 
 
 def _called(entry: PriorDisclosure) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -25,13 +26,62 @@ def settled(series: pl.Series) -> pl.Series:
 
 
 def canonical(value: Any) -> bytes:
-    """JSON as it is hashed and signed: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    """JSON as it is hashed and signed: the canonical form of RFC 8785, which any language can reproduce.
+
+    Source: RFC 8785, section 3.2. A value that has no such form (an integer beyond 2^53, a lone surrogate) is a :class:`DataError`.
+    """
+    import rfc8785
+
+    try:
+        return rfc8785.dumps(value)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"JSON that cannot be written in canonical form: {error}. Write it as text.") from None
 
 
 def readable(value: Any) -> bytes:
-    """JSON as it is written to files: sorted keys, two spaces, UTF-8, and only one way to write a value."""
+    """JSON as it is written to public files: keys, numbers and text as in :func:`canonical`, an entry a line, two spaces a level, a newline at the end."""
+    try:
+        return b"".join(_lines(value, b"\n")) + b"\n"
+    except RecursionError:
+        raise DataError("JSON that is nested too deeply to be written.") from None
+
+
+def _lines(value: Any, newline: bytes) -> Iterator[bytes]:
+    """A value in pieces; ``newline`` begins a line at its own level."""
+    inner = newline + b"  "
+    if isinstance(value, Mapping) and value:
+        opening = b"{"
+        for key in sorted(value, key=_code_units):
+            yield opening + inner + canonical(key) + b": "
+            yield from _lines(value[key], inner)
+            opening = b","
+        yield newline + b"}"
+    elif isinstance(value, list | tuple) and value:
+        opening = b"["
+        for item in value:
+            yield opening + inner
+            yield from _lines(item, inner)
+            opening = b","
+        yield newline + b"]"
+    else:
+        yield canonical(value)
+
+
+def _code_units(key: str) -> bytes:
+    """The order of keys: by UTF-16 code units, in which characters beyond the basic plane stand before U+E000."""
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+def private_json(value: Any) -> bytes:
+    """JSON of private files, which nobody hashes or signs: 1.0 stays 1.0, and integers may be of any size."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False).encode() + b"\n"
+
+
+def former_json(value: Any, indent: int | None = None) -> bytes:
+    """JSON as releases up to layout 3 were hashed (in files with an ``indent`` of 2), so that what was published by them is recognised."""
+    separators, end = ((",", ":"), b"") if indent is None else (None, b"\n")
+    written = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=indent, separators=separators)
+    return written.encode() + end
 
 
 def parsed(content: bytes, name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ It states only what follows from the published files, and the whole table's hist
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import reticent
@@ -14,7 +14,7 @@ from reticent.definitions import ClaimScope, Definition
 from reticent.errors import DataError
 from reticent.ledger import Entry
 from reticent.release import statements as wording
-from reticent.release.canonical_json import canonical, parsed, readable
+from reticent.release.canonical_json import canonical, former_json, parsed
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Words
 from reticent.release.headline import Headline
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
-LAYOUT = 3
+LAYOUT = 4
 _MOST_CLAIMS = 100
 FIELDS = (
     "layout", "reticent", "format", "headline", "claims", "quasi", "sensitive", "declared", "declared_together", "unit", "reference", "randomness",
@@ -103,7 +103,12 @@ def fingerprint(content: bytes) -> dict[str, Any]:
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
-def content_hash(content: Mapping[str, Any], manifest: Manifest, rows: Mapping[str, str]) -> str:
+def content_hash(
+    content: Mapping[str, Any],
+    manifest: Manifest,
+    rows: Mapping[str, str],
+    written: Callable[[Any], bytes] = canonical,
+) -> str:
     """One hash of everything that a release tells about the data: equal for releases that tell the same.
 
     ``rows`` are the hashes of the tables' rows. The plain words, the version that wrote them, the layout and the kind of file tell nothing about
@@ -121,14 +126,27 @@ def content_hash(content: Mapping[str, Any], manifest: Manifest, rows: Mapping[s
         "rows": dict(rows),
         **{name: described[name] for name in ("format", "method", "unit", "columns", "quasi_sets", "details")},
     }
-    return hashlib.sha256(canonical(told)).hexdigest()
+    return hashlib.sha256(written(told)).hexdigest()
 
 
-def former_hash(content: Mapping[str, Any], manifest: Manifest, files: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The hash that version 0.3 made of the same content, so that what it published is not taken for another release; None where it made none.
+def former_hashes(
+    content: Mapping[str, Any],
+    manifest: Manifest,
+    rows: Mapping[str, str],
+    files: Mapping[str, Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """The hashes that earlier versions made of the same content, so that what they published is not taken for another release.
 
-    It was a hash of files: of the tables, and of a manifest in the first layout.
+    Up to layout 3 numbers and keys were written as Python does it; version 0.3 hashed files.
     """
+    oldest = _hash_of_files(content, manifest, files)
+    return content_hash(content, manifest, rows, former_json), *(() if oldest is None else (oldest,))
+
+
+def _hash_of_files(
+    content: Mapping[str, Any], manifest: Manifest, files: Mapping[str, Mapping[str, Any]]
+) -> str | None:
+    """The hash of version 0.3: of the tables' files, and of a manifest in the first layout; None where it made none."""
     if (
         manifest.format not in ("generalize", "bucketize")
         or manifest.named("declared")
@@ -153,11 +171,11 @@ def former_hash(content: Mapping[str, Any], manifest: Manifest, files: Mapping[s
         "reference": reference
         and {name: {key: value for key, value in column.items() if key != "of"} for name, column in reference.items()},
         "files": {
-            MANIFEST: fingerprint(readable(former)),
+            MANIFEST: fingerprint(former_json(former, indent=2)),
             **{name: dict(files[name]) for name in files_of.values()},
         },
     }
-    return hashlib.sha256(canonical(told)).hexdigest()
+    return hashlib.sha256(former_json(told)).hexdigest()
 
 
 def completed(

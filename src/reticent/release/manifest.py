@@ -8,11 +8,12 @@ from typing import Any, Literal, cast, get_args
 
 import polars as pl
 
+import reticent
 from reticent.definitions import KnownRows, RowsJudged
 from reticent.errors import DataError, PolicyError
 from reticent.table import Meaning, Unit, ValueType, coarsening_from, to_plain
 
-LAYOUT = 3
+LAYOUT = 4
 _LARGEST_RUN = 100_000_000
 ROLES = ("quasi", "sensitive", "declared", "pseudonym")
 GROUPS = "groups"
@@ -194,7 +195,8 @@ def check_layout(found: Any, known: int, file: str) -> None:
     """Refuse files of another layout, in words that say which version to use."""
     if type(found) is int and found < known:
         raise EarlierLayout(
-            f"{file} was published by an earlier version of Reticent; publish anew, or verify it with that version."
+            f"{file} has layout {found}, which an earlier version of Reticent wrote, and this one ({reticent.__version__}) reads layout {known}. "
+            "Publish anew, or verify it with the version that its certificate names."
         )
     if found != known:
         raise DataError(f"{file} has layout {found!r}, and this version of Reticent reads {known}.")

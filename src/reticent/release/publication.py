@@ -27,7 +27,7 @@ from reticent.release.certificate import (
     content_hash,
     content_of,
     fingerprint,
-    former_hash,
+    former_hashes,
 )
 from reticent.release.claims import check_claims
 from reticent.release.computable_columns import ComputableColumns, closed
@@ -113,16 +113,17 @@ def _recorded(
     if book is None or table.dataset is None:
         certify(None)
         return certificates[-1], None
+    rows = made.spool.row_hashes()
     entry = book.record(
         table.dataset,
-        content_hash(content, side.manifest, made.spool.row_hashes()),
+        content_hash(content, side.manifest, rows),
         certify,
         beside=unjudged if again else draft.beside,
         spend=draft.spend,
         state=draft.state,
         details=draft.noted,
         people=marks_of_people(table, book.people_key),
-        formerly=lambda: former_hash(content, side.manifest, prints),
+        formerly=lambda: former_hashes(content, side.manifest, rows, prints),
     )
     return certificates[-1], entry
 

@@ -18,7 +18,7 @@ from reticent.core import Evidence, Groups, Recoding
 from reticent.errors import DataError, MissingPackage, PolicyError
 from reticent.io import database_tables
 from reticent.ledger import Entry, given_out
-from reticent.release.canonical_json import readable
+from reticent.release.canonical_json import private_json, readable
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
 from reticent.release.headline import Headline
@@ -214,10 +214,10 @@ class Release(ShownAsCard):
     def _private_files(self) -> Iterator[tuple[str, Content]]:
         private = self.private
         if private.recoding is not None:
-            yield RECODING, readable(private.recoding.as_json())
+            yield RECODING, private_json(private.recoding.as_json())
             yield POINTS, as_parquet(private.recoding.stored())
-        yield "utility.json", readable(to_plain(private.utility))
-        yield "search.json", readable(to_plain({"suppressed_rows": private.suppressed, **private.search}))
+        yield "utility.json", private_json(to_plain(private.utility))
+        yield "search.json", private_json(to_plain({"suppressed_rows": private.suppressed, **private.search}))
         for name, rows in private.tables.items():
             yield (
                 f"{name}.parquet",

@@ -15,7 +15,7 @@ import polars as pl
 from reticent.base.exact import exact
 from reticent.errors import DataError
 
-_SAFE_INTEGER = 2**53
+_SAFE_INTEGER = 2**53 - 1
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -98,18 +98,18 @@ class ValueType(StrEnum):
         if value is None:
             return None
         try:
+            if isinstance(value, bool) != (self is ValueType.BOOLEAN):
+                raise ValueError
             if self.is_whole:
                 # Bounds of an interval may lie between whole numbers.
                 return value if isinstance(value, float) else int(value)
             if self is ValueType.REAL:
-                return float(value) if isinstance(value, str) else value
+                return float(value)
             if self is ValueType.DATE:
                 return datetime.date.fromisoformat(value)
             if self is ValueType.DATETIME:
                 read = datetime.datetime.fromisoformat(value)
                 return read if "T" in value else read.date()
-            if self is ValueType.BOOLEAN and not isinstance(value, bool):
-                raise ValueError
         except (ValueError, TypeError):
             raise DataError(f"{value!r} is not of type {self}.") from None
         if self is ValueType.TEXT and not isinstance(value, str):
@@ -217,7 +217,7 @@ _DTYPES: Mapping[ValueType, pl.DataType] = {
 
 
 def to_plain(value: Any) -> Any:
-    """``value`` as JSON can hold it: integers beyond 2^53, fractions, dates and infinities as text."""
+    """``value`` as JSON can hold it: integers of 2^53 and beyond, fractions, dates and infinities as text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

@@ -180,7 +180,7 @@ def test_what_changes_in_perturbed_records_is_found(tmp_path):
     assert not verify(folder.parent).holds
     with pytest.raises(DataError, match="posterior"):
         open_published(folder)
-    (folder / "manifest.json").write_text(manifest.replace('"layout": 3', '"layout": 1'))
+    (folder / "manifest.json").write_text(manifest.replace('"layout": 4', '"layout": 1'))
     with pytest.raises(DataError, match="earlier version"):
         open_published(folder)
     (folder / "manifest.json").write_text(manifest)

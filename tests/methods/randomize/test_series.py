@@ -65,7 +65,7 @@ def test_a_series_whose_plan_was_exchanged_is_refused(tmp_path):
 def test_a_series_of_an_earlier_version_is_continued_with_that_version(tmp_path):
     _series().save(tmp_path)
     for file in tmp_path.rglob("*.json"):
-        file.write_text(file.read_text().replace('"layout": 3', '"layout": 2'))
+        file.write_text(file.read_text().replace('"layout": 4', '"layout": 2'))
     with pytest.raises(DataError, match=r"begun with an earlier version.*remaining views with that version"):
         Series.open(tmp_path)
 
