@@ -18,8 +18,9 @@ import reticent as rt
 from reticent.conditions import ConditionError
 from reticent.engine import count_table, engine_of
 from reticent.errors import DataError, PolicyError
+from reticent.methods.anatomy.counts import count_buckets
 from reticent.release import open_public
-from reticent.release.count_queries import count_buckets, count_labels
+from reticent.release.count_queries import count_labels
 from reticent.release.format import format_of
 from reticent.table import NULL_LABEL, FrameRows, Hierarchy, Table
 from reticent.table.meaning import Anything, Interval, Value

@@ -22,7 +22,7 @@ from reticent.release.assessment import natural_closeness
 from reticent.release.certificate import certificate_hash
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
-from reticent.release.count_queries import Count, count_batches, count_buckets, count_labels, count_regions, domains_of
+from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.fewer_known_columns import AnyColumnsOffer, any_columns_offer
 from reticent.release.format import (
@@ -39,7 +39,6 @@ from reticent.release.headline import Headline
 from reticent.release.later_rows import apply
 from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
 from reticent.release.method_lookup import default_method, method_from, methods_compared, named_method
-from reticent.release.nested_regions import Ids, NestedRegions, SteppedColumn, stepped_values
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publication import FileKind, JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
@@ -47,12 +46,14 @@ from reticent.release.signature_keys import KeyFiles, generate_keys
 from reticent.release.verification import Verification, headline_of, reservations_of, verify
 
 __all__ = [
+    "EVENLY_SPREAD",
     "GROUPS",
     "Answer",
     "AnyColumnsOffer",
     "Cheapest",
     "Check",
     "Count",
+    "CountQuery",
     "DeclaredColumns",
     "EarlierLayout",
     "EvidenceRequest",
@@ -60,7 +61,6 @@ __all__ = [
     "Format",
     "GroupFormat",
     "Headline",
-    "Ids",
     "JudgedDraft",
     "KeyFiles",
     "Manifest",
@@ -68,11 +68,9 @@ __all__ = [
     "MechanismFormat",
     "MethodComparison",
     "MethodCost",
-    "NestedRegions",
     "PublicSide",
     "PublishedAs",
     "Release",
-    "SteppedColumn",
     "Verification",
     "Words",
     "adversary_view_of",
@@ -81,10 +79,7 @@ __all__ = [
     "apply",
     "certificate_hash",
     "cost_of",
-    "count_batches",
-    "count_buckets",
     "count_labels",
-    "count_regions",
     "default_method",
     "default_models",
     "domains_of",
@@ -102,6 +97,5 @@ __all__ = [
     "read_claims",
     "read_details",
     "reservations_of",
-    "stepped_values",
     "verify",
 ]

@@ -4,9 +4,11 @@
 ``bucket_size``        how many values must meet for a definition, and the rows of a table dealt out
 ``method``             the method ``Anatomy``: exact quasi values beside
 ``angelization``       the method ``Angelization``: generalized quasi values beside
+``counts``             counting queries on buckets and batches; ``bucket_pairs`` people and values joined in all possible ways
 """
 
 from reticent.methods.anatomy.angelization import Angelization
+from reticent.methods.anatomy.counts import count_batches
 from reticent.methods.anatomy.method import Anatomy
 
-__all__ = ["Anatomy", "Angelization"]
+__all__ = ["Anatomy", "Angelization", "count_batches"]

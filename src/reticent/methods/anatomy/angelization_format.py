@@ -62,7 +62,7 @@ class Angelize(Bucketize):
         return replace(batches, alike=own)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        from reticent.release import count_batches
+        from reticent.methods.anatomy.counts import count_batches
 
         labelled, values = (public.rows[name] for name in self.tables)
         own: dict[str, Any] = {"batch": bucket_of(public.manifest), "counts": public.manifest.named("count")[0]}

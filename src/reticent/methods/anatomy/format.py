@@ -105,7 +105,7 @@ class Bucketize(GroupFormat):
         return AdversaryView.in_buckets(people, values, quasi, sensitive, bucket[0], times, many)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        from reticent.release import count_buckets
+        from reticent.methods.anatomy.counts import count_buckets
 
         own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
         return count_buckets(public.rows, public.meanings, condition, estimator, **own, **self.known(public))

@@ -12,7 +12,8 @@ import polars as pl
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Compacted, Draft, Evidence, Nested, Patched, Shape
 from reticent.errors import DataError
-from reticent.release import Manifest, ManifestColumn, NestedRegions, SteppedColumn, stepped_values
+from reticent.methods.bang.nested_regions import NestedRegions, SteppedColumn, stepped_values
+from reticent.release import Manifest, ManifestColumn
 from reticent.release.format import CHOSEN, Answer, EvidenceRequest, GroupFormat, Words
 from reticent.table import Anything, Interval, Meaning, Missing, OrMissing, Rows, Value, Values, ValueType
 
@@ -119,7 +120,7 @@ class RegionsFormat(GroupFormat):
         return replace(seen, shapes=tuple(shapes[each] for each in seen.called.to_list()))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        from reticent.release import count_regions
+        from reticent.methods.bang.counts import count_regions
 
         (number,), (level,) = public.manifest.named("group"), public.manifest.named("level")
         regions, meanings = public.rows[_REGIONS].frame(), public.meanings

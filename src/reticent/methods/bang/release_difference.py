@@ -15,7 +15,8 @@ from reticent.core import Evidence, Groups
 from reticent.definitions import Definition, judge, verdict
 from reticent.errors import DataError
 from reticent.methods.bang.format import bound_columns
-from reticent.release import Ids, NestedRegions, PublicSide, SteppedColumn
+from reticent.methods.bang.nested_regions import Ids, NestedRegions, SteppedColumn
+from reticent.release import PublicSide
 
 _CLASS, _LEVEL, _ROWS = "the class", "the level", "the rows"
 

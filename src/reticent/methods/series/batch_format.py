@@ -15,10 +15,11 @@ from reticent.conditions import Condition
 from reticent.core import AdversaryView, Evidence
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import DataError
+from reticent.methods.anatomy import count_batches
 from reticent.methods.series.definitions import MInvariance, TauSafety
 from reticent.methods.series.format import GROUP_ROLE, SeriesCount, SeriesFormat, check_details, risks_of
 from reticent.methods.series.method import BATCH_FORMAT, BATCHES, COUNT, PEOPLE
-from reticent.release import ManifestColumn, count_batches
+from reticent.release import ManifestColumn
 from reticent.release.format import EvidenceRequest, GroupFormat, Words
 from reticent.table import Rows
 

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.methods.bang.nested_regions import NestedRegions, SteppedColumn
 from reticent.release import open_public
-from reticent.release.nested_regions import NestedRegions, SteppedColumn
 from tests.release.test_verification import copy, forge, forged
 from tests.sampling import seeds
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.release.bucket_pairs import fewest_pairs, most_pairs
+from reticent.methods.anatomy.bucket_pairs import fewest_pairs, most_pairs
 from tests.oracles.utility_buckets import outcomes
 from tests.sampling import examples
 

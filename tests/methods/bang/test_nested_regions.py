@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.errors import DataError, PolicyError
+from reticent.methods.bang.nested_regions import NestedRegions, SteppedColumn
 from reticent.release import open_public
-from reticent.release.nested_regions import NestedRegions, SteppedColumn
 
 FIGURE = {"A": "", "B": "01", "C": "0111", "D": "00", "E": "0010", "F": "0001", "G": "1000"}
 

@@ -1,0 +1,105 @@
+"""Counting queries on regions that lie inside each other: block by block where each condition is on one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.conditions import Condition, Covers
+from reticent.methods.bang.nested_regions import NestedRegions, split_by_column
+from reticent.release import Count, CountQuery
+from reticent.table import Meaning, Rows
+
+_KIND, _INDEX = "_kind", "_index"
+
+
+def count_regions(
+    rows: Rows,
+    regions: pl.DataFrame,
+    nested: NestedRegions,
+    meanings: Mapping[str, Mapping[str, Meaning]],
+    condition: str | Condition,
+    estimator: str = "uniform",
+    **known: Any,
+) -> Count:
+    """How many ``rows`` meet a condition, where each is in one of the blocks of its class; ``known`` as in :meth:`CountQuery.of`.
+
+    ``regions`` has the class, the level and the labels of every region, and ``nested`` how they lie inside each other. A row meets the condition for certain where all blocks of its class do, and
+    possibly where one of them may. ``uniform`` takes rows to be spread evenly over the blocks of their class. A condition that compares quasi columns with each other or with others is asked of regions in place
+    of blocks, so that its bounds may be wider than need be.
+    """
+    group, level = regions.columns[:2]
+    query = CountQuery.of(meanings, condition, estimator, **known)
+    asked = query.condition
+    asked.check_names([name for name in rows.schema.names() if name != group])
+    quasi = [name for name in asked.scope if name in meanings]
+    if not quasi:
+        return query.in_labels(rows)
+    others = [name for name in asked.scope if name not in meanings]
+    counted, times = rows.counted([group, *others])
+    split = split_by_column(asked, list(meanings))
+    if split is None:
+        every = counted.with_columns(pl.Series(_KIND, np.arange(counted.height))).join(
+            regions.select(group, level, *quasi), on=group, how="left", maintain_order="left"
+        )
+        pairs = _each_covered(query, every)
+        covered = _of_regions(pairs, every[_KIND].to_numpy(), np.ldexp(1.0, -every[level].to_numpy()), len(times))
+    else:
+        covered = _of_blocks(query, nested, regions, split, counted[group])
+        if "" in split:
+            kept = split[""].mask(counted).to_numpy()
+            times, covered = times[kept], covered.at(kept)
+    return query.counted(times, covered, rows.height)
+
+
+def _of_blocks(
+    query: CountQuery, nested: NestedRegions, regions: pl.DataFrame, split: Mapping[str, Condition], classes: pl.Series
+) -> Covers:
+    """What conditions, each on one quasi column, cover of the classes of some rows: possible and certain exactly, block by block, and a share that agrees with both."""
+    possible, certain = nested.met(split)
+    everywhere = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]
+    may, sure = nested.blocks(possible) > 0, nested.blocks(certain) == nested.blocks(everywhere)
+    share, measured = np.ones(regions.height), np.ones(regions.height, dtype=bool)
+    for column, met, every in zip(nested.columns, possible, everywhere, strict=True):
+        if column.name not in split:
+            continue
+        if column.listed:
+            share = share * column.held(met) / column.held(every)
+        else:
+            covered = _each_covered(replace(query, condition=split[column.name]), regions)
+            share, measured = share * covered.share, measured & covered.measured
+    distinct = nested.group.unique(maintain_order=True)
+    numbers = pl.DataFrame({"group": distinct, "rank": np.arange(len(distinct))})
+    own = nested.group.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["rank"].to_numpy()
+    mine = classes.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["rank"].to_numpy()
+    many, volumes = np.bincount(own), nested.volumes()
+    inside, whole = np.bincount(own, nested.volumes(share)), np.bincount(own, volumes)
+    some, all_ = np.bincount(own, may) > 0, np.bincount(own, sure) == many
+    # Labels may know less than blocks do, and the rest of a region is a difference of floats.
+    uniform = np.clip(np.divide(inside, whole, out=np.zeros(len(many)), where=whole > 0), 0.0, 1.0)
+    shares = np.where(all_, 1.0, np.where(some, uniform, 0.0))
+    return Covers(shares, some, all_, np.bincount(own, measured) == many).at(mine)
+
+
+def _each_covered(query: CountQuery, rows: pl.DataFrame) -> Covers:
+    """What the condition covers of each row of labels and values, computed once for equal rows."""
+    scope = query.condition.scope
+    distinct = rows.select(scope).with_row_index(_INDEX).group_by(scope, maintain_order=True).agg(_INDEX)
+    rank = np.empty(rows.height, dtype=np.int64)
+    rank[distinct[_INDEX].explode().to_numpy()] = np.repeat(
+        np.arange(distinct.height), distinct[_INDEX].list.len().to_numpy()
+    )
+    return query.covers(distinct.select(scope)).at(rank)
+
+
+def _of_regions(pairs: Covers, kind: NDArray[np.int64], volume: NDArray[np.float64], count: int) -> Covers:
+    """What a condition covers of kinds of rows that may lie in several regions, given what it covers of each pair of a kind and a region."""
+    sure, may, measured = (np.bincount(kind, each, count) for each in (pairs.certain, pairs.possible, pairs.measured))
+    many = np.bincount(kind, minlength=count)
+    share = np.bincount(kind, pairs.share * volume, count) / np.bincount(kind, volume, count)
+    return Covers(share, may > 0, sure == many, measured == many)
