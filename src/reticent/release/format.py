@@ -36,6 +36,7 @@ from reticent.table import (
 )
 
 if TYPE_CHECKING:
+    from reticent.base.figures import Figure
     from reticent.release.public import PublicSide
 
 Order = Literal["sorted", "own"]
@@ -172,6 +173,10 @@ class Format(ABC):
     @abstractmethod
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the release can tell."""
+
+    def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
+        """Drawings of the groups for the report, where this kind of release has any of its own."""
+        return ()
 
     def reader(self, public: PublicSide) -> Any:
         """The object that analysts of this kind of release work with; the public side itself if there is no other."""

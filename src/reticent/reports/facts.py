@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from reticent.attacks import Findings
 from reticent.base.context import Context
-from reticent.core import AdversaryView, Groups
+from reticent.base.figures import Figure
+from reticent.core import Groups
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
@@ -96,7 +97,7 @@ class PrivateFacts:
 class ReportFacts:
     """Everything that a report tells. What is None or empty is not known, or not for the public; ``groups`` is None where rows are not true rows.
 
-    ``seen`` is what everybody sees of the groups; ``declared`` says what columns that do not count as known would give away.
+    ``drawings`` are those that the kind of release has of its groups; ``declared`` says what columns that do not count as known would give away.
     """
 
     title: str
@@ -107,7 +108,7 @@ class ReportFacts:
     rows: int
     groups: Groups | None
     least: int | None
-    seen: AdversaryView | None = None
+    drawings: Sequence[Figure] = ()
     private: PrivateFacts | None = None
     before: NDArray[np.int64] | None = None
     lattice: LatticeFacts | None = None
@@ -148,6 +149,7 @@ def gather(
     outcomes = [check for check in checks if check.claim]
     known = [claim.definition for claim in claims if claim.definition is not None]
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
+    groups = side.seen.groups
     facts = ReportFacts(
         title=_title(side),
         words=side.form.words(side),
@@ -158,9 +160,9 @@ def gather(
             for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
         ),
         rows=side.height,
-        groups=side.seen.groups,
+        groups=groups,
         least=max(least, default=None),
-        seen=side.seen,
+        drawings=() if groups is None else side.form.figures(side.seen, groups),
         labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
         declared=tuple(DeclaredColumns.stated(side.certificate).sentences()),
         residual=tuple(side.certificate["residual_risks"]),

@@ -16,8 +16,6 @@ from reticent import __version__
 from reticent.attacks import Findings
 from reticent.base import figures
 from reticent.base.figures import Bar, Figure
-from reticent.methods.bang.figure import regions_in_two_columns
-from reticent.methods.clusters.figure import balls_in_two_columns
 from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
 from reticent.reports.analysis import figure_text
@@ -41,7 +39,7 @@ def render(facts: ReportFacts) -> str:
             _attacks(facts),
             _risk(facts),
             _crowds(facts),
-            _shapes(facts),
+            *_shapes(facts),
             *_sensitive(facts),
             _method(facts),
             _utility(facts),
@@ -155,12 +153,9 @@ def _crowds(facts: ReportFacts) -> _Section | None:
     return _Section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
 
 
-def _shapes(facts: ReportFacts) -> _Section | None:
-    """Where groups lie that have a centre and a radius, or regions one inside the other."""
-    if facts.groups is None or facts.seen is None:
-        return None
-    drawn = balls_in_two_columns(facts.seen.shapes, facts.groups.sizes) or regions_in_two_columns(facts.seen)
-    return None if drawn is None else _Section("Where the groups lie", drawn.title + ".", _figure(drawn))
+def _shapes(facts: ReportFacts) -> list[_Section]:
+    """Where groups lie, in the drawings of the kind of release."""
+    return [_Section("Where the groups lie", drawn.title + ".", _figure(drawn)) for drawn in facts.drawings]
 
 
 def _sensitive(facts: ReportFacts) -> list[_Section]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reticent.conditions import Condition
-from reticent.core import AdversaryView, Compacted, Draft, Evidence, Nested, Patched, Shape
+from reticent.core import AdversaryView, Compacted, Draft, Evidence, Groups, Nested, Patched, Shape
 from reticent.errors import DataError
 from reticent.methods.bang.nested_regions import NestedRegions, SteppedColumn, stepped_values
 from reticent.release import Manifest, ManifestColumn
@@ -18,6 +18,7 @@ from reticent.release.format import CHOSEN, Answer, EvidenceRequest, GroupFormat
 from reticent.table import Anything, Interval, Meaning, Missing, OrMissing, Rows, Value, Values, ValueType
 
 if TYPE_CHECKING:
+    from reticent.base.figures import Figure
     from reticent.release import PublicSide
 
 _DATA, _REGIONS, _PLACES = "data", "regions", "places"
@@ -188,6 +189,12 @@ class RegionsFormat(GroupFormat):
             domains_of(public.meanings, **self.known(public)),
             filled if is_compact(manifest) else (),
         )
+
+    def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
+        from reticent.methods.bang.figure import regions_in_two_columns
+
+        drawn = regions_in_two_columns(view)
+        return () if drawn is None else (drawn,)
 
     def words(self, public: PublicSide) -> Words:
         return Words(

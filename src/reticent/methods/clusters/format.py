@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from reticent.conditions import Condition
-from reticent.core import AdversaryView, Draft, Shape, balls_around
+from reticent.core import AdversaryView, Draft, Groups, Shape, balls_around
 from reticent.errors import DataError
 from reticent.release import Manifest, ManifestColumn
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.table import NULL_LABEL, FrameRows, Interval, LeafIndex, Rows, Table
 
 if TYPE_CHECKING:
+    from reticent.base.figures import Figure
     from reticent.release import PublicSide
 
 _DETAILS = {
@@ -88,6 +89,12 @@ class Clusters(GroupFormat):
         if numbers:
             rows = FrameRows(rows.frame().with_columns(pl.col(numbers).cast(pl.String)))
         return count_labels(rows, public.meanings, condition, estimator, **self.known(public))
+
+    def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
+        from reticent.methods.clusters.figure import balls_in_two_columns
+
+        drawn = balls_in_two_columns(view.shapes, groups.sizes)
+        return () if drawn is None else (drawn,)
 
     def words(self, public: PublicSide) -> Words:
         details, clusters = public.manifest.details, public.rows["groups"].height
