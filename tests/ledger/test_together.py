@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ from reticent.base.disclosures import PersonFingerprints, unjudged
 from reticent.errors import LedgerError
 from reticent.ledger import Entry, Ledger
 from reticent.policy.audit_policy import AuditPolicy
-from reticent.table.person_marks import marks_of_people, people_marks, rows_marks
+from reticent.table.person_marks import marks_of_columns, marks_of_people, people_marks, rows_marks
 from reticent.views import load_schema
 from reticent.views.authorizations import AccessControl
+from tests.sampling import runs
 
 FOUR = pl.DataFrame({"person": ["p1", "p2", "p3", "p4"], "zip": [1, 1, 2, 2], "salary": [100, 200, 1000, 5000]})
 AUDIT = """\
@@ -273,7 +275,130 @@ def test_rows_with_missing_values_and_every_type_are_marked() -> None:
     marks = rows_marks(frame, KEY)
     assert marks is not None
     assert marks == rows_marks(frame.sample(fraction=1, shuffle=True, seed=2), KEY)
-    assert rows_marks(frame.head(19), KEY) is None
+    assert rows_marks(frame.head(2), KEY) is None
+
+
+def visits(seed: int, rows: int = 400) -> pl.DataFrame:
+    """Numbered people with coarse values, none of which anybody has alone."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "id": range(1, rows + 1),
+            "age": rng.integers(20, 80, rows),
+            "zip": rng.integers(100, 130, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "disease": rng.choice(["flu", "cold", "none"], rows, p=[0.2, 0.2, 0.6]),
+        }
+    )
+
+
+def publish_columns(place: Path, frame: pl.DataFrame, name: str, k: int = 2, **roles):
+    quasi = [column for column in frame.columns if column not in ("id", "name", "disease")]
+    table = rt.Table(frame, quasi=quasi, sensitive="disease", dataset=name, **roles)
+    return rt.publish(table, rt.KAnonymity(k), rt.Mondrian(), ledger=place / "ledger.sqlite")
+
+
+def further(frame: pl.DataFrame) -> pl.DataFrame:
+    rng = np.random.default_rng(9)
+    return frame.with_columns(job=pl.Series(rng.choice(["nurse", "cook", "clerk"], frame.height)))
+
+
+@pytest.mark.parametrize("rows", [6, 12, 400])
+@pytest.mark.parametrize(
+    "change",
+    [
+        further,
+        lambda frame: further(frame).drop("zip"),
+        lambda frame: further(frame).sample(fraction=0.75, seed=4),
+    ],
+)
+def test_numbered_people_with_other_columns_are_recognised(tmp_path: Path, rows: int, change) -> None:
+    publish_columns(tmp_path, visits(1, rows), "first", identifiers=["id"])
+    with pytest.raises(LedgerError, match="'second' is about the same people as 'first'"):
+        publish_columns(tmp_path, change(visits(1, rows)), "second", identifiers=["id"])
+    publish_columns(tmp_path, further(visits(2, rows)), "other people", identifiers=["id"])
+
+
+@pytest.mark.parametrize("rows", [6, 12, 400])
+def test_people_without_identifiers_are_recognised_by_the_columns_that_both_tables_have(
+    tmp_path: Path, rows: int
+) -> None:
+    frame = visits(1, rows).drop("id")
+    publish_columns(tmp_path, frame, "first")
+    with pytest.raises(LedgerError, match="'second' is about the same people as 'first'"):
+        publish_columns(tmp_path, further(frame).sample(fraction=1, shuffle=True, seed=3), "second")
+    publish_columns(tmp_path, further(visits(2, rows)).drop("id"), "other people")
+
+
+def test_people_with_names_are_recognised_where_only_numbers_are_left(tmp_path: Path) -> None:
+    named = visits(1).with_columns(name=pl.format("person {}", "id")).drop("id")
+    publish_columns(tmp_path, named, "first", identifiers=["name"])
+    with pytest.raises(LedgerError, match="'second' is about the same people as 'first'"):
+        publish_columns(tmp_path, further(visits(1)), "second", identifiers=["id"])
+
+
+def test_a_table_of_four_rows_is_recognised_without_identifiers(tmp_path: Path) -> None:
+    for name, salaries in (("first", 1), ("second", 1), ("third", 7)):
+        table = rt.Table(
+            FOUR.with_columns(salary=pl.col("salary") * salaries), quasi=["zip"], sensitive="salary", dataset=name
+        )
+        published = partial(
+            rt.publish, table, rt.KAnonymity(2 if name == "first" else 3), ledger=tmp_path / "ledger.sqlite"
+        )
+        if name == "second":
+            with pytest.raises(LedgerError, match="'second' is about the same people as 'first'"):
+                published()
+        else:
+            published()
+
+
+@pytest.mark.parametrize("rows", [8, 40, 400])
+def test_other_people_of_the_same_population_are_other_people(rows: int) -> None:
+    """Numbered from one, sorted or not: what agrees by chance or by the order of rows is no evidence."""
+    merged = 0
+    for seed in range(runs(200)):
+        for order in ("id", "age"):
+            tables = [
+                visits(number, rows).sort(order).with_columns(id=pl.int_range(1, rows + 1))
+                for number in (2 * seed, 2 * seed + 1)
+            ]
+            marks = [marks_of_columns([each["id"]], [each[name] for name in each.columns[1:]], KEY) for each in tables]
+            merged += any(one.overlaps(other) for one in marks[0] for other in marks[1])
+    assert merged <= runs(200) // 25
+
+
+def test_a_part_of_a_large_table_is_found_by_its_columns() -> None:
+    rng = np.random.default_rng(5)
+    large = pl.DataFrame(
+        {"a": rng.integers(0, 900, 80_000), "b": rng.integers(0, 900, 80_000), "c": rng.integers(0, 9, 80_000)}
+    )
+    whole, part, other = (
+        marks_of_columns([], [frame[name] for name in frame.columns], KEY)
+        for frame in (large, further(large[:50_000]), further(large.with_columns(pl.col("b").shuffle(seed=6))))
+    )
+    assert any(mine.overlaps(theirs) for mine in whole for theirs in part)
+    assert not any(mine.overlaps(theirs) for mine in whole for theirs in other)
+
+
+def test_a_design_in_which_everything_occurs_equally_often_is_no_evidence() -> None:
+    design = pl.DataFrame(
+        [(dose, arm, day) for dose in range(3) for arm in "ab" for day in range(7)] * 5,
+        schema=["dose", "arm", "day"],
+        orient="row",
+    )
+    one, other = (
+        design.with_columns(effect=np.random.default_rng(seed).normal(size=design.height)) for seed in range(2)
+    )
+    marks = [marks_of_columns([], [each[name] for name in each.columns], KEY) for each in (one, other)]
+    assert not any(mine.overlaps(theirs) for mine in marks[0] for theirs in marks[1])
+
+
+def test_the_ledger_names_the_data_sets_about_some_people(tmp_path: Path) -> None:
+    publish_columns(tmp_path, visits(1), "first", identifiers=["id"])
+    publish_columns(tmp_path, visits(2), "second", identifiers=["id"])
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        table = rt.Table(further(visits(2)), quasi=["age", "job"], sensitive="disease", identifiers=["id"])
+        assert ledger.about(marks_of_people(table, ledger.people_key)) == ["second"]
 
 
 def test_marks_of_different_kinds_never_overlap() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import comb
 from typing import Any, Literal
 
 from reticent.base.exact import Number, exact, one_of
@@ -105,17 +106,31 @@ def described(given: Sequence[PriorDisclosure]) -> str:
 
 MARKS_KEPT, MARK_BITS = 4096, 58
 """How many of a data set's marks are kept at most, and how many bits of each are its hash."""
+MARKS_OF_A_SET, SET_BITS = 128, 16
+"""How many marks of one set of columns are kept at most: the smallest. How many bits before each say which set it belongs to."""
+_HASH_BITS = 64 - SET_BITS
 _SHARED_PEOPLE = Fraction(1, 4)
+_NUMBERED_ALIKE = 3
 # 1/e, rounded up, and the variance of a share of that size.
 _BY_CHANCE = Fraction(37, 100)
 _DEVIATIONS = 4
+# Below so many combinations the tail is computed; above it is normal enough.
+_FEW, _TAIL = 20, Fraction(1, 1000)
+_ROWS_ALIKE, _COMBINATIONS_ALIKE = 3, 4
 
 
 @dataclass(frozen=True)
 class PersonFingerprints:
-    """Who a data set is about, as keyed hashes: of ``people`` (identifying values), of ``numbered`` people with one of their values, or of whole ``rows``.
+    """Who a data set is about, as keyed hashes, of one ``kind``.
 
-    ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash.
+    ``people``            identifying values, whatever the column is called
+    ``rows``              whole rows, each with how often it occurs
+    ``columns``           the same of sets of two and three named columns: both tables need to have one such set only
+    ``numbered columns``  the number of a person, which alone identifies nobody, with the values of a set of named columns
+    ``numbered``          the same with any one value, as earlier versions kept it
+
+    ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash. Of sets of
+    columns the smallest marks are kept (a bottom-k sketch); which set a mark belongs to stands before its hash.
     """
 
     kind: str
@@ -131,6 +146,8 @@ class PersonFingerprints:
         """
         if self.kind != other.kind:
             return False
+        if self.kind in ("columns", "numbered columns"):
+            return self._share_a_set(other)
         level = max(self.level, other.level)
         mine, theirs = ({mark for mark in each.hashes if mark >> MARK_BITS >= level} for each in (self, other))
         shared = len(mine & theirs)
@@ -139,8 +156,38 @@ class PersonFingerprints:
         smaller = min(len(mine), len(theirs))
         if self.kind != "rows":
             return shared >= _SHARED_PEOPLE * smaller
-        above = shared - _BY_CHANCE * smaller
-        return above > 0 and above**2 >= _DEVIATIONS**2 * _BY_CHANCE * (1 - _BY_CHANCE) * smaller
+        return shared == smaller >= _ROWS_ALIKE or _beyond_chance(shared, smaller)
+
+    def _share_a_set(self, other: PersonFingerprints) -> bool:
+        """Whether the people are the same by one set of columns that both have."""
+        mine, theirs = self._by_set(), other._by_set()
+        return any(self._alike(mine[each], theirs[each]) for each in mine.keys() & theirs.keys())
+
+    def _by_set(self) -> dict[int, list[int]]:
+        sets: dict[int, list[int]] = {}
+        for mark in self.hashes:
+            sets.setdefault(mark >> _HASH_BITS, []).append(mark)
+        return sets
+
+    def _alike(self, mine: list[int], theirs: list[int]) -> bool:
+        """Judge one set of columns by what both sketches hold completely: everything up to the smaller of their largest marks."""
+        ends = [marks[-1] for marks in (mine, theirs) if len(marks) == MARKS_OF_A_SET]
+        one, two = ({mark for mark in marks if not ends or mark <= min(ends)} for marks in (mine, theirs))
+        shared, smaller = len(one & two), min(len(one), len(two))
+        if self.kind == "numbered columns":
+            return shared >= min(smaller, _NUMBERED_ALIKE) > 0 and shared >= _SHARED_PEOPLE * smaller
+        return shared == smaller >= _COMBINATIONS_ALIKE or _beyond_chance(shared, smaller)
+
+
+def _beyond_chance(shared: int, of: int) -> bool:
+    """Whether two samples of one population would hardly share so many combinations: each is shared with a chance of at most 1/e."""
+    if of < _FEW:
+        chances = [
+            comb(of, each) * _BY_CHANCE**each * (1 - _BY_CHANCE) ** (of - each) for each in range(shared, of + 1)
+        ]
+        return sum(chances) <= _TAIL
+    above = shared - _BY_CHANCE * of
+    return above > 0 and above**2 >= _DEVIATIONS**2 * _BY_CHANCE * (1 - _BY_CHANCE) * of
 
 
 def apart(what: str, way_out: str) -> PriorCheck:

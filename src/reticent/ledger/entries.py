@@ -174,6 +174,15 @@ class Entries:
             with self._store.writing() as writing:
                 self._know(writing, writing.dataset(dataset), people)
 
+    def about(self, people: Sequence[PersonFingerprints]) -> list[str]:
+        """Return the names of all data sets about some ``people``, first to last.
+
+        ``people`` are ``marks_of_people(table, ledger.people_key)``, or ``marks_of_columns`` where there is no table. They are recognised by whatever
+        identifying columns both have.
+        """
+        with self._store.reading() as reading:
+            return [reading.name(number) for number in self._same_people(reading, (), people)]
+
     def budgeted(self, people: Callable[[], Sequence[PersonFingerprints]]) -> list[str]:
         """The data sets with budgets that are about some ``people``, whom nobody is asked for where there are no budgets."""
         with self._store.reading() as reading:

@@ -42,7 +42,7 @@ from reticent.table.meaning import (
     texts_of,
 )
 from reticent.table.opener import opener
-from reticent.table.person_marks import marks_of_people, numbered_marks, people_marks
+from reticent.table.person_marks import marks_of_columns, marks_of_people
 from reticent.table.relations import ColumnRelation, RelationFormula, find_relations
 from reticent.table.row_classes import class_sizes
 from reticent.table.row_order import in_order
@@ -146,12 +146,11 @@ __all__ = [
     "held_frame",
     "hierarchy_from",
     "in_order",
+    "marks_of_columns",
     "marks_of_people",
     "null_label",
-    "numbered_marks",
     "opener",
     "parquet_blocks",
-    "people_marks",
     "plain",
     "plain_names",
     "real",

@@ -1,52 +1,74 @@
-"""The same people under another name: keyed fingerprints of the values that identify them, few enough to be kept in the ledger.
+"""The same people under another name: keyed fingerprints of what identifies them, few enough to be kept in the ledger.
 
 Of every identifying column a sample is kept as keyed hashes. Whether a value is in the sample depends on the value alone, so two tables that share people
-share marks, whatever else about them changed. Numbers that only count the rows identify nobody; together with a value that nearly everybody has alone they
-do. A table is known by its rows too: each distinct combination of values with the number of rows that have it.
+share marks, whatever else about them changed. Numbers that only count the rows identify nobody; together with the values of some columns they do. A table is
+known by its rows too: each distinct combination of values with the number of rows that have it, over all columns and over sets of two and three, so that a
+table with other columns beside them is recognised by those that both have.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.base.disclosures import MARK_BITS, MARKS_KEPT, PersonFingerprints
+from reticent.base.disclosures import MARK_BITS, MARKS_KEPT, MARKS_OF_A_SET, SET_BITS, PersonFingerprints
 from reticent.base.packing import mixed
 from reticent.table.table import Table
 
-_FEWEST_ROWS = 20
+_FEWEST_ROWS, _FEWEST_COMBINATIONS = 3, 4
 # Beyond these it would take more than a small part of the time that publishing takes.
 _MOST_PEOPLE, _MOST_ROWS = 2_000_000, 500_000
+_MOST_SETS, _MOST_COLUMNS, _MOST_CELLS = 96, 10, 20_000_000
 _SMALL_RANGE = 1 << 20
 # Columns up to this length are faster as lists than as queries.
 _SHORT = 2_500
-_MOST_NUMBERED = 4
+_MOST_NUMBERED = 2
+# How often other people with the same number may agree by chance in what is marked; and how much rarer makes further columns unnecessary.
+_ALIKE_BY_CHANCE, _RARELY_ALIKE = 1 / 20, 1 / 40
+_PEOPLE_COMPARED = 4096
+_MANY_ROWS, _PART, _COUNTED = 1 << 16, 1 << 60, np.uint64((1 << 40) - 1)
+_SALT = np.uint64(0x9E3779B97F4A7C15)
 _Hashes = NDArray[np.uint64]
 
 
 def marks_of_people(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
-    """The marks of a table: of its key and identifiers, and of its rows where they are in memory and enough to be told from others'.
+    """Return the marks of a table's people: :func:`marks_of_columns` of its key and identifiers, and of its quasi and sensitive columns.
 
-    Rows are marked beside identifiers, so that a copy without these is recognised too.
+    Of a table that is not in memory only identifying columns are marked.
     """
     named = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
     columns = [name for name in named if name in table.schema]
-    marks: list[PersonFingerprints | None] = []
+    identifying: list[pl.Series] = []
     if columns and table.rows <= _MOST_PEOPLE:
-        parts = {name: [chunk[name] for chunk in table.held.chunks([name])] for name in columns}
-        marks = [people_marks(pl.concat(each), key) for each in parts.values() if each]
+        parts = [[chunk[name] for chunk in table.held.chunks([name])] for name in columns]
+        identifying = [pl.concat(each) for each in parts if each]
     here = not table.streamed and table.rows <= _MOST_ROWS
-    if columns and here and not any(marks):
-        others = [table.frame[name] for name in (*table.sensitive, *table.quasi)]
-        marks = list(numbered_marks(table.frame[columns[0]], others, key))
-    if here:
-        marks.append(rows_marks(pl.DataFrame([table.frame[name] for name in (*table.quasi, *table.sensitive)]), key))
+    return marks_of_columns(
+        identifying, [table.frame[name] for name in (*table.quasi, *table.sensitive)] if here else [], key
+    )
+
+
+def marks_of_columns(
+    identifying: Sequence[pl.Series], others: Sequence[pl.Series], key: bytes
+) -> tuple[PersonFingerprints, ...]:
+    """Return the marks of the people in some columns, which ``Ledger.record(people=)``, ``know`` and ``about`` compare with those of every data set.
+
+    ``identifying`` are keys and identifiers, ``others`` the columns of values, in rows that belong together. Two tables are about the same people if any
+    identifying column, the numbers of people with some columns that both have, or the rows over such columns agree: further columns, other identifiers and
+    other names of the data set do not hide them.
+    """
+    marks = [people_marks(values, key) for values in identifying]
+    if others:
+        hashed = _hashed_columns(others, key)
+        numbers = [values for values in identifying if _only_numbers(values.drop_nulls().unique())]
+        marks += [numbered_marks(values, hashed, key) for values in numbers[:_MOST_NUMBERED]]
+        marks += [rows_marks(pl.DataFrame(others), key), column_marks(hashed, key)]
     return tuple(each for each in marks if each is not None)
 
 
@@ -64,18 +86,90 @@ def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
     return _marks("people", level, levels[kept], _hashes([texts[place] for place in kept.tolist()], key))
 
 
-def numbered_marks(numbers: pl.Series, columns: Sequence[pl.Series], key: bytes) -> tuple[PersonFingerprints, ...]:
-    """The marks of people who are only numbered: of the number with each value of a column in which nearly everybody has a value of her own."""
-    found: list[PersonFingerprints] = []
-    for values in columns:
-        if len(found) == _MOST_NUMBERED:
-            break
-        if 2 * values.n_unique() > len(values) and not _only_numbers(values.drop_nulls()):
-            texts = pl.DataFrame({"number": numbers.cast(pl.String), "value": _plain(values)})
-            pairs = texts.drop_nulls().select(pl.format("{} {}", "number", "value"))
-            marks = people_marks(pairs.to_series(), key)
-            found += [] if marks is None else [replace(marks, kind="numbered")]
-    return tuple(found)
+def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
+    """The marks of people who are only numbered: of the number with the values of sets of columns in which others hardly agree.
+
+    Other people with the same number agree as often as two rows of the table do, or as two neighbours where rows are sorted: such sets tell nobody from anybody.
+    """
+    mine = _value_hashes(numbers, key)
+    level, levels = _sampled(mixed(mine), _PEOPLE_COMPARED)
+    kept = np.flatnonzero(levels >= level)
+    order = kept[np.argsort(numbers.cast(pl.Float64, strict=False).to_numpy()[kept], kind="stable")]
+    compared = {name: values[order] for name, values in columns.items()}
+    sets: dict[tuple[str, ...], _Hashes] = {}
+    rare: list[set[str]] = []
+    for names in _sets_of(compared, len(order), smallest=1):
+        if any(known <= set(names) for known in rare):
+            continue
+        values = _combined(compared, names)
+        chance = _agreement(values)
+        if chance <= _RARELY_ALIKE:
+            rare.append(set(names))
+        if chance <= _ALIKE_BY_CHANCE:
+            sets[names] = mixed(mine[order] * _SALT + values)
+    return _sketch("numbered columns", sets, key)
+
+
+def column_marks(columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
+    """The marks of rows over sets of two and three columns: each combination with how often it occurs.
+
+    Sets in which every combination occurs equally often, more than once, are a design and say nothing about people.
+    """
+    rows = len(next(iter(columns.values()), ()))
+    sets: dict[tuple[str, ...], _Hashes] = {}
+    fine: list[set[str]] = []
+    for names in _sets_of(columns, rows, smallest=2):
+        if any(known < set(names) for known in fine):
+            continue
+        combined = _combined(columns, names)
+        # Of many combinations a part is enough, and which depends on the combination alone.
+        part = combined[combined < np.uint64(_PART)] if rows > _MANY_ROWS else combined
+        distinct, counts = np.unique(combined if len(part) < _PEOPLE_COMPARED else part, return_counts=True)
+        if len(distinct) < _FEWEST_COMBINATIONS or counts.min() == counts.max() > 1:
+            continue
+        if 4 * len(distinct) > 3 * counts.sum():
+            fine.append(set(names))
+        # The order is that of the combinations, so that a part of them holds the smallest marks of all.
+        sets[names] = (distinct & ~_COUNTED) | (mixed(distinct + counts.astype(np.uint64)) & _COUNTED)
+    return _sketch("columns", sets, key)
+
+
+def _hashed_columns(columns: Sequence[pl.Series], key: bytes) -> dict[str, _Hashes]:
+    """The hashed values of each column, those with most distinct values first; case and outer spaces of names do not count."""
+    by_distinct = sorted(columns, key=lambda values: (-values.n_unique(), values.name))[:_MOST_COLUMNS]
+    return {values.name.strip().lower(): _value_hashes(values, key) for values in by_distinct}
+
+
+def _sets_of(columns: Mapping[str, _Hashes], rows: int, smallest: int) -> Iterator[tuple[str, ...]]:
+    """Sets of up to three columns, smallest first, as many as their cells allow."""
+    sets = (names for size in range(smallest, 4) for names in combinations(sorted(columns), size))
+    return islice(sets, max(_MOST_CELLS // max(rows, 1), 1))
+
+
+def _combined(columns: Mapping[str, _Hashes], names: Sequence[str]) -> _Hashes:
+    combined = np.zeros_like(columns[names[0]])
+    for name in names:
+        combined = mixed(combined * _SALT + columns[name])
+    return combined
+
+
+def _agreement(values: _Hashes) -> float:
+    """How often two rows agree, or two neighbours, whichever is more often."""
+    rows = len(values)
+    if rows < 2:
+        return 1.0
+    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+    return max(float((counts * (counts - 1)).sum()) / (rows * (rows - 1)), float((values[1:] == values[:-1]).mean()))
+
+
+def _sketch(kind: str, sets: Mapping[tuple[str, ...], _Hashes], key: bytes) -> PersonFingerprints | None:
+    """The smallest marks of each set of columns; where there are too many sets, those with most combinations."""
+    finest = sorted(sets, key=lambda names: (-len(sets[names]), names))[:_MOST_SETS]
+    marks: set[int] = set()
+    for names, prefix in zip(finest, _hashes(["\x1f".join(names) for names in finest], key).tolist(), strict=True):
+        smallest = np.unique(sets[names] >> np.uint64(SET_BITS))[:MARKS_OF_A_SET]
+        marks.update((smallest | np.uint64(prefix >> (64 - SET_BITS) << (64 - SET_BITS))).tolist())
+    return PersonFingerprints(kind, 0, tuple(sorted(marks))) if marks else None
 
 
 def _plain(values: pl.Series) -> pl.Series:
@@ -90,7 +184,7 @@ def rows_marks(frame: pl.DataFrame, key: bytes) -> PersonFingerprints | None:
         return None
     combined = np.zeros(frame.height, dtype=np.uint64)
     for place, name in enumerate(sorted(frame.columns)):
-        combined = mixed(combined * np.uint64(0x9E3779B97F4A7C15) + _value_hashes(frame[name], place, key))
+        combined = mixed(combined * _SALT + _value_hashes(frame[name], key, place))
     distinct, counts = np.unique(combined, return_counts=True)
     if len(distinct) < _FEWEST_ROWS:
         return None
@@ -106,10 +200,10 @@ def _marks(kind: str, level: int, levels: NDArray[np.int64], hashes: _Hashes) ->
     return PersonFingerprints(kind, level, tuple(np.unique(marks).tolist()))
 
 
-def _sampled(spread: _Hashes) -> tuple[int, NDArray[np.int64]]:
+def _sampled(spread: _Hashes, kept: int = MARKS_KEPT) -> tuple[int, NDArray[np.int64]]:
     """The lowest level from which on few enough values are kept, and the level of each value."""
     level, levels = 0, _levels(spread)
-    while np.count_nonzero(levels >= level) > MARKS_KEPT:
+    while np.count_nonzero(levels >= level) > kept:
         level += 1
     return level, levels
 
@@ -120,19 +214,22 @@ def _levels(spread: _Hashes) -> NDArray[np.int64]:
     return 32 - np.where(top > 0, np.floor(np.log2(np.maximum(top, 1))).astype(np.int64) + 1, 0)
 
 
-def _value_hashes(values: pl.Series, place: int, key: bytes) -> _Hashes:
-    """A hash for every row; each distinct value is hashed once."""
+def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _Hashes:
+    """A hash for every row; each distinct value is hashed once. Without a ``place`` values count as they read: 7, 7.0 and '7' are one."""
+    before = "" if place is None else f"{place}"
     if len(values) <= _SHORT and (values.dtype == pl.String or values.dtype.is_integer()):
         listed = values.to_list()
         places = {value: number for number, value in enumerate(dict.fromkeys(listed))}
-        texts = [f"{place}" if value is None else f"{place} {value}" for value in places]
+        shown = places if place is not None else _plain(pl.Series(list(places), dtype=values.dtype))
+        texts = [before if value is None else f"{before} {value}" for value in shown]
         return _hashes(texts, key)[np.fromiter(map(places.__getitem__, listed), dtype=np.intp, count=len(listed))]
     coded = values.cast(pl.Categorical) if values.dtype == pl.String else values
     present = coded.drop_nulls()
     distinct = present.unique()
-    hashes = _hashes([f"{place} {text}" for text in distinct.cast(pl.String)], key)
+    shown = distinct.cast(pl.String) if place is not None else _plain(distinct)
+    hashes = _hashes([f"{before} {text}" for text in shown], key)
     numbers, rows = distinct.to_physical().to_numpy(), present.to_physical().to_numpy()
-    found = np.full(len(values), _hashes([f"{place}"], key)[0], dtype=np.uint64)
+    found = np.full(len(values), _hashes([before], key)[0], dtype=np.uint64)
     if not len(distinct):
         return found
     low, high = numbers.min(), numbers.max()

@@ -32,7 +32,7 @@ from reticent.base.disclosures import apart, unjudged
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question
 from reticent.noise import noisy_total
-from reticent.table import ValueType, numbered_marks, people_marks
+from reticent.table import ValueType, marks_of_columns
 
 MOST_ANSWERS = 1_000
 _BUDGET = "noise"
@@ -227,11 +227,8 @@ class AuditService:
     def _update(self, look: TableSnapshot) -> None:
         """Take the table as it is now, and tell the auditors whose every variable is."""
         rows = look.rows()
-        key = self._ledger.people_key
-        marks = people_marks(rows.keys, key)
-        others = [*rows.values.values(), *rows.public]
-        known = (marks,) if marks is not None else numbered_marks(rows.keys, others, key)
-        self._ledger.know(self.settings.dataset, known)
+        columns = [*(values.alias(name) for name, values in rows.values.items()), *rows.public]
+        self._ledger.know(self.settings.dataset, marks_of_columns([rows.keys], columns, self._ledger.people_key))
         self._people.update(rows)
         for name, column in self._columns.items():
             present = self._people.variables[name]
