@@ -46,6 +46,7 @@ ROOMS = {
     "baselines": BELOW_RELEASE | {"release", "methods", "audit"},
     "reports": BELOW_REPORT,
     "policy": BELOW_REPORT | {"reports", "audit"},
+    "gates": BELOW_REPORT | {"reports", "policy"},
     "web": {"audit", "policy"},
 }
 # The faces, which may import every room.

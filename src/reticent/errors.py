@@ -15,7 +15,7 @@ class ReticentError(Exception):
     """Anything that Reticent refuses, with a message for the person in front of it, and what it concerns.
 
     ``setting`` names the parameter that is wrong, outermost part first (``("quasi_sets", 1)``); ``column`` the column of the table;
-    ``value`` what was given. A policy turns these into a line and a column of its file.
+    ``value`` what was given. A policy turns these into a line and a column of its file, the ``position``.
     """
 
     exit_code = 2
@@ -32,17 +32,22 @@ class ReticentError(Exception):
         self.setting = setting
         self.column = column
         self.value = value
-        self.placed = False
+        self.position = ""
 
     def at(self, place: str, shown: str = "") -> Self:
         """The same error, of the same type and with the same fields, with ``place`` before its message and ``shown`` below it.
 
-        It is then ``placed``: what passes it on adds no second place.
+        It then has a ``position``: what passes it on adds no second one.
         """
         copied = type(self).__new__(type(self))
-        copied.__dict__ |= self.__dict__ | {"placed": True}
+        copied.__dict__ |= self.__dict__ | {"position": place}
         copied.args = (f"{place}: {self}" + (f"\n{shown}" if shown else ""), *self.args[1:])
         return copied
+
+    @property
+    def placed(self) -> bool:
+        """Whether the message begins with a position in a file."""
+        return bool(self.position)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Fields survive the way between processes."""

@@ -256,6 +256,7 @@ PUBLIC: dict[str, str] = {
     **dict.fromkeys(("inspect", "read"), "reticent.policy"),
     **dict.fromkeys(("compare", "preview", "report"), "reticent.reports"),
     "attack": "reticent.attacks",
+    "gate": "reticent.gates",
     **dict.fromkeys(
         (
             "Cancelled",

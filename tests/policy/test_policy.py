@@ -122,7 +122,7 @@ def test_a_missing_or_unreadable_policy_file_is_refused(folder: Path) -> None:
     with pytest.raises(PolicyError, match="is a folder, not a policy file"):
         Policy.read(folder)
     (folder / "latin.toml").write_bytes(b'dataset = "caf\xe9"\n')
-    with pytest.raises(PolicyError, match="a policy is UTF-8 text, but byte 15 is not"):
+    with pytest.raises(PolicyError, match="a policy file is UTF-8 text, but byte 15 is not"):
         Policy.read(folder / "latin.toml")
 
 

@@ -14,6 +14,7 @@ from reticent.cli import (
     audit,
     belief,
     demo,
+    gate,
     grid,
     index,
     inspect,
@@ -33,7 +34,7 @@ from reticent.cli import (
 )
 from reticent.cli.options import add_commands
 
-_COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, attack, query, apply, report, belief)
+_COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, gate, attack, query, apply, report, belief)
 _GROUPS = (knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
 
 

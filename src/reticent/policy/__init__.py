@@ -10,16 +10,24 @@
 """
 
 from reticent.policy.expressions import definition_from_text
+from reticent.policy.file import PolicyFile, checked
 from reticent.policy.inspection import Inspection, inspect
 from reticent.policy.policy import Policy
 from reticent.policy.policy_preview import compare_policy, preview_policy
 from reticent.policy.policy_publication import Published, publish_policy
+from reticent.policy.sections import Names as SettingNames
+from reticent.policy.sections import Section, Sections
 from reticent.policy.table_reader import read
 
 __all__ = [
     "Inspection",
     "Policy",
+    "PolicyFile",
     "Published",
+    "Section",
+    "Sections",
+    "SettingNames",
+    "checked",
     "compare_policy",
     "definition_from_text",
     "inspect",

@@ -30,9 +30,9 @@ def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> Policy
     line = int(found.group(2)) if found and found.group(2) else len(lines)
     column = int(found.group(3)) if found and found.group(3) else len(lines[-1]) + 1
     shown = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
-    return PolicyError(
-        TomlPosition(line, column, shown).point(file, f"this is not TOML: {words[:1].lower()}{words[1:]}.")
-    )
+    position = TomlPosition(line, column, shown)
+    told = PolicyError(f"this is not TOML: {words[:1].lower()}{words[1:]}.")
+    return told.at(position.name(file), position.excerpt)
 
 
 def schema_error(
@@ -47,7 +47,9 @@ def schema_error(
     shown = [place.point(file, message) for place, message in found[:_MOST_SHOWN]]
     if len(found) > _MOST_SHOWN:
         shown.append(f"... and {len(found) - _MOST_SHOWN} more.")
-    return PolicyError("\n".join(shown))
+    first = PolicyError("\n".join(shown))
+    first.position = found[0][0].name(file)
+    return first
 
 
 def _in_words(
@@ -56,11 +58,11 @@ def _in_words(
     name, kind = path[-1], item["type"]
     if kind == "extra_forbidden":
         known = _settings_of(path[:-1], root)
-        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "a policy"
+        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else f"a {_called(root)}"
         elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name), root)
         return f"{where} has no setting {name!r}.{did_you_mean(name, known)}{elsewhere} It has: {', '.join(sorted(known))}."
     if kind == "missing":
-        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "the policy"
+        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else f"the {_called(root)}"
         return f"{where} needs a setting {name!r}{_described(path, root)}."
     value = _value_at(content, path)
     if kind == "literal_error":
@@ -68,6 +70,11 @@ def _in_words(
         return f"{name} must be {_either(choices)}, but it is {value!r}.{did_you_mean(value, choices)}"
     named = f"item {name + 1} of {path[-2]}" if isinstance(name, int) and len(path) > 1 else str(name)
     return f"{named} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
+
+
+def _called(root: type[BaseModel]) -> str:
+    """What users call a file of these sections."""
+    return str(getattr(root, "called", "policy"))
 
 
 def _described(path: Sequence[str | int], root: type[BaseModel]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -39,6 +39,8 @@ def checked(text: str, file: str, model: type[Model]) -> tuple[Model, TomlPositi
 class PolicyFile:
     """What a file says. Paths in it are relative to the folder it lies in."""
 
+    called: ClassVar[str] = "policy"
+
     file: str
     folder: Path
     sections: BaseModel
@@ -52,12 +54,12 @@ class PolicyFile:
             text = read_document(file, LARGEST_SETTINGS).decode("utf-8-sig")
         except FileNotFoundError:
             near = [other.name for other in file.parent.glob("*.toml")] if file.parent.is_dir() else []
-            raise PolicyError(f"There is no policy file {str(file)!r}.{did_you_mean(file.name, near)}") from None
+            raise PolicyError(f"There is no {cls.called} file {str(file)!r}.{did_you_mean(file.name, near)}") from None
         except IsADirectoryError:
-            raise PolicyError(f"{file} is a folder, not a policy file.") from None
+            raise PolicyError(f"{file} is a folder, not a {cls.called} file.") from None
         except UnicodeDecodeError as error:
             raise PolicyError(
-                f"{file}: a policy is UTF-8 text, but byte {error.start + 1} is not ({error.reason}). Save it as UTF-8."
+                f"{file}: a {cls.called} file is UTF-8 text, but byte {error.start + 1} is not ({error.reason}). Save it as UTF-8."
             ) from None
         return cls.parse(text, str(file), file.parent)
 

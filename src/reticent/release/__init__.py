@@ -18,7 +18,7 @@
 
 from reticent.release.adversary_views import adversary_view_of, public_side
 from reticent.release.analyst_design import analyst_designs, default_models
-from reticent.release.assessment import natural_closeness
+from reticent.release.assessment import assess, natural_closeness
 from reticent.release.certificate import certificate_hash
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
@@ -77,6 +77,7 @@ __all__ = [
     "analyst_designs",
     "any_columns_offer",
     "apply",
+    "assess",
     "certificate_hash",
     "cost_of",
     "count_labels",

@@ -14,6 +14,7 @@ variant leaves all of that out and shows only what follows from the published fi
 from __future__ import annotations
 
 from reticent.reports.analysis import Analysis, analyse
+from reticent.reports.facts import PrivateFacts
 from reticent.reports.previews import Preview, PreviewComparison, compare, preview
 from reticent.reports.report_files import report, write_report, write_stewards_report
 from reticent.reports.series_measures import ReleaseMeasures, measure_series
@@ -23,6 +24,7 @@ __all__ = [
     "Analysis",
     "Preview",
     "PreviewComparison",
+    "PrivateFacts",
     "ReleaseMeasures",
     "analyse",
     "compare",

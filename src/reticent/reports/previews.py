@@ -22,7 +22,7 @@ from reticent.base.randomness import Randomness
 from reticent.core import Groups, Recoding
 from reticent.definitions import Definition, KAnonymity, Method
 from reticent.errors import Infeasible, PolicyError
-from reticent.release import Headline, JudgedDraft, MethodCost, cost_of, judged_draft, named_method
+from reticent.release import Headline, JudgedDraft, MethodCost, PublicSide, cost_of, judged_draft, named_method
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
@@ -55,6 +55,11 @@ class Preview(ShownAsCard):
             facts["loss"] = self.utility["loss"]
         shown = self.frame.head(5)
         return Card(f"Preview by {self.method.get('name')}, nothing recorded", facts, None, shown.columns, shown.rows())
+
+    @property
+    def side(self) -> PublicSide:
+        """The public side as it would be: tables, manifest and claims, without a signature and a number in the ledger."""
+        return self._made.side
 
     @property
     def method(self) -> Mapping[str, Any]:

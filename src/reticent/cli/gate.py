@@ -1,0 +1,48 @@
+"""``reticent gate``: a policy or a release against limits, for pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.gates import GateResult
+
+
+def gate(
+    target: Annotated[
+        Path, typer.Argument(help="A policy (.toml): what it would publish; or the folder of a release.")
+    ],
+    limits: Annotated[Path, typer.Option("--limits", help="The limits (.toml) that must be met.")],
+    junit: Annotated[Path | None, typer.Option("--junit", help="Also write the result as JUnit XML.")] = None,
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write the result as SARIF 2.1.0.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write a summary in Markdown.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a policy or a release against limits. Exits with 1 when one is not met; prints no value of the data.
+
+    Example: reticent gate policy.toml --limits limits.toml
+
+    Example: reticent gate release --limits limits.toml --junit gate.xml --sarif gate.sarif --markdown gate.md
+    """
+    from reticent.gates import gate as check_limits
+
+    # Events may name values (those of a definition's parameters): no progress is shown.
+    with working("Checking limits ...", as_json=True) as context:
+        found = check_limits(target, limits, context=context)
+    found.write(junit=junit, sarif=sarif, markdown=markdown)
+    answer(found.as_dict(), as_json, lambda console: _render(console, found))
+
+
+def _render(console: Console, found: GateResult) -> None:
+    for check in found.failures:
+        console.print(f"{found.limits}:{max(1, check.line)}: {check.limit}: {check.title}: {check.detail}")
+    rows = [(check.limit, check.title, check.status, check.detail) for check in found.checks]
+    console.print(table(str(found.target), ("limit", "what", "result", "why"), rows))
+    console.print("\nThe gate is open." if found.ok else f"\nThe gate is closed: {found.number('failed')} failed.")

@@ -1,0 +1,368 @@
+"""Every limit checked against a release or what a policy would publish.
+
+What a gate says goes to build logs that many people read: its sentences are made of the names of columns, definitions and adversaries, of counts and
+of shares, never of a value of the data. Errors from reading or judging data are reduced to their kind, their column and their position for the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from reticent.attacks import Findings
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.files import write_whole
+from reticent.definitions import Definition, all_of
+from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
+from reticent.gates.limits import Limits
+from reticent.gates.subject import GateSubject, planned, released
+from reticent.release import assess, read_claims
+
+GateStatus = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """One limit and how it came out. ``limit`` is its setting, ``line`` its line in the limits file (0: it is always checked)."""
+
+    limit: str
+    title: str
+    status: GateStatus
+    detail: str
+    line: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The check as plain data."""
+        return {
+            "limit": self.limit,
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "line": self.line,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult(ShownAsCard):
+    """The checks of one target. It passes if none fails; a limit that cannot be checked fails, one that has no meaning for the target is skipped."""
+
+    target: Path
+    kind: Literal["policy", "release"]
+    limits: str
+    checks: tuple[GateCheck, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the target may pass."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[GateCheck, ...]:
+        """The checks that fail."""
+        return tuple(check for check in self.checks if check.status == "failed")
+
+    def number(self, status: GateStatus) -> int:
+        """How many checks came out so."""
+        return sum(check.status == status for check in self.checks)
+
+    def card(self) -> Card:
+        """The verdict, and every check."""
+        facts = {"target": self.target, "failed": self.number("failed"), "skipped": self.number("skipped")}
+        rows = [(check.limit, check.status, check.detail) for check in self.checks]
+        return Card(
+            "The gate is open" if self.ok else "The gate is closed", facts, self.ok, ("limit", "status", "detail"), rows
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "ok": self.ok,
+            "target": str(self.target),
+            "kind": self.kind,
+            "limits": self.limits,
+            "passed": self.number("passed"),
+            "failed": self.number("failed"),
+            "skipped": self.number("skipped"),
+            "checks": [check.as_dict() for check in self.checks],
+        }
+
+    def write(
+        self, *, junit: str | Path | None = None, sarif: str | Path | None = None, markdown: str | Path | None = None
+    ) -> None:
+        """Write the result as JUnit XML, SARIF 2.1.0 and Markdown, each where a path is given."""
+        from reticent.gates import result_files
+
+        texts = ((junit, result_files.junit), (sarif, result_files.sarif), (markdown, result_files.markdown))
+        for path, text in texts:
+            if path is not None:
+                write_whole(path, text(self).encode())
+
+
+def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | None = None) -> GateResult:
+    """Check a policy (what it would publish; nothing is recorded) or the folder of a release against a file of limits.
+
+    Returns:
+        A :class:`GateResult`: ``ok``, and ``checks`` with a sentence each, in which there is no value of the data. What is wrong with the limits file, or a target that does not
+        exist, is a :class:`PolicyError`; whatever is wrong with the target itself is a failed check.
+    """
+    read = limits if isinstance(limits, Limits) else Limits.read(limits)
+    path, context = Path(target), context or Context()
+    if not path.is_dir() and not (path.suffix == ".toml" and path.is_file()):
+        raise PolicyError(
+            f"{str(target)!r} is neither the folder of a release nor a policy (.toml). Give one of them, and the limits by --limits."
+        )
+    kind: Literal["policy", "release"] = "release" if path.is_dir() else "policy"
+    try:
+        subject = _released(path, read, context) if kind == "release" else planned(path, context)
+    except Cancelled:
+        raise
+    except Exception as error:
+        seen = GateCheck("target", f"The {kind} can be judged", "failed", _reduced(error, path))
+        return GateResult(path, kind, read.file, (seen,))
+    checks = tuple(check for part in _PARTS for check in part(subject, read, path))
+    return GateResult(path, kind, read.file, checks)
+
+
+def _released(path: Path, limits: Limits, context: Context) -> GateSubject:
+    said = limits.sections
+    population = said.population and limits.path(said.population.source)
+    keys = (
+        [str(limits.path(key)) if key.endswith(".pub") else key for key in said.signature.keys]
+        if said.signature
+        else []
+    )
+    return released(path, keys, population, limits.path(said.attacks.raw), context)
+
+
+def _reduced(error: BaseException, path: Path) -> str:
+    """What may be said of an error that a run on data ended with: its kind, its column, its position, never its message."""
+    if isinstance(error, Infeasible):
+        return "No release of these data satisfies the definition of the policy. `reticent preview` shows how far one can get."
+    column = getattr(error, "column", None)
+    parts = [
+        f"{type(error).__name__}",
+        *([f"about column {column!r}"] if column else []),
+        *([f"at {error.position}"] if isinstance(error, ReticentError) and error.position else []),
+    ]
+    command = f"reticent preview {path.name}" if path.suffix == ".toml" else f"reticent verify {path.name}"
+    return f"{' '.join(parts)}. Its message may show data and is not repeated here: run `{command}` yourself."
+
+
+def _named(definition: Definition) -> str:
+    """A definition by name and numbers: other parameters may be values of the data."""
+    return " & ".join(_part(part) for part in definition.parts())
+
+
+def _part(part: Definition) -> str:
+    given = part.parameters().items()
+    shown = [f"{name}={value}" for name, value in given if name == "column" or _is_number(value)]
+    return f"{part.name}({', '.join(shown + ['...'] * (len(given) > len(shown)))})"
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, int | float | Fraction):
+        return True
+    with suppress(TypeError, ValueError, ZeroDivisionError):
+        Fraction(str(value))
+        return isinstance(value, str)
+    return False
+
+
+def _verified(subject: GateSubject, limits: Limits, path: Path) -> Iterator[GateCheck]:
+    """A release verifies: its files, and every claim, against the population where one is named."""
+    found, said = subject.verification, limits.sections.population
+    line = limits.line("population") if said is not None else 0
+    if found is None:
+        if said is not None:
+            yield GateCheck(
+                "population", "Verified against the population", "skipped", "Only a release is verified.", line
+            )
+        return
+    claims = [check for check in found.checks if check.claim]
+    failing = [_bare(check.name) for check in found.failures]
+    unknown = [_bare(check.name) for check in claims if check.status == "not re-checked"]
+    title = "Verified from the public side" + (" and against the population" if said is not None else "")
+    if failing:
+        told = f"These do not hold: {', '.join(dict.fromkeys(failing))}. `reticent verify {path.name}` shows why."
+        yield GateCheck("verified", title, "failed", told, line)
+    elif not found.holds:
+        hint = "" if said is not None else " A claim about a population needs [population] source."
+        told = f"These were not re-checked: {', '.join(dict.fromkeys(unknown)) or 'claims'}.{hint}"
+        yield GateCheck("verified", title, "failed", told, line)
+    else:
+        yield GateCheck("verified", title, "passed", f"{len(claims)} of {len(claims)} claims hold.", line)
+
+
+def _bare(name: str) -> str:
+    """The name of a check without the parameters of a definition."""
+    return name.partition("(")[0]
+
+
+def _signed(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    said = limits.sections.signature
+    if said is None:
+        return
+    title, line = "Signed by a known publisher", limits.line("signature", "keys")
+    if subject.verification is None:
+        yield GateCheck("signature.keys", title, "skipped", "A policy is not signed; its release is.", line)
+    elif subject.signed_by is not None:
+        yield GateCheck("signature.keys", title, "passed", f"Signed with {Path(subject.signed_by).name}.", line)
+    else:
+        told = "Signed with another key." if subject.verification.signed else "Without a valid signature."
+        yield GateCheck("signature.keys", title, "failed", f"{told} {len(said.keys)} keys would be accepted.", line)
+
+
+def _columns(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    said, side = limits.sections.columns, subject.side
+    shown = None if side is None else [column for table in side.manifest.tables.values() for column in table.columns]
+    described = [] if side is None else [column.name for column in side.manifest.columns]
+    published = None if shown is None else [name for name in dict.fromkeys(shown) if name in described]
+    declared = None if side is None else list(side.manifest.named("declared"))
+    for setting, allowed, found, title in (
+        ("published", said.published, published, "Published columns"),
+        ("declared", said.declared, declared, "Columns declared unknown"),
+        ("unnamed", said.unnamed, subject.unnamed, "Columns of the source without a role"),
+    ):
+        if allowed is None:
+            continue
+        line, name = limits.line("columns", setting), f"columns.{setting}"
+        if found is None and setting == "unnamed":
+            yield GateCheck(name, title, "skipped", "A release does not show its source.", line)
+            continue
+        if found is None:
+            yield GateCheck(name, title, "failed", _UNREADABLE, line)
+            continue
+        beyond = [each for each in found if each not in allowed]
+        listed = ", ".join(map(repr, beyond))
+        told = f"Not allowed: {listed}." if beyond else f"{len(found)}, all of them allowed."
+        hint = (
+            " Give it a role in the policy, or list it under [columns] unnamed."
+            if beyond and setting == "unnamed"
+            else ""
+        )
+        yield GateCheck(name, title, _status(not beyond), told + hint, line)
+
+
+_UNREADABLE = "The release cannot be read, so this was not checked."
+
+
+def _definitions(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    for number, definition in enumerate(limits.definitions):
+        line, title = limits.line("definitions", "hold", number), _named(definition)
+        status, detail = _judged(subject, definition)
+        yield GateCheck("definitions.hold", title, status, detail, line)
+
+
+def _judged(subject: GateSubject, definition: Definition) -> tuple[GateStatus, str]:
+    """Whether the published rows satisfy a definition: a claim that was recomputed, or else judged here.
+
+    Definitions of mechanisms and of series do not follow from rows: these must be claimed.
+    """
+    side = subject.side
+    if side is None:
+        return "failed", _UNREADABLE
+    try:
+        claimed = {str(claim.definition) for claim in read_claims(side.certificate) if claim.definition is not None}
+        rest = tuple(part for part in definition.parts() if str(part) not in claimed)
+        recomputed = subject.verification is None or subject.verification.holds
+        if not rest:
+            return ("passed", "Claimed and recomputed.") if recomputed else ("failed", "Claimed, and not verified.")
+        foreign = [part.name for part in rest if part.kind != "groups"]
+        if foreign:
+            return "failed", f"The release does not claim {', '.join(foreign)}, and rows do not show it."
+        holds = assess(side, all_of(rest)).holds
+        return (
+            ("passed", "Judged on the published rows.")
+            if holds
+            else ("failed", "The published rows do not satisfy it.")
+        )
+    except Cancelled:
+        raise
+    except Exception as error:
+        return "failed", f"It could not be judged on these rows ({type(error).__name__})."
+
+
+def _losses(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    for setting, limit in limits.losses.items():
+        line, name = limits.line("loss", *setting), f"loss.{'.'.join(setting)}"
+        found: float | Fraction | None
+        if setting == ("total",):
+            title, found, missing = "Loss", subject.loss, "it is in private/, which is not here"
+        elif setting == ("suppressed",):
+            title, found, missing = "Suppressed rows", subject.suppressed, "it is in private/, which is not here"
+        else:
+            title, found = f"Loss of column {setting[1]!r}", subject.loss_by_column.get(setting[1])
+            missing = "it is not a quasi column that is published"
+        if found is None and len(setting) > 1 and subject.kind == "release":
+            yield GateCheck(name, title, "skipped", "A saved release does not show it; its policy does.", line)
+            continue
+        if found is None:
+            yield GateCheck(name, title, "failed", f"Not known: {missing}.", line)
+            continue
+        exceeds = Fraction(found) > limit
+        told = f"{float(found):.4f}, {'above' if exceeds else 'at most'} {float(limit):g}."
+        yield GateCheck(name, title, _status(not exceeds), told, line)
+
+
+def _attacks(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    said = limits.sections.attacks
+    if limits.largest_share is None and not limits.shares and not said.none_succeeds:
+        return
+    try:
+        found = subject.attacked()
+    except Cancelled:
+        raise
+    except Exception as error:
+        told = f"The adversaries could not run ({type(error).__name__})."
+        yield GateCheck("attacks", "Adversaries", "failed", told, limits.line("attacks"))
+        return
+    judged = [each for each in found if each.judged]
+    if limits.largest_share is not None:
+        limit, line = limits.largest_share, limits.line("attacks", "share")
+        over = [f"{each.adversary} ({float(_gain(each)):.1%})" for each in judged if _gain(each) > limit]
+        told = (
+            f"Above {float(limit):.1%}: {', '.join(over)}."
+            if over
+            else f"None of {len(judged)} is above {float(limit):.1%}."
+        )
+        yield GateCheck("attacks.share", "Every adversary", _status(not over), told, line)
+    if said.none_succeeds:
+        succeeding = [f"{each.adversary} ({float(_gain(each)):.1%})" for each in judged if each.succeeds]
+        told = f"Succeeding: {', '.join(succeeding)}." if succeeding else f"None of {len(judged)} succeeds."
+        line, status = limits.line("attacks", "none_succeeds"), _status(not succeeding)
+        yield GateCheck("attacks.none_succeeds", "No adversary succeeds", status, told, line)
+    for name, limit in limits.shares.items():
+        line, setting = limits.line("attacks", "shares", name), f"attacks.shares.{name}"
+        own = [each for each in found if each.adversary == name or each.adversary.startswith(f"{name} with declared")]
+        worst = max(map(_gain, own), default=None)
+        if worst is None:
+            told = "It did not run on this target. Adversaries who look people up need [attacks] raw."
+            yield GateCheck(setting, name.capitalize(), "failed", told, line)
+            continue
+        told = f"{float(worst):.1%}, {'above' if worst > limit else 'at most'} {float(limit):.1%}."
+        yield GateCheck(setting, name.capitalize(), _status(worst <= limit), told, line)
+
+
+def _gain(found: Findings) -> Fraction:
+    """The share of people whom an adversary hits beyond what it reaches without the release."""
+    share = Fraction(found.hits, found.people) if found.people else Fraction(0)
+    return max(Fraction(0), share - Fraction(found.baseline or 0))
+
+
+def _status(holds: bool) -> GateStatus:
+    return "passed" if holds else "failed"
+
+
+_PARTS: Sequence[Callable[[GateSubject, Limits, Path], Iterator[GateCheck]]] = (
+    _verified,
+    _signed,
+    _columns,
+    _definitions,
+    _losses,
+    _attacks,
+)
