@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from reticent.errors import PolicyError, did_you_mean
 
-Kind = Literal["definition", "method", "format", "engine", "table file"]
+Kind = Literal["definition", "method", "format", "recoding", "engine", "table file"]
 
 
 class Home(NamedTuple):
@@ -226,6 +226,14 @@ ENGINES: dict[str, Home] = {
     "streaming": Home("reticent.engine.streaming", "rows of a source, a chunk at a time", "StreamingEngine"),
     "spark": Home("reticent.engine.spark.engine", "rows on a Spark cluster", "SparkEngine"),
 }
+RECODINGS: dict[str, Home] = {
+    "levels": Home("reticent.core.recoding", "a level for each column", "Levels"),
+    "regions": Home("reticent.core.recoding", "points to groups", "Regions"),
+    "allocation": Home("reticent.methods.grouping.recoding", "rows of a point to several groups", "Allocation"),
+    "dealt": Home("reticent.methods.anatomy.recoding", "rows to buckets", "Deal"),
+    "coupled": Home("reticent.methods.anatomy.recoding", "labels, and rows to batches", "Coupled"),
+}
+"""Kinds of saved recodings, which `apply` reads."""
 FRAMES = {"pyspark": "spark"}
 """The engine that reads the frames of a package where they lie."""
 TABLE_FILES: dict[str, Home] = {
@@ -240,6 +248,7 @@ _KINDS: Mapping[str, dict[str, Home]] = {
     "definition": DEFINITIONS,
     "method": METHODS,
     "format": FORMATS,
+    "recoding": RECODINGS,
     "engine": ENGINES,
     "table file": TABLE_FILES,
 }

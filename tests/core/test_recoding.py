@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import reticent as rt
 from reticent.base.context import Context
 from reticent.base.randomness import Randomness
-from reticent.core import Allocation, Draft, Levels, Recoding, Regions, read_recoding
+from reticent.core import Draft, Levels, Recoding, Regions, read_recoding
+from reticent.methods.grouping import Allocation
 from reticent.table import Hierarchy, Table
 from reticent.table.meaning import Anything
 from tests.sampling import examples

@@ -3,7 +3,7 @@
 ``frequencies``     the frequency set: distinct quasi points with sensitive histograms
 ``groups``          what a definition judges: sizes, ``histograms``, ``owners``; ``evidence`` all that a release is judged by
 ``group_labels``    what groups show column by column, and what can be computed from it
-``recoding``        what happens to a row, as data; ``draft`` what a method returns; ``engine`` what scans rows
+``recoding``        what happens to a row, as data; ``row_recoding`` the rows that it is applied to; ``draft`` what a method returns; ``engine`` what scans rows
 ``shape``           what a cell stands for over all columns; ``metric`` distances between records of mixed columns
 ``adversary_view``  what an adversary sees; ``covers`` and ``candidate_join`` find people in it
 """
@@ -51,30 +51,25 @@ from reticent.core.metric import (
 )
 from reticent.core.owners import FittingOwners, OwnerRows, Owners, OwnerTallies
 from reticent.core.recoding import (
-    BATCH,
-    BUCKET,
-    COUNT,
-    DRAWN,
-    Allocation,
-    Coupled,
-    Deal,
+    Carried,
     Levels,
-    Recoded,
     Recoding,
     RegionColumn,
     Regions,
     Unseen,
+    carried_from,
     declared_domains,
     read_recoding,
+    row_numbers,
     shown_meanings,
 )
+from reticent.core.row_recoding import BATCH, BUCKET, COUNT, PartsToRecode, Recoded, RowsToRecode, listed_columns
 from reticent.core.shape import Ball, Compacted, Nested, Patched, Shape, balls_around
 
 __all__ = [
     "BATCH",
     "BUCKET",
     "COUNT",
-    "DRAWN",
     "NOT_TRUE",
     "NOWHERE",
     "POPULATION",
@@ -82,17 +77,15 @@ __all__ = [
     "WEIGHT",
     "AdversaryColumn",
     "AdversaryView",
-    "Allocation",
     "Ball",
     "CandidatePairs",
+    "Carried",
     "Channel",
     "ColumnDistance",
     "Columns",
     "Compacted",
     "Comparison",
-    "Coupled",
     "Cover",
-    "Deal",
     "Draft",
     "Engine",
     "Evidence",
@@ -117,6 +110,7 @@ __all__ = [
     "OwnerTallies",
     "Owners",
     "PairwiseDistances",
+    "PartsToRecode",
     "Patched",
     "Patterns",
     "PlaceDistance",
@@ -129,6 +123,7 @@ __all__ = [
     "Regions",
     "Relation",
     "ReleaseHistory",
+    "RowsToRecode",
     "SensitiveDomain",
     "Shape",
     "Unseen",
@@ -136,16 +131,19 @@ __all__ = [
     "Written",
     "WrittenFile",
     "balls_around",
+    "carried_from",
     "closure",
     "cover",
     "declared_domains",
     "engine_named",
     "find_place",
+    "listed_columns",
     "metric_over",
     "part_names",
     "read_recoding",
     "remainder_of",
     "round_up",
+    "row_numbers",
     "shown_meanings",
     "width_of",
 ]

@@ -16,7 +16,8 @@ from reticent.table import Profile, Rows
 
 if TYPE_CHECKING:
     from reticent.base.context import Context
-    from reticent.core.recoding import Recoded, Recoding
+    from reticent.core.recoding import Recoding
+    from reticent.core.row_recoding import Recoded
     from reticent.table import Table, TableFile
 
 Order = Literal["sorted", "own"]

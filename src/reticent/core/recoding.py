@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,16 +17,16 @@ from numpy.typing import NDArray
 
 from reticent.base.encoding import sorted_values
 from reticent.base.packing import Codes, first_rows, number, pack, positions
-from reticent.base.ragged import ranks_among_equal
+from reticent.core.row_recoding import PartsToRecode, Recoded, RowsToRecode
 from reticent.core.shape import Shape, inside
-from reticent.errors import DataError, did_you_mean
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.registry import RECODINGS, load
 from reticent.table import (
     BoundHierarchy,
     Coarsening,
     Hierarchy,
     LeafIndex,
     Meaning,
-    Rows,
     Table,
     ValueType,
     coarsening_from,
@@ -44,19 +43,8 @@ Carried = Mapping[str, Coarsening | None]
 """The columns that are published beside the recoded ones, and how each is made coarser."""
 
 LAYOUT = 2
-BUCKET, BATCH, COUNT = "bucket", "batch", "count"
-DRAWN = {"people": "drawn"}
-"""What a manifest says of buckets into which people were drawn."""
 _ROWS_AT_ONCE = 512
-_GROUP, _COUNT = "group", "count"
-
-
-@dataclass(frozen=True)
-class Recoded:
-    """What an engine makes of a table: its public rows by the name of their table, and what must stay with the steward."""
-
-    tables: Mapping[str, Rows]
-    private: Mapping[str, Rows]
+_GROUP = "group"
 
 
 class Recoding(ABC):
@@ -67,6 +55,10 @@ class Recoding(ABC):
     """Whether a value becomes the same label in every row."""
     exact: bool = False
     """Whether quasi values are published as they are, and the groups are buckets."""
+    needs_row_order: ClassVar[bool] = False
+    """Whether later rows are assigned one after the other, so that their order matters."""
+    rows: Ids | None = None
+    """The group of every row of the table that the recoding was made for, where quasi values do not determine it."""
     carried: Carried
 
     @property
@@ -86,6 +78,21 @@ class Recoding(ABC):
     @abstractmethod
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
         """What is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
+
+    def recoded(self, rows: RowsToRecode) -> Recoded:
+        """The public tables of the table's own rows, and what stays private. The default is one table ``data`` of labels."""
+        return rows.labelled(self.shown)
+
+    def recoded_parts(self, parts: PartsToRecode) -> Recoded:
+        """The same of a table that is recoded part by part."""
+        return parts.labelled(self.shown)
+
+    def published_points(self) -> tuple[Sequence[Codes], pl.DataFrame]:
+        """The codes of the points (or groups) that are published, and what is shown of each: a table that rows can be joined with."""
+        raise PolicyError(
+            f"A recoding of the kind {self.kind!r} is not a table of points: people with equal quasi values may be in different groups, so that all rows must be in memory. "
+            "Pass engine='local' if the table fits in memory."
+        )
 
     def place(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
         """The published columns of those of some later rows that are kept, and which these are.
@@ -123,16 +130,17 @@ class Recoding(ABC):
 
 def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
     """The recoding that was saved; whatever does not fit is a :class:`DataError`."""
-    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation, Deal, Coupled)}
-    if payload.get("layout") != LAYOUT or payload.get("kind") not in known:
+    kind = payload.get("kind")
+    if payload.get("layout") != LAYOUT or kind not in RECODINGS:
         raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
+    made: type[Recoding] = load("recoding", kind)
     try:
-        return known[payload["kind"]].from_json(payload, stored, where)
+        return made.from_json(payload, stored, where)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{where} is damaged: {type(error).__name__} {error}.") from None
 
 
-def _carried_from(payload: Mapping[str, Any], where: str) -> Carried:
+def carried_from(payload: Mapping[str, Any], where: str) -> Carried:
     return {
         name: None if given is None else coarsening_from(given, f"{where}, column {name!r}")
         for name, given in payload["carried"].items()
@@ -249,6 +257,15 @@ class Levels(Recoding):
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
         return positions(self.published, codes, [len(column.labels) for column in self.columns])
 
+    def recoded(self, rows: RowsToRecode) -> Recoded:
+        return rows.in_buckets(counted=False) if self.exact else super().recoded(rows)
+
+    def recoded_parts(self, parts: PartsToRecode) -> Recoded:
+        return parts.in_buckets(len(self.published[0])) if self.exact else super().recoded_parts(parts)
+
+    def published_points(self) -> tuple[Sequence[Codes], pl.DataFrame]:
+        return self.published, self.shown(np.arange(len(self.published[0])))
+
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
         shown = []
         for column, parts in zip(self.columns, self.published, strict=True):
@@ -295,7 +312,7 @@ class Levels(Recoding):
                 LevelColumn(item["name"], hierarchy, item["level"], labels, item["null"], item["labels"] is not None)
             )
             published.append(places)
-        return cls(tuple(columns), tuple(published), _carried_from(payload, where), payload["exact"])
+        return cls(tuple(columns), tuple(published), carried_from(payload, where), payload["exact"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,6 +449,10 @@ class Regions(Recoding):
             group[nowhere] = -1
         return group
 
+    def published_points(self) -> tuple[Sequence[Codes], pl.DataFrame]:
+        kept = np.flatnonzero(self.group >= 0)
+        return [codes.take(kept) for codes in self.points], self.shown(self.group[kept])
+
     def points_of(self, codes: Sequence[Codes]) -> Ids:
         """The point of every row, given its leaves; -1 where it is none of the table."""
         return positions(self.points, codes, [len(column.leaves) for column in self.columns])
@@ -513,264 +534,7 @@ class Regions(Recoding):
             points.append(codes)
         shapes = tuple(Shape.read(each, where) for each in payload.get("shapes", ()))
         numbered = payload.get("numbered")
-        return cls(
-            tuple(columns), tuple(points), group, _carried_from(payload, where), shapes=shapes, numbered=numbered
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Allocation(Regions):
-    """Local recoding that may part people with equal quasi values: how many rows of each point and sensitive values go to which group.
-
-    Entry ``e`` says that ``counts[e]`` rows at ``points[.][e]`` with the sensitive values ``secrets[e]`` go to ``group[e]`` (-1: they are left out).
-    ``rows`` has the group of each row of the table that it was made for, drawn by the operating system; it is not saved.
-    """
-
-    kind: ClassVar[str] = "allocation"
-
-    counts: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    secrets: pl.DataFrame = field(default_factory=pl.DataFrame)
-    rows: Ids | None = None
-
-    @classmethod
-    def of(
-        cls,
-        table: Table,
-        columns: tuple[RegionColumn, ...],
-        codes: Sequence[Codes],
-        rows: Ids,
-        numbered: str | None = None,
-        shapes: tuple[Shape, ...] = (),
-    ) -> Self:
-        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are no boxes."""
-        points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
-        secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
-        held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
-        counted = held.group_by(held.columns, maintain_order=True).len(_COUNT)
-        return cls(
-            columns,
-            tuple(counted[f"point {place}"].to_numpy() for place in range(len(codes))),
-            counted[_GROUP].to_numpy(),
-            table.carried,
-            counted[_COUNT].to_numpy().astype(np.int64),
-            counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
-            rows,
-            numbered=numbered,
-            shapes=shapes,
-        )
-
-    @cached_property
-    def _dealing(self) -> tuple[Ids, Ids, pl.DataFrame]:
-        """The distinct points of the entries (one entry of each, and the number of each entry's), and the entries as keys."""
-        ids, count = number(*pack(self.points, [len(column.leaves) for column in self.columns], len(self.group)))
-        return first_rows(ids, count), ids.astype(np.int64), _keyed(ids.astype(np.int64), self.secrets)
-
-    def points_of(self, codes: Sequence[Codes]) -> Ids:
-        """The point of every row among the distinct ones."""
-        ones = self._dealing[0]
-        sizes = [len(column.leaves) for column in self.columns]
-        return positions([each[ones] for each in self.points], codes, sizes)
-
-    def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
-        """Rows are dealt out to the entries of their point and sensitive values, one after the other; any further one only if all go to one group."""
-        ones, ids, keys = self._dealing
-        low, high = np.full(len(ones), np.iinfo(np.int64).max), np.full(len(ones), -2)
-        np.minimum.at(low, ids, self.group)
-        np.maximum.at(high, ids, self.group)
-        only = np.where(low == high, low, -1)
-        group = np.where(point >= 0, only[point], -1)
-        if not set(self.secrets.columns) <= set(rows.columns):
-            return group
-        kinds = keys.unique(maintain_order=True).with_row_index("key")
-        entry_key = _looked_up(keys, kinds)
-        asked = [plain(rows[name]).cast(dtype, strict=False) for name, dtype in self.secrets.schema.items()]
-        key = _looked_up(_keyed(point, pl.DataFrame(asked)), kinds)
-        order = np.argsort(entry_key, kind="stable")
-        ends = np.cumsum(self.counts[order])
-        totals = np.bincount(entry_key, weights=self.counts, minlength=kinds.height).astype(np.int64)
-        starts = np.cumsum(totals) - totals
-        dealt = np.flatnonzero((key >= 0) & (point >= 0))
-        rank = ranks_among_equal(key[dealt])
-        within = rank < totals[key[dealt]]
-        dealt, rank = dealt[within], rank[within]
-        group[dealt] = self.group[order[np.searchsorted(ends, starts[key[dealt]] + rank, side="right")]]
-        return group
-
-    def stored(self) -> pl.DataFrame:
-        """Every entry, with its sensitive values and how many rows it stands for."""
-        secrets = [self.secrets[name].alias(f"secret {place}") for place, name in enumerate(self.secrets.columns)]
-        return super().stored().with_columns([*secrets, pl.Series(_COUNT, self.counts)])
-
-    def as_json(self) -> dict[str, Any]:
-        """The cells of every column, and which columns are sensitive."""
-        return {**super().as_json(), "secrets": self.secrets.columns}
-
-    @classmethod
-    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
-        """The recoding that was saved."""
-        head = Regions.from_json(payload, stored, where)
-        counts = stored[_COUNT].to_numpy().astype(np.int64)
-        secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
-        return cls(
-            head.columns,
-            head.points,
-            head.group,
-            head.carried,
-            counts,
-            pl.DataFrame(secrets),
-            shapes=head.shapes,
-            numbered=head.numbered,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Deal(Recoding):
-    """Rows dealt out to buckets one by one, whatever their quasi values, which are published as they are.
-
-    ``entries`` has for every row its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...) and its ``bucket``, numbered from 0 in an order of its own: the
-    published numbers are others. ``rows`` has the buckets alone, in the order of the table that it was made for; it is not saved. No bucket has a place for a later row.
-    """
-
-    kind: ClassVar[str] = "dealt"
-
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    entries: pl.DataFrame
-    carried: Carried = field(default_factory=dict)
-    rows: Ids | None = None
-    exact: bool = field(default=True, init=False)
-
-    @classmethod
-    def of(cls, table: Table, rows: Ids) -> Deal:
-        """The rows of a table with the bucket of each."""
-        quasi, sensitive = tuple(table.quasi), tuple(table.sensitive)
-        entries = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
-        return cls(quasi, sensitive, entries, table.carried, rows)
-
-    @staticmethod
-    def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
-        """The columns by which rows are found again, under names of our own."""
-        values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
-        secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
-        return pl.DataFrame([*values, *secrets])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns by which rows find their bucket."""
-        return (*self.quasi, *self.sensitive)
-
-    @property
-    def coded_at(self) -> tuple[int, ...]:
-        """The values themselves."""
-        return (0,) * len(self.quasi)
-
-    def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The bucket of every row of the table; codes do not tell it, since people with equal values are in different buckets."""
-        if self.rows is None or len(codes[0]) != len(self.rows):
-            raise DataError(
-                "Rows that were dealt out to buckets are known to the table that they are rows of, and to no other."
-            )
-        return self.rows
-
-    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        """The number of each row's bucket, counted from 1; who shares one is what it tells."""
-        return pl.DataFrame({BUCKET: groups + 1})
-
-    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        """Rows like those of the table take their places, one after the other; for any further one there is none."""
-        keys = [name for name in self.entries.columns if name != BUCKET]
-        asked = self._keyed(rows, self.quasi, self.sensitive)
-        asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
-        turn = pl.int_range(pl.len()).over(keys).alias("turn")
-        found = asked.with_columns(turn).join(
-            self.entries.with_columns(turn), on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
-        )
-        group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
-        if unseen == "error" and (group < 0).any():
-            raise DataError(
-                f"Row {int(np.argmax(group < 0)) + 1} is not a row that was published, and the buckets of this release have no place for later ones: whose values "
-                "meet in a bucket was settled for all rows together. Pass unseen='suppress' to leave such rows out, or publish anew."
-            )
-        return self.shown(group[group >= 0]), group >= 0
-
-    def as_json(self) -> dict[str, Any]:
-        """The names of the columns."""
-        return {**self._head([{"name": name} for name in self.quasi]), "secrets": list(self.sensitive)}
-
-    def stored(self) -> pl.DataFrame:
-        """Every row with its bucket."""
-        return self.entries
-
-    @classmethod
-    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Deal:
-        """The recoding that was saved."""
-        quasi, sensitive = tuple(item["name"] for item in payload["columns"]), tuple(payload["secrets"])
-        keys = [*(f"value {i}" for i in range(len(quasi))), *(f"secret {i}" for i in range(len(sensitive)))]
-        if stored[BUCKET].dtype != pl.Int64:
-            raise DataError(f"{where} is damaged: the numbers of buckets are not whole numbers.")
-        return cls(quasi, sensitive, stored.select(*keys, BUCKET), _carried_from(payload, where))
-
-
-@dataclass(frozen=True, eq=False)
-class Coupled(Recoding):
-    """Rows show the ``labels`` of one recoding and the number of the batch that another deals them to, independently of each other (R-PM-36)."""
-
-    kind: ClassVar[str] = "coupled"
-
-    labels: Recoding
-    batches: Deal
-    carried: Carried = field(default_factory=dict)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that are recoded, and those by which rows find their batch."""
-        return tuple(dict.fromkeys([*self.labels.names, *self.batches.names]))
-
-    @property
-    def coded_at(self) -> tuple[int, ...]:
-        """As for the labels."""
-        return self.labels.coded_at
-
-    def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The group of labels."""
-        return self.labels.groups_of(codes)
-
-    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        """The labels."""
-        return self.labels.shown(groups, coded=coded)
-
-    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        shown, kept = self.labels.place(rows, unseen)
-        batch, there = self.batches.place(rows.filter(pl.Series(kept)), unseen)
-        kept[kept] = there
-        return shown.filter(pl.Series(there)).with_columns(batch[BUCKET].alias(BATCH)), kept
-
-    def as_json(self) -> dict[str, Any]:
-        """Both recodings, and how many rows of the large part are whose."""
-        both = {"labels": self.labels.as_json(), "batches": self.batches.as_json()}
-        return {**self._head(()), **both, "rows": len(self.labels.stored())}
-
-    def stored(self) -> pl.DataFrame:
-        """The large parts, one below the other, in columns of their own."""
-        labels, batches = self.labels.stored(), self.batches.stored()
-        named = [
-            labels.select(pl.all().name.prefix("labels ")),
-            batches.select(pl.all().name.prefix("batches ")),
-        ]
-        return pl.concat(named, how="diagonal")
-
-    @classmethod
-    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Coupled:
-        """The recoding that was saved."""
-        parts = {
-            prefix: stored.select(
-                pl.col(name).alias(name.removeprefix(prefix)) for name in stored.columns if name.startswith(prefix)
-            )
-            for prefix in ("labels ", "batches ")
-        }
-        labels = read_recoding(payload["labels"], parts["labels "].head(payload["rows"]), where)
-        batches = Deal.from_json(payload["batches"], parts["batches "].slice(payload["rows"]), where)
-        return cls(labels, batches, _carried_from(payload, where))
+        return cls(tuple(columns), tuple(points), group, carried_from(payload, where), shapes=shapes, numbered=numbered)
 
 
 def shown_meanings(
@@ -799,16 +563,10 @@ def _coded(values: pl.Series) -> pl.Series:
 def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:
     """The distinct values of a column, and the place of each row's value among them."""
     values = series.unique(maintain_order=True)
-    return values, _looked_up(series.to_frame("value"), values.to_frame("value").with_row_index("place"))
+    return values, row_numbers(series.to_frame("value"), values.to_frame("value").with_row_index("place"))
 
 
-def _keyed(point: Ids, secrets: pl.DataFrame) -> pl.DataFrame:
-    """Points beside sensitive values, under names of our own."""
-    named = [secrets[name].alias(f"secret {place}") for place, name in enumerate(secrets.columns)]
-    return pl.DataFrame([pl.Series("point", point), *named])
-
-
-def _looked_up(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
+def row_numbers(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
     """For every row the number (the first column) of the row that has the same values, -1 where there is none."""
     place, *names = numbered.columns
     joined = rows.join(numbered, on=names, how="left", maintain_order="left", nulls_equal=True)

@@ -2,7 +2,6 @@
 
 ``local``        rows in memory, on polars and numpy
 ``streaming``    rows of a source larger than memory, a chunk at a time
-``row_recoder``  the public rows of a table, of all of it or of a part
 ``spark``        rows on a cluster, counted and recoded there
 
 An engine is found by the name that a table's rows give (``reticent.registry.ENGINES``): call :func:`engine_of`, :func:`count_table`, :func:`count_chunks` and :func:`finest_floor`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
@@ -24,11 +25,11 @@ from reticent.core import (
     OwnerRows,
     Recoded,
     Recoding,
+    RowsToRecode,
     SensitiveDomain,
     Written,
     WrittenFile,
 )
-from reticent.engine.row_recoder import recode_frame
 from reticent.errors import DataError
 from reticent.table import (
     BoundHierarchy,
@@ -104,7 +105,10 @@ class LocalEngine:
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, all at once."""
         context.step("recoding rows")
-        return recode_frame(table, recoding, self.codes, self._secrets, context.randomness)
+        group = recoding.rows
+        if group is None:
+            group = recoding.groups_of(self.codes(table, recoding.coded_at))
+        return recoding.recoded(RowsToRecode(table, group, context.randomness, partial(self._secrets, table)))
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns."""

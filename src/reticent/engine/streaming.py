@@ -24,6 +24,7 @@ from reticent.core import (
     NodeLevels,
     Order,
     OwnerTallies,
+    PartsToRecode,
     Recoded,
     Recoding,
     Written,
@@ -31,7 +32,6 @@ from reticent.core import (
 )
 from reticent.engine.external_sort import in_order
 from reticent.engine.local import LocalEngine
-from reticent.engine.row_recoder import recode_parts
 from reticent.table import Checksum, Profile, Rows, StoredRows, Table, TableFile
 
 
@@ -87,7 +87,11 @@ class StreamingEngine:
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, made chunk by chunk whenever they are read."""
         watched = table.watched(context, "recoding and sorting rows")
-        return recode_parts(watched, recoding, self._local.codes, context.randomness)
+
+        def groups(part: Table) -> NDArray[np.int64]:
+            return recoding.groups_of(self._local.codes(part, recoding.coded_at))
+
+        return recoding.recoded_parts(PartsToRecode(watched, groups, context.randomness))
 
     def chunks(self, table: Table, levels: NodeLevels) -> Iterator[FrequencySet]:
         """Frequency sets that add up to that of the table: of its rows chunk by chunk, then of its people, then of the population."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from reticent.base.documents import read_document
 from reticent.base.frames import as_polars
-from reticent.core import Allocation, Draft, Recoding, Unseen, read_recoding
+from reticent.core import Draft, Recoding, Unseen, read_recoding
 from reticent.errors import DataError, PolicyError
 from reticent.registry import FRAMES
 from reticent.release.canonical_json import parsed, settled
@@ -37,7 +37,7 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
     owner = FRAMES.get(type(frame).__module__.partition(".")[0])
     if owner is None:
         return _applied(recoding, unseen, as_polars(frame))
-    if isinstance(recoding, Allocation):
+    if recoding.needs_row_order:
         raise PolicyError(
             "This release deals people with equal quasi values out to several groups, one row after the other, and the rows of a frame of Spark have no order. "
             "Collect the rows first."

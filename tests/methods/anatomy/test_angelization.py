@@ -13,10 +13,10 @@ import pytest
 
 import reticent as rt
 from reticent.base.context import Context
-from reticent.core import Coupled, Deal
 from reticent.definitions import judge
 from reticent.engine import engine_of
 from reticent.methods.anatomy.bucket_assignment import Signatures
+from reticent.methods.anatomy.recoding import Coupled, Deal
 from reticent.release import open_public
 from reticent.table import ValueType
 from tests.oracles.anatomy_worlds import largest_beliefs

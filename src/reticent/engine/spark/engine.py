@@ -25,12 +25,12 @@ from reticent.core import (
     Recoded,
     Recoding,
     Written,
+    listed_columns,
 )
 from reticent.engine.local import LocalEngine
-from reticent.engine.row_recoder import listed_columns
 from reticent.engine.spark import counts as counting
 from reticent.engine.spark import output_files as writing
-from reticent.engine.spark.maps import coded, shown, shown_at
+from reticent.engine.spark.maps import coded, shown
 from reticent.engine.spark.session import session_from
 from reticent.engine.spark.spark_rows import TIMES, SparkRows
 from reticent.engine.spark.spark_sources import SparkSource, as_frame
@@ -101,7 +101,7 @@ class SparkEngine:
         listed = listed_columns(table)
         if not listed:
             return Recoded(public, {})
-        kept = shown(rows, coded(rows, rows.source, table, recoding.coded_at), *shown_at(recoding))
+        kept = shown(rows, coded(rows, rows.source, table, recoding.coded_at), *recoding.published_points())
         return Recoded(public, {"people": _published(rows, kept, pl.Schema(), listed)})
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
@@ -165,14 +165,14 @@ def _in_groups(rows: SparkRows, table: Table, recoding: Recoding) -> dict[str, R
     """One table of what is shown of every row."""
     unchanged = [*table.sensitive, *table.declared]
     base = rows if table.declared else _counted_rows(rows, [*table.quasi, *unchanged])
-    points, cells = shown_at(recoding)
+    points, cells = recoding.published_points()
     frame = shown(base, coded(base, base.source, table, recoding.coded_at), points, cells)
     return {"data": _published(base, frame, cells.schema, [*cells.columns, *unchanged])}
 
 
 def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Context) -> dict[str, Rows]:
     """Two tables joined by a bucket only, which are numbered at random; files have the rows of each in the order of their values (R-WK-23)."""
-    points, _ = shown_at(recoding)
+    points, _ = recoding.published_points()
     names = pl.DataFrame({BUCKET: context.randomness.order(len(points[0])) + 1})
 
     def placed(columns: Sequence[str], beside: Sequence[str] = ()) -> SparkRows:

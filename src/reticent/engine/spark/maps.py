@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructField, StructType
 
 from reticent.base.packing import Codes
-from reticent.core import Levels, NodeLevels, Recoding, Regions
+from reticent.core import NodeLevels
 from reticent.engine.spark.spark_rows import SparkProfile, SparkRows, spark_types
 from reticent.errors import PolicyError
 from reticent.table import BoundHierarchy, Table
@@ -83,19 +83,6 @@ def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, code
     looked_up = rows.session.createDataFrame(listed, types)
     hinted = F.broadcast(looked_up) if listed.num_rows <= _BROADCAST else looked_up
     return frame.join(hinted, F.col(column).eqNullSafe(F.col(_VALUE)), "inner").drop(_VALUE)
-
-
-def shown_at(recoding: Recoding) -> tuple[Sequence[Codes], pl.DataFrame]:
-    """The points (or groups) that a recoding publishes, as codes, and what is shown of each."""
-    if isinstance(recoding, Levels):
-        return recoding.published, recoding.shown(np.arange(len(recoding.published[0])))
-    if type(recoding) is not Regions:
-        raise PolicyError(
-            "The engine 'spark' recodes levels and regions. Recodings that part people with equal quasi values need all rows in memory: pass engine='local' if the "
-            "table fits in memory."
-        )
-    kept = np.flatnonzero(recoding.group >= 0)
-    return [codes.take(kept) for codes in recoding.points], recoding.shown(recoding.group[kept])
 
 
 def shown(rows: SparkRows, frame: DataFrame, points: Sequence[Codes], cells: pl.DataFrame) -> DataFrame:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Literal, get_args
 
 from reticent.base.context import Context
 from reticent.base.exact import one_of, whole
-from reticent.core import BATCH, DRAWN, Coupled, Draft, Kind, Recoding, declared_domains
+from reticent.core import BATCH, Draft, Kind, Recoding, declared_domains
 from reticent.definitions import Definition, GroupDefinition, all_of
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
 from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
+from reticent.methods.anatomy.recoding import DRAWN, Coupled
 from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.context import Context
-from reticent.core import COUNT, Deal, Evidence, FrequencySet, Groups, Histograms, SensitiveDomain
+from reticent.core import COUNT, Evidence, FrequencySet, Groups, Histograms, SensitiveDomain
 from reticent.definitions import Definition, GroupDefinition, against_all
 from reticent.engine import engine_of
 from reticent.errors import Infeasible
 from reticent.methods.anatomy.bucket_assignment import Ids, Signatures, most_eligible
+from reticent.methods.anatomy.recoding import Deal
 from reticent.methods.grouping import Columns, PublishedGroups, SuppressedGroups
 from reticent.table import Table
 

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from reticent.conditions import Condition
-from reticent.core import DRAWN, AdversaryView, Draft
+from reticent.core import AdversaryView, Draft
 from reticent.errors import DataError, PolicyError
+from reticent.methods.anatomy.recoding import DRAWN
 from reticent.release import Manifest, ManifestColumn, PublishedAs
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.table import FrameRows, Rows, Table, in_order, unused

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from reticent.base.context import Context
 from reticent.base.exact import whole
-from reticent.core import DRAWN, Draft, Kind, declared_domains
+from reticent.core import Draft, Kind, declared_domains
 from reticent.definitions import Definition
 from reticent.engine import engine_of
 from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
+from reticent.methods.anatomy.recoding import DRAWN
 from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition, not_in_buckets, value_meanings
 from reticent.table import Table
 from reticent.utility import BucketsSummary, UtilityMeasures

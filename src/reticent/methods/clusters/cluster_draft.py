@@ -17,7 +17,6 @@ from reticent.base.packing import Codes, number, pack, sum_by
 from reticent.core import (
     POPULATION,
     AdversaryView,
-    Allocation,
     Comparison,
     Draft,
     Evidence,
@@ -48,7 +47,7 @@ from reticent.methods.clusters.column_ranges import (
 )
 from reticent.methods.clusters.radii import OUT, Floats, Ids
 from reticent.methods.clusters.units import ClusterUnits
-from reticent.methods.grouping import PublishedGroups, SuppressedGroups, judged_sets, seen_as
+from reticent.methods.grouping import Allocation, PublishedGroups, SuppressedGroups, judged_sets, seen_as
 from reticent.table import BoundHierarchy, FrameRows, Meaning, Rows, Table, null_label
 from reticent.utility import RegionsSummary, UtilityMeasures
 

@@ -5,7 +5,7 @@
 ``quasi_sets``   what each adversary sees, where there are several sets of quasi columns
 ``buckets``      what methods that publish buckets have in common
 ``scales``       the order in which a column is cut; ``stage`` groups while they are cut; ``column_cells`` what is published of a group in one column
-``shown_groups`` what a local recoding shows; ``local_draft`` its draft
+``recoding``     rows of one point in several groups; ``shown_groups`` what a local recoding shows; ``local_draft`` its draft
 ``format``       the format ``generalize``: one table of generalized rows
 """
 
@@ -13,6 +13,7 @@ from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
 from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, column_cells
 from reticent.methods.grouping.local_draft import draft_shown, recoding_of
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
+from reticent.methods.grouping.recoding import Allocation
 from reticent.methods.grouping.refusal import GROUPS, kept_definition, rows_of_people
 from reticent.methods.grouping.scales import CellStyle, Ids, order_of
 from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
@@ -27,6 +28,7 @@ from reticent.methods.grouping.suppression import (
 
 __all__ = [
     "GROUPS",
+    "Allocation",
     "CellStyle",
     "ColumnCells",
     "Columns",

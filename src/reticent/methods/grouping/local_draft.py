@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from reticent.base.context import Context
-from reticent.core import Allocation, Draft, Evidence, FrequencySet, Regions, declared_domains
+from reticent.core import Draft, Evidence, FrequencySet, Regions, declared_domains
 from reticent.definitions import Method
 from reticent.engine import engine_of
 from reticent.methods.grouping.column_cells import ColumnCells
+from reticent.methods.grouping.recoding import Allocation
 from reticent.methods.grouping.scales import Ids
 from reticent.methods.grouping.shown_groups import ShownGroups
 from reticent.methods.grouping.stage import Mask

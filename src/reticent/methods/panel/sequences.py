@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from reticent.base.packing import first_rows, number
-from reticent.core import Allocation, FrequencySet, Groups, Histograms, OwnerRows, SensitiveDomain
+from reticent.core import FrequencySet, Groups, Histograms, OwnerRows, SensitiveDomain
 from reticent.errors import PolicyError
-from reticent.methods.grouping import CellStyle, ColumnCells, Columns, Ids, Mask, column_cells
+from reticent.methods.grouping import Allocation, CellStyle, ColumnCells, Columns, Ids, Mask, column_cells
 from reticent.methods.panel.wave_definition import WaveValues
 from reticent.methods.panel.wave_pattern import WavePattern
 from reticent.methods.typical import by_labels, group_column

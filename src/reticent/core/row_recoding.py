@@ -1,0 +1,172 @@
+"""Rows on their way into a release: what every recoding needs of a table to make its public tables, in memory or part by part.
+
+Rows lose their identifiers here. Release puts them into an order of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, Distinct, is_dense, pack, present
+from reticent.base.randomness import Randomness
+from reticent.table import PSEUDONYM, CodedRows, FrameRows, RepeatedRows, Rows, StreamRows, Table
+
+Ids = NDArray[np.int64]
+BUCKET, BATCH, COUNT = "bucket", "batch", "count"
+
+
+class GroupDisplay(Protocol):
+    """Gives what is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
+
+    def __call__(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame: ...
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """What an engine makes of a table: its public rows by the name of their table, and what must stay with the steward."""
+
+    tables: Mapping[str, Rows]
+    private: Mapping[str, Rows]
+
+
+@dataclass(frozen=True)
+class RowsToRecode:
+    """The rows of a table in memory with the published group of each (-1: suppressed).
+
+    ``joint_secret`` gives the joint sensitive value of every row as a number, and how many values there are; None where no column is sensitive.
+    """
+
+    table: Table
+    group: Ids
+    randomness: Randomness
+    joint_secret: Callable[[], tuple[Codes | None, int]]
+
+    def labelled(self, shown: GroupDisplay) -> Recoded:
+        """One table ``data``: what each row's group shows, beside sensitive and declared columns. Where most rows repeat, each kind of row is made once."""
+        table, group = self.table, self.group
+        kept = np.flatnonzero(group >= 0)
+        repeated = None if table.declared or table.pseudonyms else self._repeated(kept)
+        chosen, times = repeated if repeated is not None else (kept, None)
+        unchanged = [table.frame[name] for name in (*table.sensitive, *table.declared)]
+        if len(chosen) < len(group):
+            group, unchanged = group[chosen], [each[chosen] for each in unchanged]
+        data = shown(group, coded=True).hstack(unchanged)
+        private: dict[str, Rows] = {}
+        if listed_columns(table) or table.pseudonyms:
+            data, private = self._pseudonymized(table.frame[kept], data)
+        rows = CodedRows(data)
+        return Recoded({"data": rows if times is None else RepeatedRows(rows, times)}, private)
+
+    def in_buckets(self, *, counted: bool, bucket: str = BUCKET) -> Recoded:
+        """Two tables joined by a bucket number only: exact quasi values, and sensitive values in random order.
+
+        Buckets are numbered at random, and the sensitive rows of a bucket are shuffled by the operating system's randomness, so
+        that nothing but the bucket's histogram connects the two. ``counted``: equal values of a bucket are one row with their number.
+        """
+        table, group = self.table, self.group
+        rows = table.frame.filter(pl.Series(group >= 0))
+        numbers = pl.Series(bucket, self.randomness.order(int(group.max()) + 1)[group[group >= 0]] + 1)
+        quasi, private = self._pseudonymized(rows, rows.select([*table.quasi, *table.declared]).with_columns(numbers))
+        if counted:
+            histograms = rows.select(numbers, *table.sensitive).group_by(bucket, *table.sensitive).len(COUNT)
+            values = histograms.with_columns(pl.col(COUNT).cast(pl.Int64)).sort(pl.all())
+            return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(values)}, private)
+        order = self.randomness.order(len(rows))
+        sensitive = rows.select(list(table.sensitive)).with_columns(numbers)[order].sort(bucket, maintain_order=True)
+        shuffled = sensitive.select([bucket, *table.sensitive])
+        return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled)}, private)
+
+    def _repeated(self, kept: Ids) -> tuple[Ids, Ids] | None:
+        """One of each kind of published row, and how many there are of it; None where most are the only ones of their kind."""
+        secret, secrets = self.joint_secret()
+        groups = int(self.group.max(initial=-1)) + 1
+        columns = [self.group] if secret is None else [self.group, secret]
+        if len(kept) < len(self.group):
+            columns = [each[kept] for each in columns]
+        keys, space = pack(columns, [groups, secrets][: len(columns)], len(kept))
+        if is_dense(space, len(keys)) and 2 * np.count_nonzero(present(keys, space)) > len(kept):
+            return None
+        kinds = Distinct(keys, space)
+        return None if 2 * len(kinds.sizes) > len(kept) else (kept[kinds.firsts], kinds.sizes)
+
+    def _pseudonymized(self, rows: pl.DataFrame, data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Rows]]:
+        """``data`` with a random name for each row's person, and what stays private: the list that translates it back, and who is where."""
+        table, listed = self.table, listed_columns(self.table)
+        private: dict[str, Rows] = {"people": FrameRows(rows.select(listed))} if listed else {}
+        if not table.pseudonyms:
+            return data, private
+        people = rows.select(table.pseudonyms).unique(maintain_order=True)
+        translation = people.with_columns(pl.Series(PSEUDONYM, self.randomness.tokens(len(people))))
+        names = rows.select(table.pseudonyms).join(
+            translation, on=list(table.pseudonyms), how="left", maintain_order="left", nulls_equal=True
+        )
+        return data.with_columns(names[PSEUDONYM]), {**private, "pseudonyms": FrameRows(translation)}
+
+
+@dataclass(frozen=True)
+class PartsToRecode:
+    """A table whose rows are recoded part by part, whenever they are read; ``groups`` gives the published group of every row of a part."""
+
+    table: Table
+    groups: Callable[[Table], Ids]
+    randomness: Randomness
+
+    def labelled(self, shown: GroupDisplay) -> Recoded:
+        """One table ``data``: what each row's group shows, beside sensitive and declared columns."""
+        beside = (*self.table.sensitive, *self.table.declared)
+
+        def published(part: Table) -> pl.DataFrame:
+            group = self.groups(part)
+            kept = np.flatnonzero(group >= 0)
+            return shown(group[kept]).with_columns([part.frame[name][kept] for name in beside])
+
+        schema = pl.Schema({**shown(np.zeros(0, dtype=np.int64)).schema, **self._typed(beside)})
+        return Recoded({"data": self._mapped(published, schema)}, self._people())
+
+    def in_buckets(self, buckets: int) -> Recoded:
+        """Two tables joined by a bucket number only, at random. Files have the rows of each in the order of their values, so that nothing else connects the two."""
+        table = self.table
+        numbers = self.randomness.order(buckets) + 1
+
+        def numbered(part: Table) -> pl.DataFrame:
+            bucket = self.groups(part)
+            return part.frame.with_columns(pl.Series(BUCKET, numbers[bucket])).filter(pl.Series(bucket >= 0))
+
+        def select(*columns: str) -> StreamRows:
+            types = pl.Schema({name: pl.Int64() if name == BUCKET else table.schema[name] for name in columns})
+            return self._mapped(lambda part: numbered(part).select(columns), types)
+
+        tables = {"quasi": select(*table.quasi, *table.declared, BUCKET), "sensitive": select(BUCKET, *table.sensitive)}
+        return Recoded(tables, self._people())
+
+    def _people(self) -> dict[str, Rows]:
+        """Who is where; stays private."""
+        listed = listed_columns(self.table)
+
+        def people(part: Table) -> pl.DataFrame:
+            return part.frame.select(listed).filter(pl.Series(self.groups(part) >= 0))
+
+        return {"people": self._mapped(people, self._typed(listed))} if listed else {}
+
+    def _typed(self, columns: Sequence[str]) -> pl.Schema:
+        return pl.Schema({name: self.table.schema[name] for name in columns})
+
+    def _mapped(self, made: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
+        """What is made of each part of the table, as rows of ``schema``."""
+
+        def make(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+            return (made(part).select(columns) for part in self.table.parts())
+
+        return StreamRows(schema, make)
+
+
+def listed_columns(table: Table) -> list[str]:
+    """What is kept of each published person: the key (or first identifier) and the raw quasi values."""
+    name = table.key if table.key is not None else next(iter(table.identifiers), None)
+    return [] if name is None else list(dict.fromkeys([name, *table.quasi]))

@@ -1,0 +1,183 @@
+"""Rows dealt out to buckets or batches, whatever their quasi values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes
+from reticent.core import BATCH, BUCKET, Carried, Recoded, Recoding, RowsToRecode, Unseen, carried_from, read_recoding
+from reticent.errors import DataError
+from reticent.table import FrameRows, Table, plain
+
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+DRAWN = {"people": "drawn"}
+"""What a manifest says of buckets into which people were drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Deal(Recoding):
+    """Rows dealt out to buckets one by one, whatever their quasi values, which are published as they are.
+
+    ``entries`` has for every row its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...) and its ``bucket``, numbered from 0 in an order of its own: the
+    published numbers are others. ``rows`` has the buckets alone, in the order of the table that it was made for; it is not saved. No bucket has a place for a later row.
+    """
+
+    kind: ClassVar[str] = "dealt"
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    entries: pl.DataFrame
+    carried: Carried = field(default_factory=dict)
+    rows: Ids | None = None
+    exact: bool = field(default=True, init=False)
+
+    @classmethod
+    def of(cls, table: Table, rows: Ids) -> Deal:
+        """The rows of a table with the bucket of each."""
+        quasi, sensitive = tuple(table.quasi), tuple(table.sensitive)
+        entries = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
+        return cls(quasi, sensitive, entries, table.carried, rows)
+
+    @staticmethod
+    def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
+        """The columns by which rows are found again, under names of our own."""
+        values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
+        secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
+        return pl.DataFrame([*values, *secrets])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns by which rows find their bucket."""
+        return (*self.quasi, *self.sensitive)
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The values themselves."""
+        return (0,) * len(self.quasi)
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The bucket of every row of the table; codes do not tell it, since people with equal values are in different buckets."""
+        if self.rows is None or len(codes[0]) != len(self.rows):
+            raise DataError(
+                "Rows that were dealt out to buckets are known to the table that they are rows of, and to no other."
+            )
+        return self.rows
+
+    def recoded(self, rows: RowsToRecode) -> Recoded:
+        """Buckets whose equal sensitive values are one row with their number."""
+        return rows.in_buckets(counted=True)
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """The number of each row's bucket, counted from 1; who shares one is what it tells."""
+        return pl.DataFrame({BUCKET: groups + 1})
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        """Rows like those of the table take their places, one after the other; for any further one there is none."""
+        keys = [name for name in self.entries.columns if name != BUCKET]
+        asked = self._keyed(rows, self.quasi, self.sensitive)
+        asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
+        turn = pl.int_range(pl.len()).over(keys).alias("turn")
+        found = asked.with_columns(turn).join(
+            self.entries.with_columns(turn), on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
+        )
+        group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
+        if unseen == "error" and (group < 0).any():
+            raise DataError(
+                f"Row {int(np.argmax(group < 0)) + 1} is not a row that was published, and the buckets of this release have no place for later ones: whose values "
+                "meet in a bucket was settled for all rows together. Pass unseen='suppress' to leave such rows out, or publish anew."
+            )
+        return self.shown(group[group >= 0]), group >= 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The names of the columns."""
+        return {**self._head([{"name": name} for name in self.quasi]), "secrets": list(self.sensitive)}
+
+    def stored(self) -> pl.DataFrame:
+        """Every row with its bucket."""
+        return self.entries
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Deal:
+        """The recoding that was saved."""
+        quasi, sensitive = tuple(item["name"] for item in payload["columns"]), tuple(payload["secrets"])
+        keys = [*(f"value {i}" for i in range(len(quasi))), *(f"secret {i}" for i in range(len(sensitive)))]
+        if stored[BUCKET].dtype != pl.Int64:
+            raise DataError(f"{where} is damaged: the numbers of buckets are not whole numbers.")
+        return cls(quasi, sensitive, stored.select(*keys, BUCKET), carried_from(payload, where))
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled(Recoding):
+    """Rows show the ``labels`` of one recoding and the number of the batch that another deals them to, independently of each other."""
+
+    kind: ClassVar[str] = "coupled"
+
+    labels: Recoding
+    batches: Deal
+    carried: Carried = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded, and those by which rows find their batch."""
+        return tuple(dict.fromkeys([*self.labels.names, *self.batches.names]))
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """As for the labels."""
+        return self.labels.coded_at
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The group of labels."""
+        return self.labels.groups_of(codes)
+
+    def recoded(self, rows: RowsToRecode) -> Recoded:
+        """Labels with the number of a batch in one table, and how often each sensitive value occurs in a batch in another."""
+        batches = replace(rows, group=self.batches.groups_of([rows.group]))
+        dealt = batches.in_buckets(counted=True, bucket=BATCH)
+        beside = dealt.tables["quasi"].frame().drop(*rows.table.quasi)
+        labelled = self.shown(rows.group).with_columns(beside.get_columns())
+        return Recoded({"generalized": FrameRows(labelled), "sensitive": dealt.tables["sensitive"]}, dealt.private)
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """The labels."""
+        return self.labels.shown(groups, coded=coded)
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        shown, kept = self.labels.place(rows, unseen)
+        batch, there = self.batches.place(rows.filter(pl.Series(kept)), unseen)
+        kept[kept] = there
+        return shown.filter(pl.Series(there)).with_columns(batch[BUCKET].alias(BATCH)), kept
+
+    def as_json(self) -> dict[str, Any]:
+        """Both recodings, and how many rows of the large part are whose."""
+        both = {"labels": self.labels.as_json(), "batches": self.batches.as_json()}
+        return {**self._head(()), **both, "rows": len(self.labels.stored())}
+
+    def stored(self) -> pl.DataFrame:
+        """The large parts, one below the other, in columns of their own."""
+        labels, batches = self.labels.stored(), self.batches.stored()
+        named = [
+            labels.select(pl.all().name.prefix("labels ")),
+            batches.select(pl.all().name.prefix("batches ")),
+        ]
+        return pl.concat(named, how="diagonal")
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Coupled:
+        """The recoding that was saved."""
+        parts = {
+            prefix: stored.select(
+                pl.col(name).alias(name.removeprefix(prefix)) for name in stored.columns if name.startswith(prefix)
+            )
+            for prefix in ("labels ", "batches ")
+        }
+        labels = read_recoding(payload["labels"], parts["labels "].head(payload["rows"]), where)
+        batches = Deal.from_json(payload["batches"], parts["batches "].slice(payload["rows"]), where)
+        return cls(labels, batches, carried_from(payload, where))

@@ -1,0 +1,135 @@
+"""Local recoding that may separate people with equal quasi values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.packing import Codes, first_rows, number, pack, positions
+from reticent.base.ragged import ranks_among_equal
+from reticent.core import Recoding, RegionColumn, Regions, Shape, row_numbers
+from reticent.table import Table, plain
+
+Ids = NDArray[np.int64]
+_GROUP, _COUNT = "group", "count"
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation(Regions):
+    """Local recoding that may part people with equal quasi values: how many rows of each point and sensitive values go to which group.
+
+    Entry ``e`` says that ``counts[e]`` rows at ``points[.][e]`` with the sensitive values ``secrets[e]`` go to ``group[e]`` (-1: they are left out).
+    ``rows`` has the group of each row of the table that it was made for, drawn by the operating system; it is not saved.
+    """
+
+    kind: ClassVar[str] = "allocation"
+    needs_row_order: ClassVar[bool] = True
+
+    counts: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    secrets: pl.DataFrame = field(default_factory=pl.DataFrame)
+    rows: Ids | None = None
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        columns: tuple[RegionColumn, ...],
+        codes: Sequence[Codes],
+        rows: Ids,
+        numbered: str | None = None,
+        shapes: tuple[Shape, ...] = (),
+    ) -> Self:
+        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are no boxes."""
+        points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
+        secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
+        held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
+        counted = held.group_by(held.columns, maintain_order=True).len(_COUNT)
+        return cls(
+            columns,
+            tuple(counted[f"point {place}"].to_numpy() for place in range(len(codes))),
+            counted[_GROUP].to_numpy(),
+            table.carried,
+            counted[_COUNT].to_numpy().astype(np.int64),
+            counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
+            rows,
+            numbered=numbered,
+            shapes=shapes,
+        )
+
+    def published_points(self) -> tuple[Sequence[Codes], pl.DataFrame]:
+        return Recoding.published_points(self)
+
+    @cached_property
+    def _dealing(self) -> tuple[Ids, Ids, pl.DataFrame]:
+        """The distinct points of the entries (one entry of each, and the number of each entry's), and the entries as keys."""
+        ids, count = number(*pack(self.points, [len(column.leaves) for column in self.columns], len(self.group)))
+        return first_rows(ids, count), ids.astype(np.int64), _keyed(ids.astype(np.int64), self.secrets)
+
+    def points_of(self, codes: Sequence[Codes]) -> Ids:
+        """The point of every row among the distinct ones."""
+        ones = self._dealing[0]
+        sizes = [len(column.leaves) for column in self.columns]
+        return positions([each[ones] for each in self.points], codes, sizes)
+
+    def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
+        """Rows are dealt out to the entries of their point and sensitive values, one after the other; any further one only if all go to one group."""
+        ones, ids, keys = self._dealing
+        low, high = np.full(len(ones), np.iinfo(np.int64).max), np.full(len(ones), -2)
+        np.minimum.at(low, ids, self.group)
+        np.maximum.at(high, ids, self.group)
+        only = np.where(low == high, low, -1)
+        group = np.where(point >= 0, only[point], -1)
+        if not set(self.secrets.columns) <= set(rows.columns):
+            return group
+        kinds = keys.unique(maintain_order=True).with_row_index("key")
+        entry_key = row_numbers(keys, kinds)
+        asked = [plain(rows[name]).cast(dtype, strict=False) for name, dtype in self.secrets.schema.items()]
+        key = row_numbers(_keyed(point, pl.DataFrame(asked)), kinds)
+        order = np.argsort(entry_key, kind="stable")
+        ends = np.cumsum(self.counts[order])
+        totals = np.bincount(entry_key, weights=self.counts, minlength=kinds.height).astype(np.int64)
+        starts = np.cumsum(totals) - totals
+        dealt = np.flatnonzero((key >= 0) & (point >= 0))
+        rank = ranks_among_equal(key[dealt])
+        within = rank < totals[key[dealt]]
+        dealt, rank = dealt[within], rank[within]
+        group[dealt] = self.group[order[np.searchsorted(ends, starts[key[dealt]] + rank, side="right")]]
+        return group
+
+    def stored(self) -> pl.DataFrame:
+        """Every entry, with its sensitive values and how many rows it stands for."""
+        secrets = [self.secrets[name].alias(f"secret {place}") for place, name in enumerate(self.secrets.columns)]
+        return super().stored().with_columns([*secrets, pl.Series(_COUNT, self.counts)])
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells of every column, and which columns are sensitive."""
+        return {**super().as_json(), "secrets": self.secrets.columns}
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+        head = Regions.from_json(payload, stored, where)
+        counts = stored[_COUNT].to_numpy().astype(np.int64)
+        secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
+        return cls(
+            head.columns,
+            head.points,
+            head.group,
+            head.carried,
+            counts,
+            pl.DataFrame(secrets),
+            shapes=head.shapes,
+            numbered=head.numbered,
+        )
+
+
+def _keyed(point: Ids, secrets: pl.DataFrame) -> pl.DataFrame:
+    """Points beside sensitive values, under names of our own."""
+    named = [secrets[name].alias(f"secret {place}") for place, name in enumerate(secrets.columns)]
+    return pl.DataFrame([pl.Series("point", point), *named])
