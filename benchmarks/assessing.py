@@ -1,6 +1,6 @@
 """Every definition on the raw Adult file at once (TARGETS "Assessing"): k, diversity, alpha, delta, beta, t and the rest together.
 
-Run ``python -m benchmarks assessing``; the rows are appended to RESULTS.md. Definitions on text look at the occupation, those on numbers at the
+Run ``python -m benchmarks assessing``; the rows are appended to the history of runs. Definitions on text look at the occupation, those on numbers at the
 age (the other seven columns are quasi then), the personal one at the wishes of every tenth person, who guards the category of the own
 occupation (three categories, three thresholds), and those that compare with a population at the table itself, counted once more. Each scan counts.
 """

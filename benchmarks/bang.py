@@ -13,7 +13,7 @@ from typing import Any
 import reticent as rt
 from benchmarks import bang_changes, bang_large, first_hour
 from benchmarks.adult import SHARED
-from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
+from benchmarks.measuring import HISTORY, Row, best_of, group_by_floor, report
 from benchmarks.reproduce_banga import customers
 from benchmarks.search import Data, adult, cps, ihis, ten_million
 from reticent.base.context import Context
@@ -131,7 +131,7 @@ def main(*names: str) -> None:
             "|---|---|---|---|---|---|---|",
         ]
         title = f"## Bang: loss beside other methods ({date.today().isoformat()})"
-        with RESULTS.open("a", encoding="utf-8") as out:
+        with HISTORY.open("a", encoding="utf-8") as out:
             out.write(
                 "\n".join(["", title, "", f"`python -m benchmarks bang {' '.join(names)}`", "", *head, *lines, ""])
             )

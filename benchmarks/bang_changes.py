@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from benchmarks.measuring import RESULTS
+from benchmarks.measuring import HISTORY
 from reticent.methods.bang import Bang
 from reticent.table import Table
 
@@ -57,5 +57,5 @@ def main() -> None:
     head = ["| work | seconds of the processor, counting the rows included | blocks |", "|---|---|---|"]
     title = f"## Bang: rows come to an index of a million and leave it ({date.today().isoformat()}, under load)"
     print("\n".join([*head, *lines]))
-    with RESULTS.open("a", encoding="utf-8") as out:
+    with HISTORY.open("a", encoding="utf-8") as out:
         out.write("\n".join(["", title, "", "`python -m benchmarks bang changes`", "", *head, *lines, ""]))

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.big import write_rows
-from benchmarks.measuring import RESULTS, alone
+from benchmarks.measuring import HISTORY, alone
 from reticent.base.context import Context
 from reticent.methods.bang import Bang
 from reticent.policy import Policy
@@ -89,7 +89,7 @@ def main(names: Sequence[str]) -> None:
     head = ["| rows | minimum | on the clock | process | what came out |", "|---|---|---|---|---|"]
     title = f"## Bang: tables larger than memory ({date.today().isoformat()})"
     command = f"`python -m benchmarks bang large {' '.join(names)}`"
-    with RESULTS.open("a", encoding="utf-8") as out:
+    with HISTORY.open("a", encoding="utf-8") as out:
         out.write("\n".join(["", title, "", command, "", *head, *lines, ""]))
 
 

@@ -1,6 +1,6 @@
 """Speed of worst-case knowledge (spec 001 E5, TARGETS "Assessing"): a million groups, and all 72 nodes of Adult.
 
-Run ``python benchmarks/knowledge.py``; the rows are appended to RESULTS.md.
+Run ``python benchmarks/knowledge.py``; the rows are appended to the history of runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How every benchmark measures: a floor and our figure in one process, the ratio, and a line in RESULTS.md."""
+"""How every benchmark measures: a floor and our figure in one process, the ratio, and a line in the history of runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
+HISTORY = Path(__file__).with_name("history") / f"{date.today():%Y-%m}.md"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _measured(work: Callable[..., Any], given: Sequence[Any]) -> tuple[float, fl
 
 
 def report(title: str, command: str, rows: Sequence[Row]) -> None:
-    """Print the rows and append them to RESULTS.md."""
+    """Print the rows and append them to this month's history; RESULTS.md has the current figures."""
     lines = [
         "| job | floor ms | ours ms | ratio | target | met | what came out |",
         "|---|---|---|---|---|---|---|",
@@ -84,5 +84,5 @@ def report(title: str, command: str, rows: Sequence[Row]) -> None:
     heading = f"## {title} ({date.today().isoformat()}, Python {platform.python_version()}, polars {pl.__version__})"
     text = "\n".join([heading, "", f"`{command}`", "", *lines, ""])
     print(text)
-    with RESULTS.open("a", encoding="utf-8") as out:
+    with HISTORY.open("a", encoding="utf-8") as out:
         out.write("\n" + text)

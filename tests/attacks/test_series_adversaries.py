@@ -1,7 +1,7 @@
 """Held-out adversaries against the publisher: they share neither its model nor its code (spec 004, 13.1).
 
 Random small histories are published, every consistent world is listed by brute force, and adversaries filter the list by what they know. Where the certificate claims
-1/m nobody may exceed it; where it does not, the excess is measured (benchmarks/RESULTS.md).
+1/m nobody may exceed it; where it does not, the excess is measured (benchmarks/history).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Only what everybody gets is used: the published tables, the meaning of their labels, and the declared domains. An answer
 is two bounds that hold for certain, and an estimate that says what it assumes. How far the estimate is off depends on what the release hides, so no
 margin is claimed for it: on real releases six of ten true counts lie outside of the 90 % interval that the model's own spread suggests
-(``benchmarks/RESULTS.md``, "Counting queries").
+(``benchmarks/history``, "Counting queries").
 """
 
 from __future__ import annotations
