@@ -33,6 +33,7 @@ from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
 from reticent.policy import Policy
 from reticent.policy.expressions import definition_from_text
+from reticent.propose.exposure import exposures
 from reticent.release.claims import check_claims
 from reticent.table import FrameRows
 from tests.oracles import known_columns as oracle
@@ -109,6 +110,38 @@ def test_what_can_be_computed_is_known():
     closed = AnyColumns(2, KAnonymity(2), relations=[["a", "c"]]).assess(groups)
     assert (closed.holds, closed.value) == (False, 1)
     assert set(closed.witness.details["columns"]) == {"a", "b", "c"}
+
+
+def nearly_added_table() -> rt.Table:
+    """c = a + b in all but three of 200 rows: every two columns are shared by ten rows and more, and all three make three rows unique."""
+    rows = [(i % 5, i // 5 % 4, i % 5 + i // 5 % 4) for i in range(200)]
+    rows[0], rows[6], rows[2] = (0, 0, 3), (1, 1, 4), (2, 0, 3)
+    return rt.Table(pl.DataFrame(rows, schema=["a", "b", "c"], orient="row"), quasi=["a", "b", "c"])
+
+
+def test_assess_search_preview_and_publish_know_the_same_relations():
+    table, wanted = nearly_added_table(), AnyColumns(2, KAnonymity(2))
+    groups = count_table(table).groups()
+    assert wanted.assess(groups).value >= 2, "without the relation it would hold"
+    found = rt.assess(table, wanted)
+    assert (found.holds, found.value) == (False, 1)
+    assert (("a", "b"), "c") in found.definition.relations
+    assert not rt.search(table, wanted, node={}).minimal
+    release = rt.publish(table, wanted, method=rt.Lattice())
+    assert release.utility["loss"] == rt.preview(table, wanted, rt.Lattice()).utility["loss"] > 0
+    assert rt.assess(release, wanted).holds
+    (exposed,) = exposures(table, [wanted])
+    assert not exposed.assessments[0].holds
+
+
+def test_a_release_that_states_no_relations_is_assessed_by_all_columns(tmp_path: Path):
+    table, wanted = nearly_added_table(), AnyColumns(2, KAnonymity(2))
+    plain = rt.publish(table, KAnonymity(1), method=rt.Lattice())
+    for subject in (plain, plain.save(tmp_path / "plain")):
+        found = rt.assess(subject, wanted)
+        assert (found.holds, found.value, found.definition) == (False, 1, wanted)
+        assert "published rows do not show which columns can be computed" in found.witness.text
+    assert rt.assess(rt.publish(table, KAnonymity(2), method=rt.Lattice()), wanted).holds
 
 
 def test_a_source_that_shows_nothing_still_gives_what_follows_from_it():

@@ -28,6 +28,7 @@ from reticent.definitions import (
     verdict,
 )
 from reticent.engine import count_table
+from reticent.release import closed
 from reticent.table import Table
 
 _SHOWN = 5
@@ -95,6 +96,7 @@ def exposures(
 ) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
     context = context or Context()
+    definitions = [closed(each, table) for each in definitions]
     frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table, context)
     sets = table.quasi_sets or (tuple(table.quasi),)
     # Where a person has several rows, their weights do not say how many people the person stands for.

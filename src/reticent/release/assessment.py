@@ -17,6 +17,7 @@ from reticent.base.exact import Number, exact
 from reticent.base.packing import number, pack, sum_by
 from reticent.core import Draft, Evidence, Groups
 from reticent.definitions import (
+    AnyColumns,
     Assessment,
     ClaimScope,
     Definition,
@@ -24,6 +25,7 @@ from reticent.definitions import (
     PopulationDefinition,
     TCloseness,
     Witness,
+    all_of,
     by_set,
     judge,
     of_groups,
@@ -37,6 +39,7 @@ from reticent.errors import PolicyError
 from reticent.io import people_of
 from reticent.release.adversary_views import adversary_view_of, public_side
 from reticent.release.claims import read_claims
+from reticent.release.computable_columns import closed, closed_as_claimed
 from reticent.release.format import EvidenceRequest
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference
@@ -45,6 +48,10 @@ from reticent.release.statements import scope_of
 from reticent.table import Table
 
 _MOST_WIDENED = 12
+_NOT_RELATED = (
+    "All columns count as known here, because published rows do not show which columns can be computed from others; for fewer columns it may hold. "
+    "Assess the table, or publish with AnyColumns, which states these relations."
+)
 
 
 def assess(subject: Table | Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
@@ -58,10 +65,24 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
     """
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
-    found = verdict(definition, judge(definition, _evidence(subject, definition)))
     if isinstance(subject, Table):
+        definition = closed(definition, subject)
+        found = verdict(definition, judge(definition, _evidence(subject, definition)))
         return replace(found, lister=partial(_failing_rows, subject, definition), scope=ClaimScope.of_table(subject))
+    found = _of_published(subject, definition)
     return found if isinstance(subject, Draft) else replace(found, scope=scope_of(public_side(subject).manifest))
+
+
+def _of_published(subject: Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
+    """The verdict on what is published. Which columns an adversary computes is what its claims say; where they do not, all columns count as known, which implies the rest."""
+    related = closed_as_claimed(definition, [] if isinstance(subject, Draft) else _claimed(public_side(subject)))
+    if related is not None:
+        return verdict(related, judge(related, _evidence(subject, related)))
+    stricter = all_of(tuple(part.demand if isinstance(part, AnyColumns) else part for part in definition.parts()))
+    found = replace(verdict(stricter, judge(stricter, _evidence(subject, definition))), definition=definition)
+    if found.witness is None:
+        return found
+    return replace(found, witness=replace(found.witness, text=f"{found.witness.text} {_NOT_RELATED}"))
 
 
 def _evidence(subject: Any, definition: Definition) -> Evidence:
@@ -116,8 +137,13 @@ def _of_public(side: PublicSide, definition: Definition, reference: dict[str, Re
             f"{definition} counts people, and the published files show rows, of which several may be one person. Assess the table, or the "
             "release as publish returned it (without a population or several quasi sets, which are looked up in the files)."
         )
-    claimed = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
-    return side.form.evidence(side, EvidenceRequest(definition, reference, _population(definition), tuple(claimed)))
+    claimed = tuple(_claimed(side))
+    return side.form.evidence(side, EvidenceRequest(definition, reference, _population(definition), claimed))
+
+
+def _claimed(side: PublicSide) -> list[Definition]:
+    """The claims of a release that this version knows."""
+    return [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
 
 
 def _population(definition: Definition) -> pl.DataFrame | None:

@@ -5,14 +5,15 @@ A declaration that nobody knows such a column does not hold, and a guarantee abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from reticent.core import AdversaryView, Columns, Groups
+from reticent.core import AdversaryView, Columns, Groups, Relation
 from reticent.definitions import AnyColumns, Definition, GroupDefinition, all_of
 from reticent.errors import PolicyError
 from reticent.table import ColumnRelation, Table, find_relations, unused
@@ -120,18 +121,38 @@ def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[s
 
 
 def closed(definition: Definition, table: Table) -> Definition:
-    """The definition with the relations among the quasi columns, where it is about adversaries who know some of them: they know what follows from these, too."""
+    """The definition as it is judged on a table: an adversary who knows some of the quasi columns knows what follows from these, too.
+
+    A definition that the table was prepared by is closed already.
+    """
     parts = definition.parts()
-    if not any(isinstance(part, AnyColumns) for part in parts):
+    if all(any(part is each for each in table.prepared_by) for part in parts if isinstance(part, AnyColumns)):
         return definition
     quasi = list(table.quasi)
-    found = tuple((each.sources, each.derived) for each in relations_in(table, quasi, quasi))
+    return _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
+
+
+def closed_as_claimed(definition: Definition, claims: Sequence[Definition]) -> Definition | None:
+    """The definition as it is judged on a release that makes some ``claims``, which name the relations between its columns.
+
+    None where they name none and the definition would have to know them: what an adversary computes does not follow from published rows.
+    """
+    parts = [part for part in definition.parts() if isinstance(part, AnyColumns)]
+    named = [part.relations for claim in claims for part in claim.parts() if isinstance(part, AnyColumns)]
+    if named:
+        return _related(definition, chain.from_iterable(named))
+    return definition if all(part.relations for part in parts) else None
+
+
+def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
+    """The definition with further relations between columns."""
+    found = tuple(relations)
     return all_of(
         tuple(
             replace(part, relations=tuple(dict.fromkeys((*part.relations, *found))))
             if isinstance(part, AnyColumns)
             else part
-            for part in parts
+            for part in definition.parts()
         )
     )
 

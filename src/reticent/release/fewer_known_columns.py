@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from reticent.base.context import Context
 from reticent.definitions import AnyColumns, GroupDefinition, Method, numbers_beyond, unique_share
 from reticent.errors import Infeasible
 from reticent.release.adversary_views import adversary_view_of
+from reticent.release.computable_columns import closed
 from reticent.table import Table
 
 _WORTH = 0.8
@@ -54,7 +56,7 @@ def any_columns_offer(
     for many in sorted(known, reverse=True):
         if many >= len(table.quasi):
             continue
-        definition = AnyColumns(many, demand)
+        definition = cast(AnyColumns, closed(AnyColumns(many, demand), table))
         draft = method.draft(table, definition, context)
         loss = float(draft.utility["loss"])
         if loss < _WORTH * loss_of_all:

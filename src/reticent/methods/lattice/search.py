@@ -24,6 +24,7 @@ from reticent.methods.lattice.classification import exhaustive, incognito, taggi
 from reticent.methods.lattice.evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.frontier import Frontier, SearchOutcome
 from reticent.methods.lattice.objectives import NodeView, Weights
+from reticent.release import closed
 from reticent.table import Table
 
 Strategy = Literal["default", "incognito", "exhaustive"]
@@ -125,7 +126,7 @@ def search(
     ``node`` looks at one node only, with the lowest level for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
-    wanted = of_groups(definition, "search")
+    wanted = of_groups(closed(definition, table), "search")
     table = wanted.prepare(table)
     adversary_sets(table)
     context = context or Context()
