@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import polars as pl
 import pytest
@@ -11,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
+from reticent.base.context import Context
 from reticent.definitions import (
+    AnyColumns,
     DistinctLDiversity,
     InTurn,
     KAnonymity,
@@ -21,6 +25,7 @@ from reticent.definitions import (
 )
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.policy.expressions import definition_from_text
+from reticent.release.claims import check_claims
 from tests.sampling import examples
 
 NAMES = "abc"
@@ -107,6 +112,73 @@ def test_verify_counts_again_where_labels_are_values_and_says_where_they_are_not
     checks = {each.name: each for each in rt.verify(tmp_path / "wide").checks if each.claim}
     told = checks["claim InTurn(columns=['race'], inner=DistinctLDiversity(l=2))"]
     assert (told.status, "stand for several values" in told.detail) == ("not re-checked", True)
+
+
+def claimed_status(release, definition):
+    """What verify says of a release whose certificate claims the definition."""
+    claims = [{"definition": definition.name, "parameters": definition.parameters()}]
+    side = replace(release.public, certificate={**release.certificate, "claims": claims})
+    (found,) = [each for each in check_claims(side, None, None, Context()) if each.claim]
+    return found
+
+
+@examples(60, few=12)
+@given(data=st.data(), bound=st.sampled_from(["1.2", "1.5", "2"]))
+def test_labels_without_a_common_value_show_what_raw_values_are_spread_at_least(data, bound):
+    """Ages by decades: what verify says from labels is what raw values have, or that the files do not show it."""
+    pairs = st.tuples(st.integers(20, 59), st.integers(0, 1))
+    rows = data.draw(st.lists(pairs, min_size=2, max_size=25))
+    frame = pl.DataFrame([(*row, place) for place, row in enumerate(rows)], schema=["age", "sex", "id"], orient="row")
+    decades = rt.Hierarchy.intervals([10], origin=0, domain=(20, 60)).limited(min_level=1)
+    table = rt.Table(frame, quasi={"age": decades, "sex": None}, declared={"id": "a number that nobody knows"})
+    release = rt.publish(table, KAnonymity(1), method=rt.Lattice())
+    labels = release.frame.sort("id").select("age", "sex").rows()
+    truth = max(shares(labels, rows, 0)) * Fraction(bound) <= 1
+    shown = max(shares(labels, labels, 0)) * Fraction(bound) <= 1
+    status = claimed_status(release, InTurn("age", ProbabilisticLDiversity(bound))).status
+    assert status == ("holds" if shown else "not re-checked")
+    assert truth or not shown
+
+
+def test_a_record_class_whose_labels_are_values_refutes_a_false_claim():
+    """Most labels of race stand for two values; those who show one value each are all of one race in zip 2."""
+    tree = rt.Hierarchy.taxonomy({"any": ["w", "b", "r"]})
+    frame = pl.DataFrame({"zip": ["1"] * 4 + ["2"] * 3, "race": ["w", "b", "w", "r"] + ["w"] * 3})
+    table = rt.Table(frame, quasi={"zip": None, "race": tree})
+    release = rt.publish(table, KAnonymity(2), method=rt.Mondrian(values="sets"))
+    assert set(release.frame["race"]) > {"w"}
+    found = claimed_status(release, InTurn("race", DistinctLDiversity(2)))
+    assert found.status == "fails"
+    assert claimed_status(release, InTurn("zip", DistinctLDiversity(1))).status == "holds"
+
+
+def test_what_the_files_do_not_show_is_said_in_the_headline(tmp_path):
+    frame = pl.DataFrame({"age": [20, 21, 30, 31] * 6, "sex": ["m", "f"] * 12})
+    table = rt.Table(frame, quasi=["age", "sex"])
+    wanted = InTurn("sex", DistinctLDiversity(2)) & KAnonymity(3)
+    release = rt.publish(table, wanted, method=rt.Mondrian(values="ranges"))
+    headline = release.certificate["headline"]
+    assert headline["state"] == "holds, but"
+    assert "InTurn(columns=['sex'], inner=DistinctLDiversity(l=2)) is the publisher's word" in headline["reasons"][0]
+    assert rt.preview(table, wanted, rt.Mondrian(values="ranges")).headline.state == "holds, but"
+    folder = release.save(tmp_path / "release")
+    assert "publisher's word" in " ".join((folder / "public" / "STATEMENT.txt").read_text().split())
+    assert rt.verify(folder).headline.state == "not shown"
+
+
+def test_people_with_several_rows_are_refused_with_a_way_out():
+    frame = pl.DataFrame(
+        {"who": [1, 1, 2, 3, 4, 5, 6, 6], "zip": ["1"] * 4 + ["2"] * 4, "race": ["w", "b"] * 4, "age": [1, 2] * 4}
+    )
+    several = rt.Table(frame, quasi=["zip", "race"], key="who")
+    one = rt.Table(frame, quasi=["zip", "race"], key="who", rows_per_person=1)
+    in_turn, any_columns = InTurn("race", DistinctLDiversity(2)), AnyColumns(1, KAnonymity(2))
+    for definition, way_out in ((in_turn, "rows_per_person=1"), (any_columns, r"KAnonymity\(k=2\) on all columns")):
+        for refused in (rt.assess, partial(rt.publish, method=rt.Lattice()), partial(rt.publish, method=rt.Mondrian())):
+            with pytest.raises(PolicyError, match=way_out):
+                refused(several, definition)
+        assert rt.assess(rt.publish(one, definition, method=rt.Lattice()), definition).holds
+    assert rt.publish(several, KAnonymity(2), method=rt.Mondrian()).certificate["headline"]["state"].startswith("holds")
 
 
 def test_the_sentence_names_what_is_known_and_what_stays_open():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,24 @@ from reticent.core.candidate_join import QueriedPeople, find_place
 from reticent.core.covers import Cover, cover
 from reticent.core.evidence import Columns
 from reticent.core.frequencies import POPULATION
-from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues
+from reticent.core.group_labels import GroupLabels, LabelClasses, LabelColumn, RawValues
 from reticent.core.groups import Groups
 from reticent.core.shape import LabelBox, Shape
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.table import NULL_LABEL, Meaning, Missing, Rows, SensitiveColumn, Value, bind_sensitive, null_label
+from reticent.table import (
+    NULL_LABEL,
+    Meaning,
+    Missing,
+    Rows,
+    SensitiveColumn,
+    Value,
+    are_disjoint,
+    bind_sensitive,
+    null_label,
+)
 
 NOWHERE, SEVERAL = -1, -2
+_MOST_COMPARED = 500
 _Array = NDArray[np.int64]
 
 
@@ -67,18 +79,45 @@ class AdversaryColumn:
 
     def as_labels(self, sizes: _Array) -> LabelColumn:
         """The labels of cells with so many rows each; they are the raw values where each stands for one value."""
-        exact = all(isinstance(meaning, Value | Missing) for meaning in self.meanings)
+        single = np.array([isinstance(meaning, Value | Missing) for meaning in self.meanings], dtype=bool)
 
-        def counted() -> RawValues:
-            values = pl.Series(self.name, [getattr(meaning, "value", None) for meaning in self.meanings], strict=False)
+        def counted(values: pl.Series) -> RawValues:
             column = bind_sensitive(self.name, None, values)
             return RawValues.counted(column, np.arange(len(sizes)), len(sizes), column.codes(values)[self.codes], sizes)
 
-        return LabelColumn(self.name, self.codes, self.texts, counted if exact else None)
+        def exact() -> RawValues:
+            values = [getattr(meaning, "value", None) for meaning in self.meanings]
+            return counted(pl.Series(self.name, values, strict=False))
+
+        def classified() -> LabelClasses:
+            classes = _disjoint_classes(self.meanings)
+            alone = np.bincount(classes) == 1
+            return LabelClasses(counted(pl.Series(self.name, classes)), alone & single[first_rows(classes, len(alone))])
+
+        if single.all():
+            return LabelColumn(self.name, self.codes, self.texts, exact)
+        return LabelColumn(self.name, self.codes, self.texts, None, classified)
 
     def at(self, cells: NDArray[Any]) -> AdversaryColumn:
         """The column of some cells only."""
         return replace(self, codes=self.codes[cells].astype(np.int64))
+
+
+def _disjoint_classes(meanings: Sequence[Meaning]) -> _Array:
+    """Labels numbered such that those of different numbers certainly have no value in common; all alike where there are too many labels to compare."""
+    if len(meanings) > _MOST_COMPARED:
+        return np.zeros(len(meanings), dtype=np.int64)
+    pairs = [
+        (one, other)
+        for one, other in combinations(range(len(meanings)), 2)
+        if not are_disjoint(meanings[one], meanings[other])
+    ]
+    # scipy is imported where it is needed: small releases must not wait for it.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    shared = coo_array((np.ones(len(pairs)), np.array(pairs).reshape(-1, 2).T), shape=(len(meanings), len(meanings)))
+    return connected_components(shared, directed=False)[1].astype(np.int64)
 
 
 @dataclass(frozen=True)

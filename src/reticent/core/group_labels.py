@@ -58,21 +58,44 @@ class RawValues:
 
 
 @dataclass(frozen=True)
+class LabelClasses:
+    """The labels of a quasi column, put together to classes that certainly stand for different values: the spread of the raw values is a refinement of theirs.
+
+    ``counted`` has the classes in place of values, and ``single`` says which class is one raw value.
+    """
+
+    counted: RawValues
+    single: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class LabelColumn:
     """A quasi column as groups show it: the label of every group by its position in ``texts``.
 
-    ``raw`` counts the raw values behind the labels; None where only the labels are known.
+    ``raw`` counts the raw values behind the labels; None where only the labels are known. Then ``classes`` may say which labels have no value in common.
     """
 
     name: str
     codes: Codes
     texts: Sequence[str]
     raw: Callable[[], RawValues] | None = None
+    classes: Callable[[], LabelClasses] | None = None
 
     def select(self, mask: NDArray[np.bool_]) -> LabelColumn:
         """The labels of some groups only."""
-        raw = self.raw
-        return replace(self, codes=self.codes[mask], raw=None if raw is None else lambda: raw().select(mask))
+        return replace(self.counting(lambda values: values.select(mask)), codes=self.codes[mask])
+
+    def counting(self, change: Callable[[RawValues], RawValues]) -> LabelColumn:
+        """The column with other counts of raw values and classes, made when they are first looked at."""
+        raw, classes = self.raw, self.classes
+
+        def classified() -> LabelClasses:
+            assert classes is not None
+            found = classes()
+            return replace(found, counted=change(found.counted))
+
+        changed = None if raw is None else lambda: change(raw())
+        return replace(self, raw=changed, classes=None if classes is None else classified)
 
 
 @dataclass(frozen=True)
@@ -125,11 +148,7 @@ class GroupLabels:
 
 
 def _merged(column: LabelColumn, ids: Codes, groups: int, firsts: NDArray[np.int64]) -> LabelColumn:
-    raw = column.raw
-
-    def counted() -> RawValues:
-        assert raw is not None
-        values = raw()
+    def together(values: RawValues) -> RawValues:
         return replace(values, histograms=values.histograms.merge(ids, groups))
 
-    return replace(column, codes=column.codes[firsts], raw=None if raw is None else counted)
+    return replace(column.counting(together), codes=column.codes[firsts])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from reticent.definitions.column_sets import ColumnSets, LabelCells
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness, together
 from reticent.definitions.exchanges import joined
 from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.table import Table
 
 Mask = NDArray[np.bool_]
 
@@ -68,6 +71,11 @@ class AnyColumns(GroupDefinition):
     def crowd(self) -> int | None:
         return self.demand.crowd
 
+    def counting(self, table: Table) -> Table:
+        if table.several_rows:
+            raise PolicyError(self._several_rows())
+        return super().counting(table)
+
     def in_each_group(self) -> GroupDefinition:
         """Cells of fewer columns are unions of groups, and the inner definition is monotone."""
         return self.demand
@@ -107,11 +115,15 @@ class AnyColumns(GroupDefinition):
 
     def _check(self, groups: Groups) -> _Check:
         if groups.owners:
-            raise PolicyError(
-                f"AnyColumns counts records, and some people have several here. Ask for {self.demand} on all columns, or keep one row of each with rows_per_person=1."
-            )
+            raise PolicyError(self._several_rows())
         filled = groups if len(groups.filled) == len(groups) else groups.select(groups.sizes > 0)
         return _Check(self, filled)
+
+    def _several_rows(self) -> str:
+        return (
+            f"AnyColumns counts records, and some people have several here, of which different columns may be known. Ask for {self.demand} on all columns, which "
+            "implies it and counts people, or keep one row of each with rows_per_person=1."
+        )
 
 
 class _Check:

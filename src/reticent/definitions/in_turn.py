@@ -13,11 +13,20 @@ from reticent.core import Columns, Evidence, Groups
 from reticent.definitions.catalogue import definition_within
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, column_list
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness
+from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.entropy import EntropyLDiversity
+from reticent.definitions.recursive import RecursiveLDiversity
 from reticent.definitions.value_sets import named_columns
 from reticent.errors import PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from reticent.table import Table
+
+
+_SEVERAL_ROWS = (
+    "InTurn counts records, and some people have several here: what one person has in all of them is one value, not several. Keep one row of each with "
+    "rows_per_person=1."
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,8 @@ class InTurn(GroupDefinition):
     knows all quasi values but one, of everybody. Monotone: merging labels merges records. Generalizing the column itself changes nothing, since its raw values
     are judged; generalizing the others does.
 
-    The published files show it where the labels of the column stand for one value each; elsewhere it is the publisher's word.
+    The published files show it where the labels of the column stand for one value each, or where labels without a common value are spread enough; elsewhere it
+    is the publisher's word, and the headline says so.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +64,8 @@ class InTurn(GroupDefinition):
         return cast(GroupDefinition, self.inner)
 
     def counting(self, table: Table) -> Table:
+        if table.several_rows:
+            raise PolicyError(_SEVERAL_ROWS)
         for name in self.columns:
             if name not in table.quasi:
                 raise PolicyError(
@@ -64,17 +76,21 @@ class InTurn(GroupDefinition):
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         failing = np.zeros(len(groups), dtype=bool)
-        for _, ids, cells in self._cells(groups):
-            failing |= self.demand.failing(cells)[ids]
+        for cells in self._cells(groups):
+            failing |= self.demand.failing(cells.groups)[cells.ids]
         return failing & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
         found: dict[str, Assessment] = {}
-        for name, ids, cells in self._cells(groups):
-            found[name] = self.demand.assess(cells)
-            witness = found[name].witness
-            if witness is not None:
-                found[name] = replace(found[name], witness=_named(witness, name, groups, ids))
+        for cells in self._cells(groups):
+            # What certainly fails is named before what may pass.
+            wrong = self._wrong(cells)
+            judged = cells.groups.select(wrong) if wrong.any() else cells.groups
+            each = found[cells.name] = self.demand.assess(judged)
+            if each.witness is not None:
+                ids = cells.ids if not wrong.any() else (np.cumsum(wrong) - 1)[cells.ids]
+                ids = np.where(wrong[cells.ids], ids, -1) if wrong.any() else ids
+                found[cells.name] = replace(each, witness=_named(each.witness, cells.name, groups, ids))
         first = next((each.witness for each in found.values() if each.witness is not None), None)
         values = {name: each.value for name, each in found.items()}
         value = values if len(values) > 1 else next(iter(values.values()))
@@ -85,11 +101,38 @@ class InTurn(GroupDefinition):
         return RawValuesInGroups(self.columns, self.demand)
 
     def not_shown(self, evidence: Evidence) -> str | None:
+        """Where labels stand for several values: the spread of raw values is at least that of labels without a common value. What passes or fails by that is shown."""
         for groups in evidence.groups.values():
+            if groups.labels is None:
+                return "It is about the labels of single columns, and the published files show none."
             for name in self.columns:
-                if groups.labels is None or groups.labels.column(name).raw is None:
+                column = groups.labels.column(name)
+                if column.raw is None and (column.classes is None or not self._is_about_spread()):
                     return f"It is about the raw values of {name!r}, and published labels of that column stand for several values."
+            judged = list(self._cells(groups))
+            if any(self._wrong(cells).any() for cells in judged):
+                return None
+            for cells in judged:
+                failing = self.demand.failing(cells.groups)
+                if failing.any():
+                    records, all_records = int(cells.groups.sizes[failing].sum()), int(cells.groups.sizes.sum())
+                    return (
+                        f"It is about the raw values of {cells.name!r}, and published labels of that column stand for several values: for {records:,} of "
+                        f"{all_records:,} records they do not show it."
+                    )
         return None
+
+    def _is_about_spread(self) -> bool:
+        """Whether the inner definition holds for every refinement of the values for which it holds."""
+        return all(
+            isinstance(part, DistinctLDiversity | ProbabilisticLDiversity)
+            or (isinstance(part, EntropyLDiversity | RecursiveLDiversity) and not part.dont_care)
+            for part in self.demand.parts()
+        )
+
+    def _wrong(self, cells: _CellsInTurn) -> NDArray[np.bool_]:
+        """The cells that fail whatever raw values their labels stand for; none where all are counted by raw values, which are certain anyway."""
+        return self.demand.failing(cells.groups) & cells.certain
 
     def least_rows(self) -> int:
         return 1
@@ -121,20 +164,39 @@ class InTurn(GroupDefinition):
             f"An attacker who knows {known}, and that the {scope.target} is in the table, {self.demand.promise(about)}."
         )
 
-    def _cells(self, groups: Groups) -> Iterator[tuple[str, NDArray[np.int64], Groups]]:
-        """For every column the cell of each group by its labels in the others, and the raw values of the column there."""
+    def _cells(self, groups: Groups) -> Iterator[_CellsInTurn]:
+        """For every column the records that are alike in the others."""
         if groups.owners:
-            raise PolicyError(
-                "InTurn counts records, and some people have several here. Keep one row of each with rows_per_person=1."
-            )
+            raise PolicyError(_SEVERAL_ROWS)
         if groups.labels is None:
             raise PolicyError(f"{self} is judged on labels and raw values of columns, and these groups have none.")
         for name in self.columns:
-            raw = groups.labels.column(name).raw
-            if raw is None:
-                raise PolicyError(f"{self} looks at the raw values of {name!r}, and these groups know its labels only.")
+            column = groups.labels.column(name)
             ids, count = groups.labels.cells([each for each in groups.labels.names if each != name])
-            yield name, ids, raw().merged(ids, count)
+            if column.raw is not None:
+                yield _CellsInTurn(name, ids, column.raw().merged(ids, count), np.ones(count, dtype=bool))
+            elif column.classes is not None:
+                classes = column.classes()
+                cells = classes.counted.merged(ids, count)
+                several = ~classes.single[cells.histograms.values]
+                yield _CellsInTurn(
+                    name, ids, cells, np.bincount(cells.histograms.owners[several], minlength=count) == 0
+                )
+            else:
+                raise PolicyError(f"{self} looks at the raw values of {name!r}, and these groups know its labels only.")
+
+
+@dataclass(frozen=True)
+class _CellsInTurn:
+    """Records that are alike in all columns but one: the cell of each group, the values of that column in each cell, and which cells show its raw values.
+
+    In the other cells a value is a class of labels, so that raw values are spread at least as much.
+    """
+
+    name: str
+    ids: NDArray[np.int64]
+    groups: Groups
+    certain: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

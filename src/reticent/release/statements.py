@@ -23,7 +23,7 @@ from reticent.definitions import (
     unique_share,
 )
 from reticent.release.declared_columns import DeclaredColumns
-from reticent.release.format import Words, format_of
+from reticent.release.format import EvidenceRequest, Words, format_of
 from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest
 
@@ -147,6 +147,7 @@ def reservations(
         yield f"Nothing is promised about {named_column(name)}."
     yield from _known_rows(side.manifest, claims)
     parts = [part for claim in claims for part in claim.parts() if isinstance(part, GroupDefinition)]
+    yield from _on_the_publishers_word(side, parts)
     whole = {_about(part) for part in parts if part.knows_all(scope)}
     if any(_about(part) not in whole for part in parts):
         yield f"The promises are about an attacker who knows some of the published columns, not all of them.{_unique(side)}{_beyond(side, parts)}"
@@ -164,6 +165,15 @@ def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[st
             f"The promises about {column_list(promised)} are about an attacker who knows {records} of a {manifest.unit}: these values are the same in all records of a {manifest.unit}, and "
             "whoever knows more of them may learn more."
         )
+
+
+def _on_the_publishers_word(side: PublicSide, parts: Sequence[GroupDefinition]) -> Iterator[str]:
+    """The claims about raw values that published labels do not show."""
+    for part in parts:
+        if part.needs_raw and side.form.refusal(part) is None:
+            hidden = part.not_shown(side.form.evidence(side, EvidenceRequest(part, {}, None, (part,))))
+            if hidden is not None:
+                yield f"{part} is the publisher's word, and cannot be re-checked. {hidden}"
 
 
 def _about(part: GroupDefinition) -> tuple[str, Any]:

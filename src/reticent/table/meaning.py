@@ -429,6 +429,31 @@ def covers_missing(meaning: Meaning) -> bool:
             return False
 
 
+def are_disjoint(one: Meaning, other: Meaning) -> bool:
+    """Whether two labels certainly stand for different values; False where that is not known."""
+    if covers_missing(one) and covers_missing(other):
+        return False
+    match one, other:
+        case (Missing(), _) | (_, Missing()):
+            return True
+        case (Value() | Values(), Value() | Values()):
+            written = [*one.written(), *other.written()]
+            return len(set(map(type, written))) == 1 and not set(one.written()) & set(other.written())
+        case (Interval(), Interval()):
+            return _ends_before(one, other) or _ends_before(other, one)
+        case (Prefix(), Prefix()) if one.length == other.length:
+            return not (one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix))
+        case _:
+            return False
+
+
+def _ends_before(one: Interval, other: Interval) -> bool:
+    if one.high is None or other.low is None:
+        return False
+    touch = one.closed in ("right", "both") and other.closed in ("left", "both")
+    return bool(one.high < other.low or (one.high == other.low and not touch))
+
+
 def null_label(meanings: Mapping[str, Meaning]) -> str:
     """The label that means the missing value; a column may hold the very text that is usual for it, and then it is another."""
     return next((label for label, meaning in meanings.items() if isinstance(meaning, Missing)), NULL_LABEL)
