@@ -22,9 +22,9 @@ from reticent.core import AdversaryView, Groups, Histograms, SensitiveDomain
 from reticent.definitions import GroupDefinition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
+from reticent.methods.lattice import search
 from reticent.methods.lattice.node_space import Space
 from reticent.methods.lattice.objectives import prepare
-from reticent.methods.lattice.search import search
 from reticent.release import adversary_view_of
 from reticent.table import Table
 

@@ -37,7 +37,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.any_columns import AnyColumns
+from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claimed
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, column_list, named_column
 from reticent.definitions.closeness import NTCloseness, TCloseness
@@ -189,6 +189,8 @@ __all__ = [
     "all_of",
     "by_set",
     "certainty",
+    "closed",
+    "closed_as_claimed",
     "column_list",
     "columns_compared",
     "count_largest_sets",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from itertools import chain
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,10 @@ from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.catalogue import definition_within
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
 from reticent.definitions.column_sets import ColumnSets, LabelCells
-from reticent.definitions.definition import Assessment, GroupDefinition, Witness, together
+from reticent.definitions.definition import Assessment, Definition, GroupDefinition, Witness, all_of, together
 from reticent.definitions.exchanges import joined
 from reticent.errors import PolicyError
-
-if TYPE_CHECKING:
-    from reticent.table import Table
+from reticent.table import Table, relations_in
 
 Mask = NDArray[np.bool_]
 
@@ -124,6 +123,43 @@ class AnyColumns(GroupDefinition):
             f"AnyColumns counts records, and some people have several here, of which different columns may be known. Ask for {self.demand} on all columns, which "
             "implies it and counts people, or keep one row of each with rows_per_person=1."
         )
+
+
+def closed(definition: Definition, table: Table) -> Definition:
+    """The definition as it is judged on a table: an adversary who knows some of the quasi columns knows what follows from these, too.
+
+    A definition that the table was prepared by is closed already.
+    """
+    parts = definition.parts()
+    if all(any(part is each for each in table.prepared_by) for part in parts if isinstance(part, AnyColumns)):
+        return definition
+    quasi = list(table.quasi)
+    return _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
+
+
+def closed_as_claimed(definition: Definition, claims: Sequence[Definition]) -> Definition | None:
+    """The definition as it is judged on a release that makes some ``claims``, which name the relations between its columns.
+
+    None where they name none and the definition would have to know them: what an adversary computes does not follow from published rows.
+    """
+    parts = [part for part in definition.parts() if isinstance(part, AnyColumns)]
+    named = [part.relations for claim in claims for part in claim.parts() if isinstance(part, AnyColumns)]
+    if named:
+        return _related(definition, chain.from_iterable(named))
+    return definition if all(part.relations for part in parts) else None
+
+
+def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
+    """The definition with further relations between columns."""
+    found = tuple(relations)
+    return all_of(
+        tuple(
+            replace(part, relations=tuple(dict.fromkeys((*part.relations, *found))))
+            if isinstance(part, AnyColumns)
+            else part
+            for part in definition.parts()
+        )
+    )
 
 
 class _Check:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,29 @@ def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str
     )
 
 
+class LazyDiagnostics(Mapping[str, Any]):
+    """Statistics that are computed when one of them is first looked at. Definitions that judge very many cells look at few of them."""
+
+    def __init__(self, compute: Callable[[], Mapping[str, Any]]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def _computed(self) -> Mapping[str, Any]:
+        return self._compute()
+
+    def __getitem__(self, name: str) -> Any:
+        return self._computed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._computed)
+
+    def __len__(self) -> int:
+        return len(self._computed)
+
+    def __repr__(self) -> str:
+        return repr(self._computed)
+
+
 def diversity_diagnostics(
     groups: Groups,
     failing: NDArray[np.bool_],
@@ -55,13 +80,23 @@ def diversity_diagnostics(
     *,
     c: Fraction | None = None,
     dont_care: NDArray[np.bool_] | None = None,
-) -> dict[str, Any]:
-    """R-LD-17 over all groups.
+) -> Mapping[str, Any]:
+    """R-LD-17 over all groups, computed when first looked at.
 
     ``distinct`` and ``effective_l`` (exp of the entropy) of the least diverse group; ``infimum_c[l]``, which c must exceed for
     recursive (c,l)-diversity, for l up to ``depth``; ``worst_posterior[j]``, the surest that anybody can be after ruling out j
     values; and, where ``c`` is given, ``largest_l`` for it.
     """
+    return LazyDiagnostics(partial(_diversity, groups, failing, depth, c, dont_care))
+
+
+def _diversity(
+    groups: Groups,
+    failing: NDArray[np.bool_],
+    depth: int,
+    c: Fraction | None,
+    dont_care: NDArray[np.bool_] | None,
+) -> dict[str, Any]:
     filled = occupied(groups)
     ratios = {
         exclusions + 2: worst_tail(groups, exclusions, dont_care)[1]

@@ -21,6 +21,7 @@ from reticent.definitions import (
     Definition,
     PopulationEstimate,
     all_of,
+    closed,
     homogeneity_audit,
     judge,
     own_sets,
@@ -28,7 +29,6 @@ from reticent.definitions import (
     verdict,
 )
 from reticent.engine import count_table
-from reticent.release import closed
 from reticent.table import Table
 
 _SHOWN = 5

@@ -22,7 +22,6 @@ from reticent.release.assessment import assess, natural_closeness
 from reticent.release.certificate import certificate_hash
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
-from reticent.release.computable_columns import closed
 from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.fewer_known_columns import AnyColumnsOffer, any_columns_offer
@@ -80,7 +79,6 @@ __all__ = [
     "apply",
     "assess",
     "certificate_hash",
-    "closed",
     "cost_of",
     "count_labels",
     "default_method",

@@ -27,6 +27,8 @@ from reticent.definitions import (
     Witness,
     all_of,
     by_set,
+    closed,
+    closed_as_claimed,
     judge,
     of_groups,
     own_sets,
@@ -39,7 +41,6 @@ from reticent.errors import PolicyError
 from reticent.io import people_of
 from reticent.release.adversary_views import adversary_view_of, public_side
 from reticent.release.claims import read_claims
-from reticent.release.computable_columns import closed, closed_as_claimed
 from reticent.release.format import EvidenceRequest
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference

@@ -5,24 +5,20 @@ A declaration that nobody knows such a column does not hold, and a guarantee abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from reticent.core import AdversaryView, Columns, Groups, Relation
-from reticent.definitions import AnyColumns, Definition, GroupDefinition, all_of
+from reticent.core import AdversaryView, Columns, Groups
+from reticent.definitions import Definition, GroupDefinition
 from reticent.errors import PolicyError
-from reticent.table import ColumnRelation, Table, find_relations, unused
+from reticent.table import ColumnRelation, Table, relations_in, unused
 
 if TYPE_CHECKING:
     from reticent.release.manifest import Manifest
     from reticent.release.public import PublicSide
-
-_MOST_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -97,17 +93,6 @@ class ComputableColumns:
         )
 
 
-def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -> tuple[ColumnRelation, ...]:
-    """How some columns of a table follow from others; what merely tells where values are missing is left out."""
-    names = list(dict.fromkeys([*sources, *derived]))
-    if table.rows <= _MOST_ROWS:
-        rows = table.held.frame().select(names) if not table.streamed else pl.concat(table.held.chunks(names))
-    else:
-        share = _MOST_ROWS / table.rows
-        rows = pl.concat([chunk.sample(fraction=share, seed=0) for chunk in table.held.chunks(names)])
-    return tuple(each for each in find_relations(rows, derived, sources) if each.kind != "missing")
-
-
 def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[str, tuple[Columns, ColumnRelation]]:
     """What follows from some columns, step by step: for each such column those of the ``known`` ones that it takes, and its relation."""
     taken: dict[str, Columns] = {name: (name,) for name in known}
@@ -118,43 +103,6 @@ def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[s
             return found
         taken[new.derived] = tuple(dict.fromkeys(name for source in new.sources for name in taken[source]))
         found[new.derived] = taken[new.derived], new
-
-
-def closed(definition: Definition, table: Table) -> Definition:
-    """The definition as it is judged on a table: an adversary who knows some of the quasi columns knows what follows from these, too.
-
-    A definition that the table was prepared by is closed already.
-    """
-    parts = definition.parts()
-    if all(any(part is each for each in table.prepared_by) for part in parts if isinstance(part, AnyColumns)):
-        return definition
-    quasi = list(table.quasi)
-    return _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
-
-
-def closed_as_claimed(definition: Definition, claims: Sequence[Definition]) -> Definition | None:
-    """The definition as it is judged on a release that makes some ``claims``, which name the relations between its columns.
-
-    None where they name none and the definition would have to know them: what an adversary computes does not follow from published rows.
-    """
-    parts = [part for part in definition.parts() if isinstance(part, AnyColumns)]
-    named = [part.relations for claim in claims for part in claim.parts() if isinstance(part, AnyColumns)]
-    if named:
-        return _related(definition, chain.from_iterable(named))
-    return definition if all(part.relations for part in parts) else None
-
-
-def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
-    """The definition with further relations between columns."""
-    found = tuple(relations)
-    return all_of(
-        tuple(
-            replace(part, relations=tuple(dict.fromkeys((*part.relations, *found))))
-            if isinstance(part, AnyColumns)
-            else part
-            for part in definition.parts()
-        )
-    )
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from reticent.base.context import Context
-from reticent.definitions import AnyColumns, GroupDefinition, Method, numbers_beyond, unique_share
+from reticent.definitions import AnyColumns, GroupDefinition, Method, closed, numbers_beyond, unique_share
 from reticent.errors import Infeasible
 from reticent.release.adversary_views import adversary_view_of
-from reticent.release.computable_columns import closed
 from reticent.table import Table
 
 _WORTH = 0.8

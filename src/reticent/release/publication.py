@@ -15,7 +15,7 @@ from reticent.base.context import Context
 from reticent.base.disclosures import unjudged
 from reticent.base.randomness import Randomness
 from reticent.core import Draft
-from reticent.definitions import Definition, KnownRows, Method, ever_shares, judge, known_rows, unkept, verdict
+from reticent.definitions import Definition, KnownRows, Method, closed, ever_shares, judge, known_rows, unkept, verdict
 from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
 from reticent.ledger import Entry, Ledger, LedgerLocation, now
 from reticent.release.canonical_json import readable
@@ -30,7 +30,7 @@ from reticent.release.certificate import (
     former_hashes,
 )
 from reticent.release.claims import check_claims
-from reticent.release.computable_columns import ComputableColumns, closed
+from reticent.release.computable_columns import ComputableColumns
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Format, Words, format_of, role_of
 from reticent.release.headline import Headline

@@ -75,6 +75,7 @@ from reticent.table.table_files import (
     table_file,
     write_frame,
 )
+from reticent.table.table_relations import relations_in
 from reticent.table.value_types import ValueType, to_plain
 
 __all__ = [
@@ -156,6 +157,7 @@ __all__ = [
     "plain",
     "plain_names",
     "real",
+    "relations_in",
     "repeated_csv_blocks",
     "stand_in_order",
     "table_file",

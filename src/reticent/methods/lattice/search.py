@@ -15,7 +15,7 @@ from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, whole
 from reticent.core import NodeLevels
-from reticent.definitions import Definition, of_groups, own_sets
+from reticent.definitions import Definition, closed, of_groups, own_sets
 from reticent.engine import count_table, finest_floor
 from reticent.errors import PolicyError, did_you_mean
 from reticent.methods.grouping import adversary_sets, judged_sets
@@ -24,7 +24,6 @@ from reticent.methods.lattice.classification import exhaustive, incognito, taggi
 from reticent.methods.lattice.evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.frontier import Frontier, SearchOutcome
 from reticent.methods.lattice.objectives import NodeView, Weights
-from reticent.release import closed
 from reticent.table import Table
 
 Strategy = Literal["default", "incognito", "exhaustive"]
