@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from reticent.errors import PolicyError, did_you_mean
 
-Kind = Literal["definition", "method", "format", "recoding", "engine", "table file"]
+Kind = Literal["definition", "method", "format", "recoding", "shape", "engine", "table file"]
 
 
 class Home(NamedTuple):
@@ -234,6 +234,14 @@ RECODINGS: dict[str, Home] = {
     "coupled": Home("reticent.methods.anatomy.recoding", "labels, and rows to batches", "Coupled"),
 }
 """Kinds of saved recodings, which `apply` reads."""
+SHAPES: dict[str, Home] = {
+    "box": Home("reticent.core.shape", "the product of the labels", "LabelBox"),
+    "nested": Home("reticent.methods.bang.shape", "a box with holes", "Nested"),
+    "patches": Home("reticent.methods.bang.shape", "several boxes with holes", "Patched"),
+    "compacted": Home("reticent.methods.bang.shape", "boxes with holes, and where people lie in them", "Compacted"),
+    "centre": Home("reticent.methods.clusters.shape", "everybody within a radius of a centre", "Ball"),
+}
+"""Kinds of shapes, by the key that their JSON has."""
 FRAMES = {"pyspark": "spark"}
 """The engine that reads the frames of a package where they lie."""
 TABLE_FILES: dict[str, Home] = {
@@ -249,6 +257,7 @@ _KINDS: Mapping[str, dict[str, Home]] = {
     "method": METHODS,
     "format": FORMATS,
     "recoding": RECODINGS,
+    "shape": SHAPES,
     "engine": ENGINES,
     "table file": TABLE_FILES,
 }

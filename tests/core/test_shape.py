@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.attacks.candidate_rows import match
-from reticent.core import SEVERAL, Ball, Nested, Shape
+from reticent.core import SEVERAL, Shape
 from reticent.core.shape import LabelBox, inside, read_shapes, shapes_json
 from reticent.errors import DataError
+from reticent.methods.bang.shape import Nested
+from reticent.methods.clusters.shape import Ball
 from reticent.release import adversary_view_of
 from tests.seams import jobs
 from tests.seams.jobs import registered

@@ -12,11 +12,13 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.conditions import Condition
-from reticent.core import AdversaryView, Ball, Draft, Evidence, Kind, Nested, RegionColumn, Regions, Shape
+from reticent.core import AdversaryView, Draft, Evidence, Kind, RegionColumn, Regions, Shape
 from reticent.core.shape import read_shapes, shapes_json
 from reticent.definitions import Definition
 from reticent.engine import engine_of
 from reticent.errors import DataError, Infeasible
+from reticent.methods.bang.shape import Nested
+from reticent.methods.clusters.shape import Ball
 from reticent.release import ManifestColumn, PublicSide, count_labels
 from reticent.release.format import Answer, GroupFormat, Words, format_of
 from reticent.table import Meaning, Rows, Table, ValueType

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.core import Ball
 from reticent.core.shape import LabelBox
 from reticent.methods.clusters.figure import balls_in_two_columns
+from reticent.methods.clusters.shape import Ball
 
 
 def test_the_two_columns_in_which_groups_lie_farthest_apart_are_drawn():

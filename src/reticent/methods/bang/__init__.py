@@ -7,7 +7,7 @@
 ``storage``     the folder of a saved index; ``digest`` what the rows of a table are known by
 ``updates``     rows that come to an index and rows that leave it; ``partial`` the trie of some keys, ``block_merge`` blocks that have become too small
 ``cut``         what is published of a cut
-``nested_regions``  regions of a release, one inside the other; ``counts`` counting queries on them
+``shape``       boxes with holes; ``nested_regions`` regions of a release, one inside the other; ``counts`` counting queries on them
 ``loops``       the loops behind, which ``_kernels`` compiles for large tables
 """
 

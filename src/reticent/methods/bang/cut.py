@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.packing import number, pack
-from reticent.core import Draft, Groups, Nested, Patched, RegionColumn, Regions, Shape, declared_domains
+from reticent.core import Draft, Groups, RegionColumn, Regions, Shape, declared_domains
 from reticent.definitions import GroupDefinition
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
@@ -21,6 +21,7 @@ from reticent.methods.bang._kernels import loops_for
 from reticent.methods.bang.cell_space import GridSpace, Ids
 from reticent.methods.bang.cut_series import beside_cuts, noted_of
 from reticent.methods.bang.directory import halving_arrays
+from reticent.methods.bang.shape import Nested, Patched
 from reticent.methods.grouping import PublishedGroups, SuppressedGroups, seen_as
 from reticent.methods.typical import group_column
 from reticent.table import FrameRows, Meaning, Missing, OrMissing, Table, ValueType, unused

@@ -13,7 +13,8 @@ import numpy as np
 from reticent.base.cards import shortened
 from reticent.base.charts import ChartAxis, ChartBox, box_chart
 from reticent.base.figures import Figure
-from reticent.core import AdversaryView, Compacted, Nested, Patched
+from reticent.core import AdversaryView
+from reticent.methods.bang.shape import Compacted, Nested, Patched
 from reticent.table import Interval, Meaning, Missing, OrMissing, Value, Values
 
 _MOST_DRAWN = 600

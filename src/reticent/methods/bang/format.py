@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from reticent.conditions import Condition
-from reticent.core import AdversaryView, Compacted, Draft, Evidence, Groups, Nested, Patched, Shape
+from reticent.core import AdversaryView, Draft, Evidence, Groups, Shape
 from reticent.errors import DataError
 from reticent.methods.bang.nested_regions import NestedRegions, SteppedColumn, stepped_values
+from reticent.methods.bang.shape import Compacted, Nested, Patched
 from reticent.release import Manifest, ManifestColumn
 from reticent.release.format import CHOSEN, Answer, EvidenceRequest, GroupFormat, Words
 from reticent.table import Anything, Interval, Meaning, Missing, OrMissing, Rows, Value, Values, ValueType

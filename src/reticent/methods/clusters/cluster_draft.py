@@ -29,7 +29,6 @@ from reticent.core import (
     RegionColumn,
     Regions,
     Shape,
-    balls_around,
     declared_domains,
 )
 from reticent.definitions import GroupDefinition, require_feasible
@@ -46,6 +45,7 @@ from reticent.methods.clusters.column_ranges import (
     statistics,
 )
 from reticent.methods.clusters.radii import OUT, Floats, Ids
+from reticent.methods.clusters.shape import balls_around
 from reticent.methods.clusters.units import ClusterUnits
 from reticent.methods.grouping import Allocation, PublishedGroups, SuppressedGroups, judged_sets, seen_as
 from reticent.table import BoundHierarchy, FrameRows, Meaning, Rows, Table, null_label

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from reticent.base.charts import ChartAxis, ChartDisc, disc_chart
 from reticent.base.figures import Figure
-from reticent.core import Ball, Shape
+from reticent.core import Shape
+from reticent.methods.clusters.shape import Ball
 
 _MOST_DRAWN = 400
 _MOST_LISTED = 50

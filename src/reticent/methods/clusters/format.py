@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from reticent.conditions import Condition
-from reticent.core import AdversaryView, Draft, Groups, Shape, balls_around
+from reticent.core import AdversaryView, Draft, Groups, Shape
 from reticent.errors import DataError
+from reticent.methods.clusters.shape import balls_around
 from reticent.release import Manifest, ManifestColumn
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.table import NULL_LABEL, FrameRows, Interval, LeafIndex, Rows, Table

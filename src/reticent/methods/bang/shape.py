@@ -1,0 +1,195 @@
+"""Shapes of regions that lie inside each other: boxes with holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.ragged import places_in, starts_of
+from reticent.core import LabelBox, PairDepth, Shape, no_shape
+from reticent.errors import DataError
+from reticent.table import Anything, LeafIndex, Meaning, ValueType, covers_missing
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Nested(Shape):
+    """A box with holes where boxes of a greater ``level`` lie inside it: the innermost has the point."""
+
+    level: int
+
+    def __post_init__(self) -> None:
+        if self.level < 0:
+            raise DataError(f"Nested: level must be at least 0, but it is {self.level}.")
+
+    @property
+    def depth(self) -> int:
+        return self.level
+
+    def known(self, columns: Sequence[str]) -> Shape:
+        """A hole does not show in fewer columns: people beside it look the same there."""
+        return LabelBox()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"nested": self.level}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any], where: str) -> Nested:
+        if set(given) != {"nested"} or type(given["nested"]) is not int:
+            raise no_shape(given, where)
+        return cls(given["nested"])
+
+
+@dataclass(frozen=True)
+class Patched(Shape):
+    """Several boxes, each with holes where boxes of a greater level lie inside it: a cell whose labels only say between which ends all of them lie.
+
+    ``boxes`` has for each its level and what its sides stand for, in the order of the ``columns``, whose values are of the ``kinds``.
+    """
+
+    columns: tuple[str, ...]
+    kinds: tuple[ValueType, ...]
+    boxes: tuple[tuple[int, tuple[Meaning, ...]], ...]
+
+    @classmethod
+    def test(cls, shapes: Sequence[Patched], points: pl.DataFrame) -> PairDepth:
+        """The deepest box of a shape that holds the point."""
+        lengths = np.array([len(shape.boxes) for shape in shapes], dtype=np.int64)
+        starts = starts_of(lengths)
+        levels = np.array([level for shape in shapes for level, _ in shape.boxes], dtype=np.int64)
+        sides = []
+        for place, name in enumerate(shapes[0].columns):
+            meanings: dict[int, Meaning] = {}
+            numbers: dict[int, int] = {}
+            own = np.empty(len(levels), dtype=np.int64)
+            for at, meaning in enumerate(each[place] for shape in shapes for _, each in shape.boxes):
+                # Shapes of one release share their meanings, so that these are told apart by what they are, not by what they say.
+                own[at] = numbers.setdefault(id(meaning), len(numbers))
+                meanings[id(meaning)] = meaning
+            sides.append((_covered(list(meanings.values()), points[name], name), own))
+
+        def depth(point: Numbers, shape: Numbers) -> Numbers:
+            many = lengths[shape]
+            pair = np.repeat(np.arange(len(point)), many)
+            box = places_in(starts[shape], many)
+            held = np.ones(len(pair), dtype=bool)
+            for (covers, value), own in sides:
+                held &= covers[own[box], value[point[pair]]]
+            found = np.full(len(point), -1, dtype=np.int64)
+            np.maximum.at(found, pair[held], levels[box[held]])
+            return found
+
+        return depth
+
+    def known(self, columns: Sequence[str]) -> Shape:
+        """What is left of the boxes in fewer columns; holes do not show there."""
+        kept = [place for place, name in enumerate(self.columns) if name in columns]
+        boxes = dict.fromkeys((0, tuple(sides[place] for place in kept)) for _, sides in self.boxes)
+        names, kinds = tuple(self.columns[place] for place in kept), tuple(self.kinds[place] for place in kept)
+        return Patched(names, kinds, tuple(boxes)) if kept else LabelBox()
+
+    def as_json(self) -> dict[str, Any]:
+        boxes = [[level, [side.as_json() for side in sides]] for level, sides in self.boxes]
+        return {"patches": {"columns": list(self.columns), "kinds": [str(each) for each in self.kinds], "boxes": boxes}}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any], where: str) -> Patched:
+        if set(given) != {"patches"}:
+            raise no_shape(given, where)
+        return cls.read_patches(given["patches"], where)
+
+    @classmethod
+    def read_patches(cls, given: Any, where: str) -> Patched:
+        """The boxes that :meth:`as_json` wrote; anything else is a :class:`DataError`."""
+        try:
+            kinds = tuple(ValueType(each) for each in given["kinds"])
+            boxes = tuple(
+                (
+                    int(level),
+                    tuple(Meaning.read(side, kind, where) for side, kind in zip(sides, kinds, strict=True)),
+                )
+                for level, sides in given["boxes"]
+            )
+            return cls(tuple(map(str, given["columns"])), kinds, boxes)
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{where}: the patches of a shape cannot be understood.") from None
+
+
+@dataclass(frozen=True)
+class Compacted(Shape):
+    """Boxes with holes, as those of :class:`Patched`, and for each the ``extents`` between which its people truly lie: who is inside a box and outside its extents is nobody, also where another box lies around."""
+
+    patches: Patched
+    extents: tuple[tuple[Meaning, ...], ...]
+
+    @classmethod
+    def test(cls, shapes: Sequence[Compacted], points: pl.DataFrame) -> PairDepth:
+        """The deepest box that holds the point, if its extents do too."""
+        around = Patched.test([shape.patches for shape in shapes], points)
+        filled = [
+            Patched(
+                shape.patches.columns,
+                shape.patches.kinds,
+                tuple((level, sides) for (level, _), sides in zip(shape.patches.boxes, shape.extents, strict=True)),
+            )
+            for shape in shapes
+        ]
+        within = Patched.test(filled, points)
+
+        def depth(point: Numbers, shape: Numbers) -> Numbers:
+            deep = around(point, shape)
+            # Boxes of one shape that hold a point lie in each other, and the innermost one's extents decide.
+            return np.where((deep < 0) | (within(point, shape) == deep), deep, -2 - deep)
+
+        return depth
+
+    def known(self, columns: Sequence[str]) -> Shape:
+        """The extents in fewer columns, where neither holes nor boxes around show."""
+        boxes = tuple((0, sides) for sides in self.extents)
+        return Patched(self.patches.columns, self.patches.kinds, boxes).known(columns)
+
+    def as_json(self) -> dict[str, Any]:
+        extents = [[side.as_json() for side in sides] for sides in self.extents]
+        return {"compacted": {**self.patches.as_json()["patches"], "extents": extents}}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any], where: str) -> Compacted:
+        if set(given) != {"compacted"}:
+            raise no_shape(given, where)
+        return cls._read(given["compacted"], where)
+
+    @classmethod
+    def _read(cls, given: Any, where: str) -> Compacted:
+        """The boxes and extents that :meth:`as_json` wrote."""
+        patches = Patched.read_patches(given, where)
+        try:
+            extents = tuple(
+                tuple(Meaning.read(side, kind, where) for side, kind in zip(sides, patches.kinds, strict=True))
+                for sides in given["extents"]
+            )
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{where}: the extents of a shape cannot be understood.") from None
+        if len(extents) != len(patches.boxes):
+            raise DataError(f"{where}: every box of a shape has its extents.")
+        return cls(patches, extents)
+
+
+def _covered(meanings: Sequence[Meaning], values: pl.Series, column: str) -> tuple[NDArray[np.bool_], Numbers]:
+    """Which meaning (row) covers which distinct value (column), and the place of each value among the distinct ones."""
+    distinct = values.unique(maintain_order=True)
+    numbered = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct))})
+    places = values.to_frame("value").join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")
+    index = LeafIndex.of(distinct, column)
+    found = np.zeros((len(meanings), len(distinct)), dtype=bool)
+    for at, meaning in enumerate(meanings):
+        found[at, meaning.covers(index)] = True
+    if not any(covers_missing(each) and not isinstance(each, Anything) for each in meanings):
+        # Where no box is about missing values, a null is a detail that nobody told.
+        found[:, distinct.is_null().to_numpy()] = True
+    return found, places["place"].to_numpy().astype(np.int64)
