@@ -24,7 +24,8 @@ from tests.methods.series.examples import DOMAIN, MONTHS, UNSAFE_GROUPS, unsafe_
 
 def opened(folder: Path) -> History:
     quasi = {"age": None, "zip": None}
-    return History.open(folder, m=2, key="id", sensitive="disease", quasi=quasi, domain=DOMAIN)
+    own = folder / "ledger.sqlite"
+    return History.open(folder, m=2, key="id", sensitive="disease", quasi=quasi, domain=DOMAIN, ledger=own)
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def folder_aside(
     target = Path(os.path.abspath(target))
     if target.is_symlink():
         raise DataError(f"{str(target)!r} is a symbolic link. Name the folder itself, or another one.")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     prefix = f".{target.name}.partial-"
     with _opened(target.parent) as parent:
         _sweep(parent, prefix)
@@ -153,6 +153,14 @@ def read_blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             yield block
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, each durable in the one that holds it; the ``mode`` is that of the last."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=mode if each == path else 0o777, exist_ok=True)
+        sync_folder(each.parent)
 
 
 def sync_folder(folder: Path) -> None:

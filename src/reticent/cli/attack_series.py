@@ -29,6 +29,12 @@ class TrackingOptions:
     history: Annotated[
         Path | None, typer.Option("--history", help="The folder of a history: follow its people through all releases.")
     ] = None
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger", help="With --history: the ledger of the history (default: the one that it belongs to)."
+        ),
+    ] = None
     mode: Annotated[
         str | None,
         typer.Option(
@@ -71,6 +77,7 @@ class TrackingOptions:
             raise PolicyError(f"--history is attacked on its own: leave out {extra}.")
         mine = {
             "--mode": self.mode,
+            "--ledger": self.ledger,
             "--person": self.person,
             "--beside": self.beside,
             "--page": self.page,
@@ -94,7 +101,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
     if not (options.history / "history.json").exists():
         raise PolicyError(f"{options.history} is not the folder of a history (no history.json in it).")
     with working("Following people ...", as_json) as context:
-        history = History.open(options.history)
+        history = History.open(options.history, ledger=options.ledger)
         series = history.series
         learned = {"this series": _learned(series, options, context)}
         if options.beside is not None:

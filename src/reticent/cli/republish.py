@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import PolicyArgument, SeedOption, SignOption
+from reticent.cli.options import LedgerOption, PolicyArgument, SeedOption, SignOption
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.io import Source
+    from reticent.ledger import LedgerLocation
     from reticent.methods.series import History
     from reticent.policy import Policy
 
@@ -56,13 +57,21 @@ def republish(
             help="Forget people so many releases after they left (0: never). Whoever returns later may be found out.",
         ),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Publish a table that is exactly that of an earlier release; an old one is refused."
+        ),
+    ] = False,
+    ledger: LedgerOption = None,
     sign: SignOption = None,
     seed: SeedOption = None,
     as_json: Json = False,
 ) -> None:
     """Publish the next release of a table that changes: compare it with the last one, person by person, and keep every signature that must be kept.
 
-    The policy names TauSafety as its definition, with KAnonymity beside it if people are to look alike, and Republish as its method. The release appears below the history's folder; the folder itself is private.
+    The policy names TauSafety as its definition, with KAnonymity beside it if people are to look alike, and Republish as its method. The release appears below the history's folder; the folder itself is private. It is recorded in the
+    ledger that everything else is recorded in, and the history keeps to that ledger.
 
     Example: reticent republish policy.toml --history /secure/wards --data march.csv
     """
@@ -75,20 +84,29 @@ def republish(
     given: dict[str, Any] = {}
     with working("Comparing with the release before ...", as_json) as context:
         if changes is None:
-            series, rows = _opened(loaded, history, source, retention)
+            series, rows = _opened(loaded, history, source, {"retention": retention, **_ledger(loaded, ledger)})
             given["frame"] = rows
         else:
-            series = _open_history(history, {"retention": retention})
+            series = _open_history(history, {"retention": retention, **_ledger(loaded, ledger)})
             given["changes"] = Source.fitting(str(changes), loaded.reading).read()
         if dry_run:
             found = series.preview(**given, context=context)
             payload: dict[str, Any] = {"ok": True, "dry_run": True, **found}
         else:
-            made = series.publish(insecure_seed=seed, signing_key=sign, context=context, **given)
+            made = series.publish(insecure_seed=seed, again=again, signing_key=sign, context=context, **given)
             payload = {"ok": True, "number": made.number, "new": made.new, "folder": made.folder, **made.change}
         if series.settings.retention:
             payload["warning"] = forgetting(series.settings.retention)
     answer(payload, as_json, lambda console: _show(console, payload, series))
+
+
+def _ledger(policy: Policy, given: Path | None) -> dict[str, LedgerLocation]:
+    """The ledger that the command or the policy names, if one of them does."""
+    from reticent.ledger import LedgerLocation
+
+    said = policy.sections.release
+    named = given if given is not None else policy.path(said.ledger)
+    return {} if named is None else {"ledger": LedgerLocation.of(named, policy.path(said.newest))}
 
 
 def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
@@ -102,7 +120,7 @@ def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
         return History.open(folder, **settings)
 
 
-def _opened(policy: Policy, folder: Path, source: Source | None, retention: int | None) -> tuple[History, Any]:
+def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[str, Any]) -> tuple[History, Any]:
     """The history that a policy describes, and the rows of the snapshot."""
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
@@ -130,7 +148,7 @@ def _opened(policy: Policy, folder: Path, source: Source | None, retention: int 
     }
     columns = {"key": key, "sensitive": next(iter(rows.sensitive)), "quasi": dict(rows.quasi)}
     k = next((part.k for part in policy.definition.parts() if isinstance(part, KAnonymity)), None)
-    told = {"m": asked.m, "k": k, **columns, **how, "dataset": rows.dataset, "retention": retention}
+    told = {"m": asked.m, "k": k, **columns, **how, "dataset": rows.dataset, **more}
     return _open_history(folder, told), rows.held.frame()
 
 

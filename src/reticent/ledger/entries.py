@@ -209,6 +209,25 @@ class Entries:
             number = reading.known(dataset)
             return None if number is None else self._state(reading, number, series)
 
+    def states(self, dataset: str, series: str) -> list[tuple[SeriesState, Entry]]:
+        """The states of a series whose entries were not withdrawn, first to last, each with its entry."""
+        with self._store.reading() as reading:
+            number = reading.known(dataset)
+            return [] if number is None else self._states(reading, number, series)
+
+    def amend_states(self, dataset: str, states: Sequence[SeriesState]) -> None:
+        """Replace the details of states that are recorded already, all of them or none; which states there are does not change."""
+        with self._store.writing() as writing:
+            owner = writing.dataset(dataset)
+            rows = {(row["series"], row["version"]): row["id"] for row in writing.rows("states", owner)}
+            for state in states:
+                number = rows.get((state.series, state.version))
+                if number is None:
+                    raise LedgerError(
+                        f"The ledger {str(self._store.path)!r} has no version {state.version!r} of the series {state.series!r}. Nothing was changed."
+                    )
+                writing.change("states", number, details=_kept_details(state))
+
     def _refused(self, judgement: Judgement, dataset: str, given: Sequence[PriorDisclosure]) -> str:
         names = sorted({each.dataset for each in given if key_of(each.dataset) != key_of(dataset)})
         same = f" {dataset!r} is about the same people as {', '.join(map(repr, names))}." if names else ""
@@ -351,15 +370,25 @@ class Entries:
             )
         writing.add(
             "states", owner, series=state.series, version=state.version, entry=self._find(writing, entry)["id"],
-            details=json.dumps({"details": dict(state.details), "follows": state.follows}, sort_keys=True),
+            details=_kept_details(state),
         )  # fmt: skip
 
     def _state(self, reading: ReadTransaction, number: int, series: str) -> SeriesState | None:
-        for row in reversed(reading.rows("states", number)):
-            if row["series"] == series and reading.row("entries", row["entry"])["status"] != "withdrawn":
+        found = self._states(reading, number, series)
+        return found[-1][0] if found else None
+
+    def _states(self, reading: ReadTransaction, number: int, series: str) -> list[tuple[SeriesState, Entry]]:
+        found = []
+        for row in reading.rows("states", number):
+            entry = self._entry(reading, reading.row("entries", row["entry"]))
+            if row["series"] == series and entry.status != "withdrawn":
                 kept = json.loads(row["details"])
-                return SeriesState(series, row["version"], kept["details"], kept["follows"])
-        return None
+                found.append((SeriesState(series, row["version"], kept["details"], kept["follows"]), entry))
+        return found
+
+
+def _kept_details(state: SeriesState) -> str:
+    return json.dumps({"details": dict(state.details), "follows": state.follows}, sort_keys=True)
 
 
 def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], Sequence[str]]) -> Entry | None:

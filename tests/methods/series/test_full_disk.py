@@ -71,7 +71,7 @@ def check_before_or_after(path: Path, failed: ReticentError | None) -> int:
     """How many releases the history has; it must be whole, and go on."""
     history = rt.republish.History.open(path)
     found = len(history)
-    assert found == len(history.folders) == len(list((path / "states").iterdir()))
+    assert found == len(history.folders)
     assert history.check().holds
     assert rt.verify(history.folders).holds
     if failed is None:
@@ -80,6 +80,7 @@ def check_before_or_after(path: Path, failed: ReticentError | None) -> int:
         assert ("Nothing was published" in str(failed)) == (found == 1)
     made = history.publish(FRAMES[1], insecure_seed=3)
     assert (made.number, made.new) == (2, found == 1)
+    assert len(list((path / "states").iterdir())) == 2
     assert rt.verify(history.folders).holds
     return found
 
@@ -125,7 +126,7 @@ def test_files_that_cannot_grow_leave_the_history_before_or_after(first, tmp_pat
 
 
 def test_a_history_that_cannot_begin_says_so(tmp_path):
-    with no_file_larger_than(0), pytest.raises(DataError, match=rf"could not be written: ({FULL})"):
+    with no_file_larger_than(0), pytest.raises(ReticentError, match=FULL):
         begin(tmp_path / "history").publish(FRAMES[0])
     begin(tmp_path / "other")
     with no_file_larger_than(0), pytest.raises(ReticentError, match=FULL):

@@ -16,7 +16,7 @@ RANGES = {"age": (21, 42, 1), "zip": (12_000, 40_000, 1_000)}
 
 def begin(path, **more):
     settings = {"m": 2, "key": "id", "sensitive": "disease", "quasi": {"age": None, "zip": None}, "domain": DOMAIN}
-    return rt.republish.History.open(path, **{**settings, "ranges": RANGES, **more})
+    return rt.republish.History.open(path, **{"ledger": path / "ledger.sqlite", **settings, "ranges": RANGES, **more})
 
 
 def published(folder):

@@ -27,7 +27,8 @@ SETTINGS = {"m": 2, "key": "id", "sensitive": "job", "quasi": {"age": None, "tow
 
 
 def begin(path, **more):
-    return rt.republish.History.open(path, **{**SETTINGS, **more})
+    """A history with a ledger of its own: people of tests are the same ones again and again."""
+    return rt.republish.History.open(path, **{**SETTINGS, "ledger": path / "ledger.sqlite", **more})
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +125,11 @@ def test_the_numbers_of_groups_tell_nothing_from_release_to_release(published):
 def test_deleted_people_are_kept_under_a_keyed_hash(published):
     history, _ = published
     folder = HistoryFolder(history.path)
-    gone = folder.read_state(history._chain()[-1]).gone
+    last = history._chain()[-1]
+    gone = folder.read_state(last.version, last.details["files"]).gone
     left = [person for release in history.series for person in release.left]
     assert len(gone) <= len(left)
-    assert set(gone.marks) <= set(folder.marks.of(pl.Series(left)))
+    assert set(gone.marks) <= set(folder.marks().of(pl.Series(left)))
     assert not any(str(person) == mark for person in left for mark in gone.marks)
     for path in history.path.rglob("*"):
         if path.is_file() and "public" not in path.parts:
@@ -299,9 +301,10 @@ def test_a_process_that_ends_at_any_step_leaves_the_history_before_or_after(step
             history.publish(FRAMES[1], insecure_seed=2)
     again = rt.republish.History.open(tmp_path / "history")
     assert len(again) == len(again.folders) == expected
-    assert len(list((again.path / "states").iterdir())) == expected
+    assert len(list((again.path / "states").iterdir())) == 2
     assert again.check().holds
     made = again.publish(FRAMES[1], insecure_seed=2)
+    assert len(list((again.path / "states").iterdir())) == 2
     assert (made.number, made.new) == (2, expected == 1)
     assert rt.verify(again.folders).holds
 
@@ -313,6 +316,8 @@ def test_a_state_that_was_half_written_is_swept_away(tmp_path):
     left.mkdir()
     (left / "people.parquet").write_bytes(b"half")
     assert len(rt.republish.History.open(history.path)) == 1
+    assert left.exists()
+    history.publish(FRAMES[1], insecure_seed=2)
     assert not left.exists()
 
 
@@ -331,7 +336,7 @@ def test_who_opens_a_history_while_another_publishes_takes_nothing_away(tmp_path
     monkeypatch.setattr(Ledger, "record", record)
     monkeypatch.setattr("reticent.methods.series.history._PATIENCE", 0.05)
     assert history.publish(FRAMES[1], insecure_seed=2).new
-    assert opened == [1, 2]
+    assert opened == [1, 1]
     with HistoryFolder(history.path).turn(1), pytest.raises(LedgerError, match="Another process is publishing"):
         history.publish(FRAMES[2])
     assert rt.verify(history.folders).holds
@@ -343,7 +348,9 @@ history = rt.republish.History.open(sys.argv[1])
 # What is loaded and compiled with a first publication is not what is to be interrupted.
 with tempfile.TemporaryDirectory() as folder:
     own = history.settings
-    warm = rt.republish.History.open(folder + "/warm", own.m, own.key, own.sensitive, own.quasi, own.domain)
+    warm = rt.republish.History.open(
+        folder + "/warm", own.m, own.key, own.sensitive, own.quasi, own.domain, ledger=folder + "/ledger.sqlite"
+    )
     warm.publish(pl.read_parquet(sys.argv[2]))
 print("ready", flush=True)
 for path in sys.argv[2:]:
@@ -371,11 +378,7 @@ def _campaign(folder: Path, kills: int, delay: float) -> list[int]:
         worker.wait()
         worker.stdout.close()
         history = rt.republish.History.open(history.path)
-        assert (
-            len(history)
-            == len(history.folders)
-            == len(list((history.path / "states").iterdir()) if len(history) else [])
-        )
+        assert len(history) == len(history.folders)
         if len(history):
             assert history.check().holds
             assert rt.verify(history.folders).holds

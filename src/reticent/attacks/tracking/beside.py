@@ -56,7 +56,8 @@ def _opened(history: History, folder: Path, baseline: str | None) -> History:
     """A history in another folder with the same columns, m and domain, published by a ``baseline``, which has no buckets of k people."""
     kept = ("m", "key", "sensitive", "quasi", "domain", "ranges", *(("k",) if baseline is None else ()))
     same: dict[str, Any] = {name: getattr(history.settings, name) or None for name in kept}
-    return History.open(folder, **same, baseline=baseline)  # type: ignore[arg-type]  # one of the names above
+    own = folder / "ledger.sqlite"
+    return History.open(folder, **same, baseline=baseline, ledger=own)  # type: ignore[arg-type]  # one of the names above
 
 
 def _separate(history: History, folder: Path, context: Context) -> Iterator[SeriesRelease]:

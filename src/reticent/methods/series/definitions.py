@@ -10,7 +10,7 @@ from reticent.core import Groups, ReleaseHistory
 from reticent.definitions import GENERAL, Assessment, ClaimScope, HistoryDefinition, MUnique, Witness
 from reticent.errors import PolicyError
 from reticent.methods.series.series import PublishedSeries
-from reticent.methods.series.series_check import TauViolation, find_violations
+from reticent.methods.series.series_check import TauViolation, find_groups_not_unique, find_violations
 from reticent.methods.series.state import DeletedPeople, PersonMarks
 
 NOT_JUDGED = "not judged (needs the history)"
@@ -61,6 +61,11 @@ class _SeriesDefinition(HistoryDefinition):
     def violations(self, history: SeriesEvidence) -> list[TauViolation]:
         """Everybody whose signature changed against the rule."""
         raise NotImplementedError
+
+    def series_violations(self, series: PublishedSeries) -> list[TauViolation]:
+        """Every violation in all releases of a series: groups that are not m-unique, and people whose signature changed against the rule."""
+        evidence = SeriesEvidence((), series, None, PersonMarks(bytes(32)))
+        return [*find_groups_not_unique(series), *self.violations(evidence)]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import time
 import warnings
@@ -18,7 +19,7 @@ import polars as pl
 
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
-from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, refuse
+from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, described, refuse
 from reticent.base.exact import whole
 from reticent.base.frames import as_polars
 from reticent.base.randomness import Randomness
@@ -31,15 +32,17 @@ from reticent.methods.series.definitions import MInvariance, TauSafety
 from reticent.methods.series.diff import bind, gone_after
 from reticent.methods.series.feed import CHANGE, with_changes
 from reticent.methods.series.history_folder import HistoryFolder, with_snapshot
+from reticent.methods.series.ledger_binding import LedgerChoice, located_ledger
 from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition
 from reticent.methods.series.series import PublishedSeries, SeriesRelease
 from reticent.methods.series.series_check import SeriesVerdict, check_tau_safety
 from reticent.methods.series.signatures import Ints
-from reticent.methods.series.state import HistoryState
+from reticent.methods.series.state import HistoryState, PersonMarks
 from reticent.release import certificate_hash, open_public, publish
-from reticent.table import Hierarchy, Table, hierarchy_from, to_plain
+from reticent.table import Hierarchy, Table, hierarchy_from, marks_of_people, to_plain
 
 _SERIES = "republished table"
+_RELEASE, _IMPORTED = "release", "imported release"
 _PATIENCE = 30.0
 _SETTINGS = (
     "m",
@@ -55,6 +58,7 @@ _SETTINGS = (
     "retention",
     "k",
 )
+_CHANGEABLE = ("domain", "retention")
 _LATER = {"retention": 0, "k": 0}
 """Settings that histories of earlier versions do not have, with what held for them."""
 
@@ -102,6 +106,12 @@ class HistorySettings:
         """The method of the next release."""
         return Republish(list(self.domain), self.choice, self.balance, self.ranges, self.baseline, place)
 
+    @property
+    def fixed_hash(self) -> str:
+        """A hash of the settings that are fixed with the first release."""
+        fixed = {name: value for name, value in self.as_json().items() if name not in _CHANGEABLE}
+        return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
+
     def as_json(self) -> dict[str, Any]:
         """The settings as plain data."""
         quasi = {name: None if each is None else each.describe() for name, each in self.quasi.items()}
@@ -142,9 +152,10 @@ class History:
     Guarantee, adversary and what is not covered: those of :class:`TauSafety`. Killed at any moment, a history is before or after a release.
     """
 
-    def __init__(self, folder: HistoryFolder, settings: HistorySettings, ledger: str | Path | Ledger | None) -> None:
-        self._folder, self.settings, self._ledger = folder, settings, ledger
-        self._recover()
+    def __init__(self, folder: HistoryFolder, settings: HistorySettings, ledger: LedgerChoice) -> None:
+        self._folder, self.settings = folder, settings
+        self._ledger = located_ledger(folder, ledger)
+        self._check_place()
 
     @classmethod
     def open(
@@ -161,7 +172,7 @@ class History:
         baseline: Baseline | None = None,
         *,
         dataset: str | None = None,
-        ledger: str | Path | Ledger | None = None,
+        ledger: LedgerChoice = None,
         retention: int | None = None,
         k: int | None = None,
     ) -> History:
@@ -176,7 +187,8 @@ class History:
 
         With ``k`` the groups are batches, and people show boxes that at least ``k`` of them share, made from quasi values alone; without it, people of a group share its box.
 
-        The releases are recorded in the ledger of the folder, or in another ``ledger``, under the name ``dataset``.
+        The releases are recorded under the name ``dataset`` in the ``ledger`` that everything else is recorded in (default: RETICENT_LEDGER, or the user's own), so that releases
+        of the same people by other means are known. The history records which ledger that is, finds it again, and refuses another one. Opening changes nothing.
         """
         folder = HistoryFolder(Path(path))
         quasi = dict.fromkeys(quasi) if quasi is not None and not isinstance(quasi, Mapping) else quasi
@@ -189,12 +201,13 @@ class History:
         changed = settings if known is None else _changed(settings, given)
         if retention and (known is None or changed.retention != settings.retention):
             warnings.warn(forgetting(retention), stacklevel=2)
-        if known is not None and changed != settings:
-            history = cls(folder, settings, ledger)
+        history = cls(folder, settings, ledger)
+        if changed != settings:
             _check_change(settings, changed, len(history))
+            history = cls(folder, changed, ledger)
         if known is None or changed != settings:
-            folder.write_settings(changed.as_json())
-        return cls(folder, changed, ledger)
+            history._write_settings()
+        return history
 
     @property
     def path(self) -> Path:
@@ -216,8 +229,8 @@ class History:
             return PublishedSeries(
                 self.settings.domain, self.settings.m, self.settings.sensitive, dict.fromkeys(self.settings.quasi), ()
             )
-        last = self._folder.read_state(chain[-1])
-        states = [*(self._folder.read_state(version, last.orders) for version in chain[:-1]), last]
+        last = self._read(chain[-1])
+        states = [*(self._read(each, last.orders) for each in chain[:-1]), last]
         forgets = [each.facts["retention"] for each in states if each.facts.get("retention")]
         return PublishedSeries(
             last.domain,
@@ -243,10 +256,7 @@ class History:
 
     def facts(self) -> list[dict[str, Any]]:
         """What each release cost, first to last; never public."""
-        return [
-            {"number": number, **self._folder.read_state(version).facts}
-            for number, version in enumerate(self._chain(), start=1)
-        ]
+        return [{"number": number, **self._read(each).facts} for number, each in enumerate(self._chain(), start=1)]
 
     def current(self) -> pl.DataFrame:
         """The table as the history knows it: the people of the last release and those who wait."""
@@ -264,6 +274,7 @@ class History:
         """What publishing a snapshot would do: what happened to whom, predicted counterfeits, who would wait. Nothing is written."""
         state = self._state()
         table = self._table(_typed(self._snapshot(frame, changes), state, self.settings))
+        self._judge_imports(state)
         found: list[PublishedChange] = []
 
         def keep(state: HistoryState, change: PublishedChange) -> SeriesState:
@@ -279,37 +290,48 @@ class History:
         insecure_seed: int | None = None,
         *,
         changes: Any = None,
+        again: bool = False,
         signing_key: Any = None,
         context: Context | None = None,
     ) -> Republication:
         """Publish the next release: of a snapshot of the whole table, or of the last one with ``changes`` applied (a column ``change`` says insert, update or delete).
 
         New people may wait for a later release; a first release that is not m-eligible is :class:`Infeasible`. The release is saved below the history's folder, ready
-        to be given out. A table that is exactly the one of the last release is not published again.
+        to be given out. A table that is exactly the one of the last release is not published again; one that is exactly that of an earlier release is refused as an old snapshot, unless
+        ``again``.
         """
         with self._alone():
-            return self._published(frame, insecure_seed, changes, signing_key, context)
+            return self._published(frame, insecure_seed, changes, again, signing_key, context)
 
     def _published(
-        self, frame: Any, insecure_seed: int | None, changes: Any, signing_key: Any, context: Context | None
+        self,
+        frame: Any,
+        insecure_seed: int | None,
+        changes: Any,
+        again: bool,
+        signing_key: Any,
+        context: Context | None,
     ) -> Republication:
         began = time.perf_counter()
-        state, version = self._state(), self._version()
+        chain = self._chain()
+        state = self._read(chain[-1]) if chain else None
+        version = chain[-1].version if chain else None
         snapshot = _typed(self._snapshot(frame, changes), state, self.settings)
-        digest = _digest(snapshot, self.settings)
+        digest = self._marks().digest(_table_hash(snapshot, self.settings))
         if state is not None and state.snapshot == digest and self._folder.release(state.release.number).exists():
             return Republication(
                 state.release.number, self._folder.release(state.release.number), state.facts, new=False
             )
+        if not again:
+            _refuse_stale(chain, digest)
+        self._judge_imports(state)
         context = _context(context, insecure_seed)
         found: dict[str, Any] = {}
 
         def keep(after: HistoryState, change: PublishedChange) -> SeriesState:
             took = round(time.perf_counter() - began, 3)
             found.update(change.as_json(), seconds=took, retention=self.settings.retention)
-            named = f"{after.release.number:04d}-{secrets.token_hex(8)}"
-            self._folder.write_state(named, with_snapshot(after, digest, found), version)
-            return SeriesState(_SERIES, named, {"number": after.release.number}, follows=version)
+            return self._stored(with_snapshot(after, digest, found), version)
 
         method = self.settings.method(self._place(state, keep))
         with self._book() as book:
@@ -323,7 +345,37 @@ class History:
             )
         number = 1 if state is None else state.release.number + 1
         folder = release.save(self._folder.release(number))
+        self._sweep()
         return Republication(number, folder, found)
+
+    def _stored(self, after: HistoryState, follows: str | None) -> SeriesState:
+        """Write a state aside; returns what the ledger is to remember of it: its version, the hashes of its files, and where it is."""
+        number = after.release.number
+        version = f"{number:04d}-{secrets.token_hex(8)}"
+        details = {
+            "number": number,
+            "files": self._folder.write_state(version, after, follows),
+            "folder": str(self.path.resolve()),
+            "snapshot": after.snapshot,
+            "secret": self._marks().fingerprint,
+            "settings": self.settings.fixed_hash,
+        }
+        return SeriesState(_SERIES, version, details, follows=follows)
+
+    def _judge_imports(self, state: HistoryState | None) -> None:
+        """Judge the whole series where the last release was imported: the next certificate speaks of all of them."""
+        if state is None or not state.facts.get("imported"):
+            return
+        series = self.series
+        series.check_events(*series.coded_people())
+        found = self.settings.about_series.series_violations(series)
+        if found:
+            people = len({each.person for each in found if each.person is not None})
+            raise PolicyError(
+                f"The imported releases do not satisfy {self.settings.about_series} together: {len(found)} violations, {people} people, such as: {found[0].text()} No certificate could be true of "
+                "all releases. Attack the series to see who is exposed (reticent attack --history). What is out cannot be taken back; to go on, begin a new one, of other people or under a "
+                "ledger of its own, and take responsibility for both."
+            )
 
     def import_release(self, frame: Any, groups: Sequence[Any], people: Sequence[Any] | None = None) -> SeriesRelease:
         """Take in a release that was published by other means, as the next one of the series.
@@ -347,7 +399,7 @@ class History:
         ranges = settled_ranges(table, self.settings.ranges) if state is None else dict(state.ranges)
         scales = scales_of(table, ranges)
         snapshot = self.settings.method().snapshot(table, scales)
-        diff = bind(snapshot, state, self._folder.marks, replace(self.settings.rules, baseline="tau"))
+        diff = bind(snapshot, state, self._marks(), replace(self.settings.rules, baseline="tau"))
         values = self.settings.method().codes(rows[self.settings.sensitive])
         order = np.lexsort((values, group_of))
         sizes, members = np.bincount(group_of), np.bincount(group_of[real], minlength=int(group_of.max()) + 1)
@@ -360,7 +412,7 @@ class History:
             for scale in scales
         }
         placement = Placement(group_of[real], np.empty((0, 1), dtype=np.int64), sizes - members)
-        gone, left = gone_after(state, snapshot, diff, placement, self._folder.marks)
+        gone, left = gone_after(state, snapshot, diff, placement, self._marks())
         release = SeriesRelease(
             number=len(self) + 1, people=snapshot.keys, group_of=group_of[real], value_of=snapshot.value, quasi=snapshot.quasi, events=diff.events, left=left,
             offsets=np.concatenate([[0], np.cumsum(sizes)]), values=values[order], counterfeits=sizes - members, **positions_of(boxes, orders),
@@ -375,7 +427,7 @@ class History:
         after = HistoryState(
             release, gone, rows.clear(), self.settings.domain, ranges, orders, ends, facts={"imported": True}
         )
-        self._record_import(after)
+        self._record_import(after, table)
         return release
 
     @contextmanager
@@ -386,25 +438,27 @@ class History:
                 raise LedgerError(
                     f"Another process is publishing from the history {str(self.path)!r}. Nothing was published. Wait for it to end, and try again."
                 )
-            self._settle_all()
+            self._settle()
+            self._folder.make_secret()
+            if self._folder.bound_ledger() is None:
+                self._write_settings()
             yield
 
-    def _record_import(self, after: HistoryState) -> None:
-        version = self._version()
-        named = f"{after.release.number:04d}-{secrets.token_hex(8)}"
-        self._folder.write_state(named, after, version)
-        content = hashlib.sha256(named.encode()).hexdigest()
-        state = SeriesState(_SERIES, named, {"number": after.release.number}, follows=version)
+    def _record_import(self, after: HistoryState, table: Table) -> None:
+        state = self._stored(after, self._version())
+        content = hashlib.sha256(state.version.encode()).hexdigest()
         with self._book() as book:
             entry = book.record(
                 self.settings.dataset,
                 content,
                 lambda _: "",
-                kind="imported release",
+                kind=_IMPORTED,
                 beside=partial(_next, after.release.number),
                 state=state,
+                people=marks_of_people(table, book.people_key),
             )
             book.give_out(entry)
+        self._sweep()
 
     def _snapshot(self, frame: Any, changes: Any) -> pl.DataFrame:
         """The table to publish, with the columns that are used."""
@@ -450,69 +504,97 @@ class History:
         )
 
     def _place(self, state: HistoryState | None, keep: Any) -> SeriesPosition:
-        if state is not None and (np.diff(state.release.offsets) < self.settings.m).any():
-            raise PolicyError(
-                f"Release {state.release.number} was imported with groups of fewer than {self.settings.m} values, whose people cannot be protected by later releases of the same series. Attack "
-                "the series to see who is exposed, and begin a new one."
-            )
         number = 1 if state is None else state.release.number + 1
         return SeriesPosition(
-            state, self._follows(), self._folder.marks, keep, partial(_next, number), self.settings.retention
+            state, self._follows(), self._marks(), keep, partial(_next, number), self.settings.retention
         )
 
     def _follows(self) -> str | None:
         """The hash of the certificate of the last release; None before the first, and for an imported one."""
-        with self._book() as book:
-            out = [each for each in book.entries(self.settings.dataset) if each.status != "withdrawn"]
-        return (out[-1].certificate or None) if out else None
+        known = self._known()
+        return known[-1][1].certificate or None if known else None
+
+    def _marks(self) -> PersonMarks:
+        """Marks of people under the secret of the history, which is the one of the releases so far."""
+        chain = self._chain()
+        if not chain:
+            self._folder.make_secret()
+        return self._folder.marks(chain[-1].details["secret"] if chain else None)
 
     @contextmanager
     def _book(self) -> Iterator[Ledger]:
         if isinstance(self._ledger, Ledger):
             yield self._ledger
             return
-        with Ledger(self._folder.ledger if self._ledger is None else self._ledger) as book:
+        with Ledger(self._ledger) as book:
             yield book
 
-    def _version(self) -> str | None:
+    def _write_settings(self) -> None:
+        """Write the settings, with the ledger that the history belongs to."""
         with self._book() as book:
-            state = book.state(self.settings.dataset, _SERIES)
-        return None if state is None else state.version
+            self._folder.write_settings(self.settings.as_json(), book.path, book.secret.fingerprint)
 
-    def _chain(self) -> list[str]:
-        return self._folder.chain(self._version())
+    def _check_place(self) -> None:
+        """Refuse a ledger that does not know the releases of this folder, and a folder that does not have those of the ledger."""
+        held = self._folder.least_known()
+        with self._book() as book:
+            known, ledger = book.states(self.settings.dataset, _SERIES), str(book.path)
+        elsewhere = next((state for state, _ in known if not self._folder.has_state(state.version)), None)
+        if elsewhere is not None:
+            raise LedgerError(
+                f"The ledger {ledger!r} knows {len(known)} releases of the data set {self.settings.dataset!r}, in the history {elsewhere.details.get('folder')!r}, and {str(self.path)!r} does not hold "
+                "them. Nothing was changed. Open that folder (--history), or restore this one from a backup. For other people, pass another dataset=."
+            )
+        if held > len(known):
+            raise LedgerError(
+                f"The history {str(self.path)!r} holds release {held} of the data set {self.settings.dataset!r}, and the ledger {ledger!r} knows {len(known) or 'none'}: it is an older copy, or another one. "
+                "Nothing was changed. Restore the ledger from a backup, or name the one that the history belongs to (ledger=, --ledger)."
+            )
+        if known and known[-1][0].details["settings"] != self.settings.fixed_hash:
+            raise DataError(
+                f"The settings of the history in {str(self.path)!r} are not those of its releases. Restore history.json from a backup."
+            )
+
+    def _known(self) -> list[tuple[SeriesState, Entry]]:
+        """The states of all releases that are out, with their entries: not of one that was reserved and never written."""
+        with self._book() as book:
+            known = book.states(self.settings.dataset, _SERIES)
+        return known[:-1] if known and self._is_pending(*known[-1]) else known
+
+    def _is_pending(self, state: SeriesState, entry: Entry) -> bool:
+        """Whether a release was reserved, and its folder was not written."""
+        if entry.status != "reserved" or entry.kind == _IMPORTED:
+            return False
+        folder = self._folder.release(int(state.details["number"]))
+        return not folder.exists() or certificate_hash(open_public(folder).certificate) != entry.certificate
+
+    def _chain(self) -> list[SeriesState]:
+        return [state for state, _ in self._known()]
+
+    def _version(self) -> str | None:
+        chain = self._chain()
+        return chain[-1].version if chain else None
+
+    def _read(self, state: SeriesState, orders: Mapping[str, list[Any] | None] | None = None) -> HistoryState:
+        return self._folder.read_state(state.version, state.details["files"], orders)
 
     def _state(self) -> HistoryState | None:
-        version = self._version()
-        return None if version is None else self._folder.read_state(version)
+        chain = self._chain()
+        return self._read(chain[-1]) if chain else None
 
-    def _recover(self) -> None:
-        """Settle what a killed process left, unless somebody is publishing right now: then it is theirs."""
-        with self._folder.turn(0) as mine:
-            if mine:
-                self._settle_all()
-
-    def _settle_all(self) -> None:
+    def _settle(self) -> None:
         """Finish or take back what a killed process left: a release whose folder is there is out, one that was never written is withdrawn."""
         with self._book() as book:
-            for entry in book.entries(self.settings.dataset):
-                if entry.status == "reserved" and entry.kind in ("release", "imported release"):
-                    self._settle(book, entry)
-        self._folder.sweep(self._chain())
+            for state, entry in book.states(self.settings.dataset, _SERIES):
+                if self._is_pending(state, entry):
+                    book.withdraw(entry, "The process ended before the release was written.")
+                elif entry.status == "reserved":
+                    book.give_out(entry)
+        self._sweep()
 
-    def _settle(self, book: Ledger, entry: Entry) -> None:
-        state = book.state(self.settings.dataset, _SERIES)
-        number = None if state is None else int(state.details["number"])
-        folder = None if number is None else self._folder.release(number)
-        written = (
-            folder is not None
-            and folder.exists()
-            and certificate_hash(open_public(folder).certificate) == entry.certificate
-        )
-        if written or entry.kind == "imported release":
-            book.give_out(entry)
-        else:
-            book.withdraw(entry, "The process ended before the release was written.")
+    def _sweep(self) -> None:
+        chain = self._chain()
+        self._folder.sweep([each.version for each in chain], len(chain))
 
 
 def forgetting(releases: int) -> str:
@@ -525,11 +607,11 @@ def forgetting(releases: int) -> str:
 
 def _next(number: int, given: Sequence[PriorDisclosure]) -> Judgement:
     """A release of a history goes out beside the earlier ones of its series and nothing else; the series' state says that they are its own."""
-    others = [each for each in given if each.kind not in ("release", "imported release")]
+    others = [each for each in given if each.kind not in (_RELEASE, _IMPORTED)]
     if others or len(given) != number - 1:
         return refuse(
-            f"This would be release {number} of its series, and the ledger knows {len(given)} entries about the same people. A series is judged together with its own releases only: keep "
-            "what else is published about these people in mind, and publish it under a ledger of its own if you take responsibility for both."
+            f"This would be release {number} of its series, and the ledger knows {len(given)} entries about the same people ({described(given)}). A series is judged together with its own releases "
+            "only, so this was refused and nothing was published. If these are releases of the series, open its own folder (--history)."
         )
     return allow(f"It is release {number} of a series whose releases were judged together." if number > 1 else "")
 
@@ -556,10 +638,20 @@ def _context(given: Context | None, insecure_seed: int | None) -> Context:
     return given if insecure_seed is None else replace(given, randomness=Randomness(insecure_seed))
 
 
-def _digest(rows: pl.DataFrame, settings: HistorySettings) -> str:
+def _table_hash(rows: pl.DataFrame, settings: HistorySettings) -> bytes:
     """A hash of a snapshot that does not depend on the order of its rows, nor on anything but its values and the declared domain."""
     sums = [int(rows.hash_rows(seed).cast(pl.UInt64).to_numpy().sum(dtype=np.uint64)) for seed in (11, 23)]
-    return hashlib.sha256(f"{rows.height} {sums} {settings.domain}".encode()).hexdigest()
+    return hashlib.sha256(f"{rows.height} {sums} {settings.domain}".encode()).digest()
+
+
+def _refuse_stale(chain: Sequence[SeriesState], digest: str) -> None:
+    """Refuse the table of an earlier release: a job that runs late would take the series back."""
+    number = next((int(each.details["number"]) for each in chain if each.details["snapshot"] == digest), None)
+    if number is not None:
+        raise DataError(
+            f"The table is exactly that of release {number}, and release {len(chain)} came after it: it is an old snapshot. Nothing was published. Give the table as it is now, or pass "
+            "again=True (--again) if it really is as it was then."
+        )
 
 
 def _group_numbers(groups: Sequence[Any], keys: pl.Series) -> Ints:

@@ -1,17 +1,19 @@
 """The folder of a history: settings, a secret, one folder of bulk state for each release, and the public releases.
 
-A state is written aside, synced and renamed before the ledger hears of it; which one is true is what the ledger says. A process that is killed leaves the
-history before or after a release: what the ledger does not name is swept away, and a release that was reserved and never written is withdrawn.
+A state is written aside, synced and renamed before the ledger hears of it; the ledger names the true ones and has the hashes of their files, so that a state that is missing or was
+changed is refused. A process that is killed leaves the history before or after a release. Reading changes nothing: publishing removes what the ledger does not name, and withdraws a release
+that was reserved and never written.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.base.files import folder_aside, write_new, write_whole
+from reticent.base.files import folder_aside, make_folder, write_new, write_whole
 from reticent.errors import DataError
 from reticent.methods.series.box_scales import ColumnRange, places_on
 from reticent.methods.series.series import SeriesRelease
@@ -36,6 +38,8 @@ _SETTINGS, _SECRET, _STATES, _RELEASES, _STATE, _TURN = (
     "turn",
 )
 _LAYOUT, _LAYOUT_OF_BUCKETS = 1, 2
+_LEDGER = "ledger"
+FileHashes = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,8 @@ class HistoryFolder:
     path: Path
 
     @property
-    def ledger(self) -> Path:
-        """The ledger of a history that has one of its own."""
+    def own_ledger(self) -> Path:
+        """The ledger of a history that has one of its own, in its folder."""
         return self.path / "ledger.sqlite"
 
     def release(self, number: int) -> Path:
@@ -57,12 +61,26 @@ class HistoryFolder:
         """The settings, or None where no history is."""
         return _read_json(self.path / _SETTINGS) if (self.path / _SETTINGS).exists() else None
 
-    def write_settings(self, settings: Mapping[str, Any]) -> None:
-        """Write the settings, whole or not at all."""
+    def bound_ledger(self) -> tuple[Path, str] | None:
+        """The ledger that the history belongs to, as its path and the fingerprint of its key; None before it has one."""
+        bound = (self.read_settings() or {}).get(_LEDGER)
+        if bound is None:
+            return None
         try:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return Path(bound["path"]), str(bound["fingerprint"])
+        except (KeyError, TypeError):
+            raise DataError(
+                f"The settings of the history in {str(self.path)!r} do not name its ledger. Restore them from a backup."
+            ) from None
+
+    def write_settings(self, settings: Mapping[str, Any], ledger: Path, fingerprint: str) -> None:
+        """Write the settings and the ledger that the history belongs to, whole or not at all."""
+        try:
+            make_folder(self.path, mode=0o700)
             layout = _LAYOUT_OF_BUCKETS if settings.get("k") else _LAYOUT
-            content = json.dumps({"layout": layout, **settings}, indent=2, ensure_ascii=False).encode() + b"\n"
+            bound = {"path": str(ledger), "fingerprint": fingerprint}
+            told = {"layout": layout, **settings, _LEDGER: bound}
+            content = json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n"
             write_whole(self.path / _SETTINGS, content, mode=0o600)
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
@@ -70,24 +88,27 @@ class HistoryFolder:
     def _unwritable(self, reason: str) -> DataError:
         return DataError(f"The history in {str(self.path)!r} could not be written: {reason}. Nothing was published.")
 
-    @property
-    def marks(self) -> PersonMarks:
-        """Marks of people under the history's secret, which is made when it is first needed."""
-        place = self.path / _SECRET
+    def make_secret(self) -> None:
+        """Make the secret under which people are marked; for a history that has no release yet."""
         try:
-            if not place.exists():
-                write_whole(place, secrets.token_bytes(32), mode=0o600)
-            secret = place.read_bytes()
+            if not (self.path / _SECRET).exists():
+                write_whole(self.path / _SECRET, secrets.token_bytes(32), mode=0o600)
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
-        if len(secret) != 32:
-            raise DataError(
-                f"{str(place)!r} is not the secret of a history; without it, people who return cannot be recognized. Restore it from a backup."
-            )
-        return PersonMarks(secret)
 
-    def write_state(self, version: str, state: HistoryState, follows: str | None) -> None:
-        """Write a state aside, under a name that is never used again."""
+    def marks(self, fingerprint: str | None = None) -> PersonMarks:
+        """Marks of people under the history's secret, which must be the one with this ``fingerprint`` if there is one."""
+        place = self.path / _SECRET
+        try:
+            marks = PersonMarks(place.read_bytes())
+        except OSError:
+            raise DataError(f"{str(place)!r} is missing; {_NO_RETURNS}") from None
+        if len(marks.secret) != 32 or fingerprint not in (None, marks.fingerprint):
+            raise DataError(f"{str(place)!r} is not the secret of this history; {_NO_RETURNS}")
+        return marks
+
+    def write_state(self, version: str, state: HistoryState, follows: str | None) -> dict[str, str]:
+        """Write a state aside, under a name that is never used again; returns the hashes of its files."""
         release = state.release
         offsets = as_lists(release.offsets, release.values)
         frames = {
@@ -124,19 +145,25 @@ class HistoryFolder:
             for name, order in state.orders.items()
             if order is not None
         ]
+        files = {
+            f"{name}.parquet": as_parquet(frame) for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items()
+        }
+        files[_STATE] = json.dumps(told, ensure_ascii=False).encode()
         try:
-            (self.path / _STATES).mkdir(exist_ok=True, mode=0o700)
-            with folder_aside(self.path / _STATES / version) as aside:
-                os.chmod(aside, 0o700)
-                for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items():
-                    write_new(aside / f"{name}.parquet", as_parquet(frame), mode=0o600)
-                write_new(aside / _STATE, json.dumps(told, ensure_ascii=False).encode(), mode=0o600)
+            make_folder(self.path / _STATES, mode=0o700)
+            with folder_aside(self.path / _STATES / version, mode=0o700) as aside:
+                for name, content in files.items():
+                    write_new(aside / name, content, mode=0o600)
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
+        return {name: _hash(content) for name, content in files.items()}
 
-    def read_state(self, version: str, orders: Mapping[str, list[Any] | None] | None = None) -> HistoryState:
-        """A state from its folder; boxes lie on the scales of the given ``orders``, or its own."""
+    def read_state(
+        self, version: str, files: FileHashes, orders: Mapping[str, list[Any] | None] | None = None
+    ) -> HistoryState:
+        """A state from its folder, whose ``files`` must have these hashes; boxes lie on the scales of the given ``orders``, or its own."""
         folder = self.path / _STATES / version
+        self.check_files(version, files)
         told = _read_json(folder / _STATE)
         try:
             frames = {
@@ -182,17 +209,34 @@ class HistoryFolder:
                 f"The state {str(folder)!r} is damaged ({type(problem).__name__}: {str(problem).splitlines()[0]}). Restore it from a backup: the next release must know this one."
             ) from None
 
-    def chain(self, version: str | None) -> list[str]:
-        """The versions of all states up to one, first to last."""
-        found: list[str] = []
-        while version is not None:
-            if version in found:
+    def check_files(self, version: str, files: FileHashes) -> None:
+        """Refuse a state of which a file is missing or was changed since the ledger recorded it."""
+        for name, expected in files.items():
+            place = self.path / _STATES / version / name
+            try:
+                found = _hash(place.read_bytes())
+            except OSError:
+                found = ""
+            if found != expected:
+                problem = "was changed" if found else "is missing"
                 raise DataError(
-                    f"The states below {str(self.path)!r} go round in a circle at {version!r}. Restore them from a backup."
+                    f"{str(place)!r} {problem}: it is not what the ledger recorded. Restore it from a backup: the next release must know this one."
                 )
-            found.append(version)
-            version = _read_json(self.path / _STATES / version / _STATE).get("follows")
-        return found[::-1]
+
+    def has_state(self, version: str) -> bool:
+        """Whether a state's folder is there."""
+        return (self.path / _STATES / version).is_dir()
+
+    @property
+    def has_states(self) -> bool:
+        """Whether any state was written."""
+        return any(_number_of(each.name) for each in self._states())
+
+    def least_known(self) -> int:
+        """How many releases the true ledger knows at least, by what the folder holds: releases, and states, which are made from the recorded state before."""
+        folder = self.path / _RELEASES
+        released = [int(each.name) for each in folder.iterdir() if each.name.isdecimal()] if folder.is_dir() else []
+        return max((*released, *(_number_of(each.name) - 1 for each in self._states())), default=0)
 
     @contextmanager
     def turn(self, patience: float) -> Iterator[bool]:
@@ -218,16 +262,29 @@ class HistoryFolder:
         finally:
             connection.close()
 
-    def sweep(self, chain: list[str]) -> None:
-        """Remove states that the ledger does not name: half written, never recorded, or withdrawn. For whoever has the turn."""
+    def sweep(self, versions: Sequence[str], releases: int) -> None:
+        """Remove states that can never be true: half written ones, and those of the first ``releases`` releases that the ledger does not name. For the process that has the turn."""
         for folder in self._states():
-            if folder.name not in chain:
+            if folder.name not in versions and _number_of(folder.name) <= releases:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _states(self) -> Iterator[Path]:
         place = self.path / _STATES
         if place.is_dir():
             yield from (each for each in place.iterdir() if each.is_dir())
+
+
+_NO_RETURNS = "without it, people who return cannot be recognized. Restore it from a backup."
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _number_of(version: str) -> int:
+    """The number of the release after which a state was written; 0 for one that was never finished."""
+    head = version.partition("-")[0]
+    return int(head) if head.isdecimal() else 0
 
 
 def with_snapshot(state: HistoryState, snapshot: str, facts: Mapping[str, Any]) -> HistoryState:

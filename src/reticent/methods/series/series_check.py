@@ -81,7 +81,7 @@ class SeriesVerdict(ShownAsCard):
 def check_tau_safety(history: HasSeries | PublishedSeries, *, hardened: bool = True) -> SeriesVerdict:
     """Check a whole series (a History or its ``series``) against R-TS-7, with the rule of 13.1 across changes unless ``hardened=False``."""
     series = PublishedSeries.of(history)
-    found = [*_not_unique(series), *find_violations(series, hardened=hardened)]
+    found = [*find_groups_not_unique(series), *find_violations(series, hardened=hardened)]
     return SeriesVerdict(series.m, hardened, tuple(found))
 
 
@@ -197,7 +197,7 @@ def _broken(
     ]
 
 
-def _not_unique(series: PublishedSeries) -> Iterator[TauViolation]:
+def find_groups_not_unique(series: PublishedSeries) -> Iterator[TauViolation]:
     """Groups with fewer than m values, or with one twice."""
     for release in series:
         owner = np.repeat(np.arange(len(release)), release.sizes)

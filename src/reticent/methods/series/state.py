@@ -73,13 +73,20 @@ class PersonMarks:
 
     secret: bytes
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash that identifies the secret."""
+        return self.digest(b"secret of a history")
+
+    def digest(self, content: bytes) -> str:
+        """A keyed hash of any content."""
+        return hashlib.blake2b(content, key=self.secret, digest_size=16).hexdigest()
+
     def of(self, keys: pl.Series) -> pl.Series:
         """The mark of each key."""
         kind = "n" if keys.dtype.is_numeric() else "t"
         texts = keys.cast(pl.String).to_list()
-        made = [
-            hashlib.blake2b(f"{kind}{text}".encode(), key=self.secret, digest_size=16).hexdigest() for text in texts
-        ]
+        made = [self.digest(f"{kind}{text}".encode()) for text in texts]
         return pl.Series("mark", made, dtype=pl.String)
 
 

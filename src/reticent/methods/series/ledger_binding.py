@@ -1,0 +1,44 @@
+"""The ledger that a history belongs to: the one of its first release, found again by the fingerprint of its key, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reticent.errors import LedgerError
+from reticent.ledger import Ledger, LedgerLocation, Secret
+from reticent.methods.series.history_folder import HistoryFolder
+
+LedgerChoice = str | Path | LedgerLocation | Ledger | None
+
+
+def located_ledger(folder: HistoryFolder, given: LedgerChoice) -> LedgerLocation | Ledger:
+    """The ledger of a history: the ``given`` one, else the one in its folder, the one that it recorded, or the user's.
+
+    A history that has a state refuses every other ledger than the one that it recorded.
+    """
+    bound = folder.bound_ledger()
+    if isinstance(given, Ledger):
+        candidates: list[LedgerLocation | Ledger] = [given]
+    elif given is not None:
+        candidates = [given if isinstance(given, LedgerLocation) else LedgerLocation.of(given)]
+    else:
+        paths = [folder.own_ledger, *([] if bound is None else [bound[0]])]
+        candidates = [LedgerLocation.of(path) for path in paths if path.exists()]
+        candidates.append(LedgerLocation.of())
+    if bound is None or not folder.has_states:
+        return candidates[0]
+    for candidate in candidates:
+        if _fingerprint(candidate) == bound[1]:
+            return candidate
+    tried = candidates[0].place if isinstance(candidates[0], Ledger) else candidates[0]
+    raise LedgerError(
+        f"The history {str(folder.path)!r} belongs to the ledger {str(bound[0])!r}, and {str(tried.path)!r} is not that ledger. Nothing was changed. Name the ledger of the history "
+        "(ledger=, --ledger), or restore it from a backup: another one does not know what was released."
+    )
+
+
+def _fingerprint(candidate: LedgerLocation | Ledger) -> str | None:
+    """The fingerprint of a ledger's key, None where there is no ledger."""
+    if isinstance(candidate, Ledger):
+        return candidate.secret.fingerprint
+    return Secret.read(candidate.key).fingerprint if candidate.path.exists() else None
