@@ -34,8 +34,8 @@ from reticent.cli import (
 )
 from reticent.cli.options import add_commands
 
-_COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, gate, attack, query, apply, report, belief)
-_GROUPS = (knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
+_COMMANDS = (demo, inspect, assess, preview, publish, verify, gate, attack, query, apply, report, belief)
+_GROUPS = (republish, knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:

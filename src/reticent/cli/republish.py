@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import typer
+import typer.core
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import LedgerOption, PolicyArgument, SeedOption, SignOption
+from reticent.cli.options import LedgerOption, PolicyArgument, SeedOption, SignOption, add_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,11 +31,33 @@ _EVENTS = {
 }
 
 
-def republish(
+HistoryOption = Annotated[
+    Path, typer.Option("--history", help="The private folder of the series; made by the first release.")
+]
+
+
+class _PublishesByDefault(typer.core.TyperGroup):
+    """A group whose first word may be left out: what is no command is the policy to publish."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = not args or args[0] in self.commands or args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if named else ["publish", *args])
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        cls=_PublishesByDefault,
+        help="Publish a table that changes, release by release: `reticent republish policy.toml --history DIR`.",
+        no_args_is_help=True,
+    )
+    add_commands(group, {"publish": publish, "erase": erase})
+    app.add_typer(group, name="republish")
+
+
+def publish(
     policy: PolicyArgument,
-    history: Annotated[
-        Path, typer.Option("--history", help="The private folder of the series; made by the first release.")
-    ],
+    history: HistoryOption,
     data: Annotated[
         str | None, typer.Option("--data", help="The snapshot to publish, instead of the policy's own source.")
     ] = None,
@@ -54,7 +78,7 @@ def republish(
         int | None,
         typer.Option(
             "--retention",
-            help="Forget people so many releases after they left (0: never). Whoever returns later may be found out.",
+            help="Forget people so many releases after they left (0: never). Whoever returns later stays out.",
         ),
     ] = None,
     again: Annotated[
@@ -98,6 +122,23 @@ def republish(
         if series.settings.retention:
             payload["warning"] = forgetting(series.settings.retention)
     answer(payload, as_json, lambda console: _show(console, payload, series))
+
+
+def erase(
+    key: Annotated[str, typer.Argument(help="The person, by the key as it is in the key column.")],
+    history: HistoryOption,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it stays on record in the ledger, without the key.")],
+    ledger: LedgerOption = None,
+    as_json: Json = False,
+) -> None:
+    """Erase a person from a history: of all its files a keyed hash remains, so that the person stays out of later releases. What was published cannot be taken back.
+
+    Example: reticent republish erase p17 --history /secure/wards --reason "asked for it on 3 May"
+    """
+    opened = _open_history(history, {} if ledger is None else {"ledger": ledger})
+    opened.erase(key, reason)
+    said = "Erased. The next release is published without this person, who stays out of the series."
+    answer({"ok": True, "releases": len(opened)}, as_json, said)
 
 
 def _ledger(policy: Policy, given: Path | None) -> dict[str, LedgerLocation]:

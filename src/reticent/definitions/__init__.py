@@ -54,6 +54,7 @@ from reticent.definitions.definition import (
     JudgesPatterns,
     PlanDefinition,
     Several,
+    ShownPart,
     Witness,
     all_of,
 )
@@ -176,6 +177,7 @@ __all__ = [
     "RowsJudged",
     "SetShares",
     "Several",
+    "ShownPart",
     "TCloseness",
     "UnboundedDP",
     "UniqueRecords",

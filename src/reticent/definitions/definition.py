@@ -330,6 +330,18 @@ class HistoryDefinition(Definition):
     def assess(self, history: ReleaseHistory) -> Assessment:
         """Judge the history: the exact verdict, the achieved value, a witness."""
 
+    def shown_part(self) -> ShownPart | None:
+        """The part of the definition that public files show; None where they show all of it."""
+        return None
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    """What public files show of a definition, as a sentence, and why they do not show the rest (``hidden``)."""
+
+    shown: str
+    hidden: str
+
 
 @runtime_checkable
 class JudgesPatterns(Protocol):

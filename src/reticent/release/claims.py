@@ -30,7 +30,10 @@ Status = Literal["holds", "fails", "not re-checked"]
 
 
 class Check(NamedTuple):
-    """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises, in the words of ``sentence``."""
+    """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises, in the words of ``sentence``.
+
+    A claim of which the files show a part is two checks: the part, and the whole, which was not re-checked.
+    """
 
     name: str
     status: Status
@@ -105,7 +108,11 @@ def check_claims(
         # What is said is what was recomputed: of people, whom the files do not show, only their records.
         shown = replace(scope, unit="record") if by_rows else scope
         sentence = covers(definition, shown, side.certificate.get("reference"))
-        yield Check(f"{name}, counting rows" if by_rows else name, status, detail, claim=True, sentence=sentence)
+        name = f"{name}, counting rows" if by_rows else name
+        part = definition.shown_part() if isinstance(definition, HistoryDefinition) and status == "holds" else None
+        yield Check(name, status, detail, claim=True, sentence=sentence if part is None else part.shown)
+        if part is not None:
+            yield Check(f"{name}, all of it", "not re-checked", part.hidden, sentence=sentence)
     attested = side.form.attested(side)
     if attested:
         yield Check("mechanism", "not re-checked", attested)

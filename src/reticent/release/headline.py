@@ -45,7 +45,8 @@ class Headline:
         unknown = [f"{check.name} was not re-checked. {check.detail}" for check in claims if check.status != "holds"]
         if unknown or not claims:
             return cls("not shown", tuple(unknown) or ("The release makes no claim.",))
-        return cls.holding(reservations)
+        partly = [f"{check.name}, was not re-checked. {check.detail}" for check in checks if _is_rest(check)]
+        return cls.holding((*partly, *reservations))
 
     @property
     def holds(self) -> bool:
@@ -75,3 +76,8 @@ class Headline:
         if not isinstance(stated, Mapping) or not isinstance(stated.get("reasons"), list):
             raise DataError("certificate.json: the headline must have a state and a list of reasons.")
         return cls(stated.get("state", ""), tuple(map(str, stated["reasons"])))
+
+
+def _is_rest(check: Check) -> bool:
+    """Whether a check is about the whole of a claim of which only a part was recomputed."""
+    return check.status == "not re-checked" and not check.claim and bool(check.sentence)

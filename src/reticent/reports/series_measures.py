@@ -99,6 +99,7 @@ def measure_series(
     """
     if queries < 1 or not 0 < selectivity <= 1:
         raise PolicyError("queries must be at least 1, and selectivity a share above 0 and at most 1.")
+    series.check_complete("Measuring a series")
     context = context or Context()
     points = [series.positions(release.quasi) for release in series]
     low = np.min([each.low.min(axis=0) for each in series], axis=0)

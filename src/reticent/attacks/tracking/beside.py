@@ -35,6 +35,7 @@ def republished(history: History, how: str, context: Context | None = None) -> P
             value=how,
         )
     context = context or Context()
+    history.series.check_complete("Publishing the tables again")
     with tempfile.TemporaryDirectory(dir=context.scratch) as folder:
         made = list(
             _separate(history, Path(folder), context)

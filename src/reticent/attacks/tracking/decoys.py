@@ -48,6 +48,7 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
             setting=("permanent",),
             value=permanent,
         )
+    series.check_complete("HD-composition")
     code = series.domain.index(permanent)
     assigned = pl.DataFrame(
         {"person": list(cohorts), "cohort": list(cohorts.values())}, schema_overrides={"cohort": pl.Int64}

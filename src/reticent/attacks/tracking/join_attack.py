@@ -76,6 +76,7 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
     *Cost.* A matching and strongly connected components for each release and round, in the number of pairs of people and published rows; at most
     ``MOST_EDGES`` a release.
     """
+    series.check_complete("mode='join'")
     wanted = [release for release in series if release.number in tracks.numbers]
     signatures, shown = _signatures(wanted, len(tracks.domain))
     edges = []

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from reticent.base.exact import whole
 from reticent.core import Groups, ReleaseHistory
-from reticent.definitions import GENERAL, Assessment, ClaimScope, HistoryDefinition, MUnique, Witness
+from reticent.definitions import GENERAL, Assessment, ClaimScope, HistoryDefinition, MUnique, ShownPart, Witness
 from reticent.errors import PolicyError
 from reticent.methods.series.series import PublishedSeries
 from reticent.methods.series.series_check import TauViolation, find_groups_not_unique, find_violations
@@ -57,6 +57,12 @@ class _SeriesDefinition(HistoryDefinition):
         if broken:
             return Assessment(self, False, achieved, Witness(0, broken[0].text()), {"violations": len(broken)})
         return Assessment(self, True, {**achieved, "invariance": "holds"})
+
+    def shown_part(self) -> ShownPart:
+        return ShownPart(
+            f"In every release each group shows at least {self.m} different values, each of them once.",
+            f"invariance: {NOT_JUDGED}. Who is in which group is not public, so only the publisher can judge releases together.",
+        )
 
     def violations(self, history: SeriesEvidence) -> list[TauViolation]:
         """Everybody whose signature changed against the rule."""

@@ -104,9 +104,12 @@ def gone_after(
     unplaced = np.flatnonzero((placement.group_of < 0) & (diff.before >= 0))
     rows = np.concatenate([diff.left, diff.before[unplaced]])
     left = state.release.people.gather(rows)
-    signatures = state.signatures[state.release.group_of[rows]]
+    # Of forgotten people nothing but the mark is kept.
+    remembered = rows[state.release.value_of[rows] >= 0]
+    signatures = state.signatures[state.release.group_of[remembered]]
     back = diff.returned[(diff.returned >= 0) & (placement.group_of >= 0)]
-    return state.gone.changed(back, marks.of(left), signatures, state.release.number + 1), left
+    named = marks.of(state.release.people.gather(remembered))
+    return state.gone.changed(back, named, signatures, state.release.number + 1), left
 
 
 def _events(

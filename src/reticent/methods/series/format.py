@@ -32,10 +32,7 @@ _ALGORITHM = (
     "small histories, not a proof."
 )
 _EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
-_FORGETS = (
-    "People who left are forgotten {0} releases later. Whoever comes back after that is treated as new, and may be found out by comparing releases: the bound does not hold for them, nor for "
-    "those in their groups."
-)
+_FORGETS = "People who left are forgotten {0} releases later. Whoever comes back after that stays out of the series."
 _AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
 
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
-from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, described, refuse
+from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, described, refuse, unjudged
 from reticent.base.exact import whole
 from reticent.base.frames import as_polars
 from reticent.base.randomness import Randomness
@@ -31,18 +31,18 @@ from reticent.methods.series.box_scales import PeopleByGroup, merged_order, posi
 from reticent.methods.series.definitions import MInvariance, TauSafety
 from reticent.methods.series.diff import bind, gone_after
 from reticent.methods.series.feed import CHANGE, with_changes
-from reticent.methods.series.history_folder import HistoryFolder, with_snapshot
+from reticent.methods.series.history_folder import HistoryFolder, hashes_of, state_files, with_snapshot
 from reticent.methods.series.ledger_binding import LedgerChoice, located_ledger
 from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition
 from reticent.methods.series.series import PublishedSeries, SeriesRelease
 from reticent.methods.series.series_check import SeriesVerdict, check_tau_safety
 from reticent.methods.series.signatures import Ints
-from reticent.methods.series.state import HistoryState, PersonMarks
+from reticent.methods.series.state import HistoryState, PersonMarks, values_held, with_orders, without_people
 from reticent.release import certificate_hash, open_public, publish
 from reticent.table import Hierarchy, Table, hierarchy_from, marks_of_people, to_plain
 
 _SERIES = "republished table"
-_RELEASE, _IMPORTED = "release", "imported release"
+_RELEASE, _IMPORTED, _ERASURE = "release", "imported release", "erasure"
 _PATIENCE = 30.0
 _SETTINGS = (
     "m",
@@ -182,8 +182,8 @@ class History:
         of sensitive values: at least 3m - 1, none of them taken from the data. ``ranges``, ``choice``, ``balance`` and ``baseline`` are those of :class:`Republish`. All of them are
         fixed with the first release; only the domain may grow at its end. An existing history needs the path alone.
 
-        People who left are remembered for good, under a keyed hash, so that they are safe when they return. ``retention`` forgets them after so many releases (0: never), with a warning:
-        whoever returns later is treated as new and may be found out by comparing releases. It may be changed at any time; releases say so publicly.
+        People who left are remembered, so that they are safe when they return, and so that the whole series can be attacked. ``retention`` forgets them after so many releases (0: never), with
+        a warning: of them a keyed hash remains, and whoever returns later stays out of the series. It may be changed at any time. :meth:`erase` forgets one person at once.
 
         With ``k`` the groups are batches, and people show boxes that at least ``k`` of them share, made from quasi values alone; without it, people of a group share its box.
 
@@ -231,6 +231,10 @@ class History:
             )
         last = self._read(chain[-1])
         states = [*(self._read(each, last.orders) for each in chain[:-1]), last]
+        if any("formerly" in each.details for each in chain):
+            # A killed process forgot people in some of the states: nobody is one person in these and another in those.
+            wanted, marks = self._to_forget(last), self._marks()
+            states = [without_people(each, wanted, marks, self.settings.key) for each in states]
         forgets = [each.facts["retention"] for each in states if each.facts.get("retention")]
         return PublishedSeries(
             last.domain,
@@ -266,14 +270,17 @@ class History:
                 "The history has no release yet, so there is nothing that changes could apply to. Give the first table as a snapshot."
             )
         release, settings = state.release, self.settings
-        values = pl.Series(settings.sensitive, list(state.domain)).gather(release.value_of)
-        people = release.quasi.with_columns(release.people.alias(settings.key), values).select(settings.columns)
+        known = np.flatnonzero(release.value_of >= 0)
+        values = pl.Series(settings.sensitive, list(state.domain)).gather(release.value_of[known])
+        keys = release.people.gather(known).alias(settings.key)
+        people = release.quasi[known].with_columns(keys, values).select(settings.columns)
         return pl.concat([people, state.waiting.select(settings.columns).cast(people.schema)])
 
     def preview(self, frame: Any = None, *, changes: Any = None, context: Context | None = None) -> dict[str, Any]:
         """What publishing a snapshot would do: what happened to whom, predicted counterfeits, who would wait. Nothing is written."""
         state = self._state()
-        table = self._table(_typed(self._snapshot(frame, changes), state, self.settings))
+        rows, kept_out = self._admitted(_typed(self._snapshot(frame, changes), state, self.settings), state)
+        table = self._table(rows)
         self._judge_imports(state)
         found: list[PublishedChange] = []
 
@@ -282,7 +289,7 @@ class History:
             return SeriesState(_SERIES, "preview")
 
         self.settings.method(self._place(state, keep)).draft(table, self.settings.definition, context or Context())
-        return {"number": len(self) + 1, **found[0].as_json()}
+        return {"number": len(self) + 1, **found[0].as_json(), "kept_out": kept_out}
 
     def publish(
         self,
@@ -325,13 +332,14 @@ class History:
         if not again:
             _refuse_stale(chain, digest)
         self._judge_imports(state)
+        snapshot, kept_out = self._admitted(snapshot, state)
         context = _context(context, insecure_seed)
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {"kept_out": kept_out}
 
         def keep(after: HistoryState, change: PublishedChange) -> SeriesState:
             took = round(time.perf_counter() - began, 3)
             found.update(change.as_json(), seconds=took, retention=self.settings.retention)
-            return self._stored(with_snapshot(after, digest, found), version)
+            return self._stored(with_snapshot(after, digest, found), version, _forgotten(state))
 
         method = self.settings.method(self._place(state, keep))
         with self._book() as book:
@@ -346,10 +354,96 @@ class History:
         number = 1 if state is None else state.release.number + 1
         folder = release.save(self._folder.release(number))
         self._sweep()
+        self._forget()
         return Republication(number, folder, found)
 
-    def _stored(self, after: HistoryState, follows: str | None) -> SeriesState:
-        """Write a state aside; returns what the ledger is to remember of it: its version, the hashes of its files, and where it is."""
+    def erase(self, key: Any, reason: str) -> None:
+        """Remove everything about a person from the history, for good: of all states a keyed hash remains, and the ledger has a record of the erasure with the ``reason``.
+
+        The next release is published without the person, who stays out of the series whatever later tables say. What is out cannot be taken back: groups of earlier releases still show
+        the values that the person may have.
+        """
+        if not reason.strip():
+            raise PolicyError("Give a reason for the erasure: it stays on record.", setting=("reason",))
+        with self._alone():
+            state = self._state()
+            mark = None if state is None else self._mark_of(key, state)
+            if state is None or mark is None:
+                raise DataError(
+                    f"The history {str(self.path)!r} holds nothing about anybody with the key {key!r}. Nothing was changed.",
+                    value=key,
+                )
+            details = {"mark": mark, "reason": reason.strip(), "release": state.release.number}
+            content = hashlib.sha256(json.dumps(details).encode()).hexdigest()
+            with self._book() as book:
+                entry = book.record(
+                    self.settings.dataset, content, lambda _: "", kind=_ERASURE, beside=unjudged, details=details
+                )
+                book.give_out(entry)
+            # A state that a killed process left behind would be the only one that still has the person.
+            self._folder.sweep([each.version for each in self._chain()], len(self) + 1)
+            self._forget()
+
+    def _mark_of(self, key: Any, state: HistoryState) -> str | None:
+        """The mark of a person of whom the history holds more than that; None where it does not."""
+        people = state.release.people
+        asked = pl.Series(people.name, [str(key)]).cast(people.dtype, strict=False)
+        marks = self._marks()
+        mark = marks.of(asked)[0]
+        known = state.waiting[self.settings.key] if state.waiting.height else people.clear()
+        held = (asked[0] in known) or (asked[0] in people) or bool((state.gone.marks == mark).any())
+        return mark if asked[0] is not None and held else None
+
+    def _forget(self) -> None:
+        """Remove what states still hold of people who were forgotten or erased; what a killed process left undone is done first.
+
+        The ledger has the hashes of the files before and after, so that a state is whole at every moment.
+        """
+        chain = self._chain()
+        if not chain:
+            return
+        last = self._read(chain[-1])
+        wanted = self._to_forget(last)
+        if all(each.details["forgotten"] == len(wanted) for each in chain):
+            return
+        states = [*(self._read(each) for each in chain[:-1]), last]
+        reduced = _reduced(states, wanted, self._marks(), self.settings.key)
+        before = [self._folder.file_hashes(each.version) for each in chain]
+        files = [state_files(state, each.follows) for state, each in zip(reduced, chain, strict=True)]
+        after = [hashes_of(each) for each in files]
+        details = [{**each.details, "files": hashes} for each, hashes in zip(chain, after, strict=True)]
+        self._amend(chain, [{**each, "formerly": old} for each, old in zip(details, before, strict=True)])
+        for each, contents, old, new in zip(chain, files, before, after, strict=True):
+            changed = {name: content for name, content in contents.items() if old.get(name) != new[name]}
+            self._folder.rewrite_state(each.version, changed)
+        for each in details:
+            each.pop("formerly", None)
+            each["forgotten"] = len(wanted)
+        self._amend(chain, details)
+
+    def _to_forget(self, last: HistoryState) -> pl.Series:
+        """The marks of everybody who was forgotten, by the ``last`` state, or erased, by the ledger."""
+        with self._book() as book:
+            erased = [each for each in book.entries(self.settings.dataset) if each.kind == _ERASURE]
+        marks = pl.Series("mark", [each.details["mark"] for each in erased], dtype=pl.String)
+        return pl.concat([last.forgotten, marks]).unique(maintain_order=True)
+
+    def _amend(self, chain: Sequence[SeriesState], details: Sequence[Mapping[str, Any]]) -> None:
+        with self._book() as book:
+            book.amend_states(
+                self.settings.dataset,
+                [replace(each, details=told) for each, told in zip(chain, details, strict=True)],
+            )
+
+    def _admitted(self, rows: pl.DataFrame, state: HistoryState | None) -> tuple[pl.DataFrame, int]:
+        """The rows of a table without people who were forgotten or erased, and how many these are: what they would have to be bound to is not known any more."""
+        if state is None or not len(state.forgotten):
+            return rows, 0
+        out = self._marks().of(rows[self.settings.key]).is_in(state.forgotten.implode())
+        return rows.filter(~out), int(out.sum())
+
+    def _stored(self, after: HistoryState, follows: str | None, forgotten: int) -> SeriesState:
+        """Write a state aside; returns what the ledger is to remember of it: its version, the hashes of its files, where it is, and of how many ``forgotten`` people it holds nothing."""
         number = after.release.number
         version = f"{number:04d}-{secrets.token_hex(8)}"
         details = {
@@ -359,6 +453,7 @@ class History:
             "snapshot": after.snapshot,
             "secret": self._marks().fingerprint,
             "settings": self.settings.fixed_hash,
+            "forgotten": forgotten,
         }
         return SeriesState(_SERIES, version, details, follows=follows)
 
@@ -391,10 +486,13 @@ class History:
         keys = pl.Series(self.settings.key, list(people)) if people is not None else rows[self.settings.key]
         if len(keys) != rows.height:
             raise DataError(f"There are {rows.height} rows and {len(keys)} people. Give a key, or None, for each row.")
-        rows = rows.with_columns(keys.alias(self.settings.key))
+        state = self._state()
         group_of = _group_numbers(groups, keys)
         real = np.flatnonzero(keys.is_not_null().to_numpy())
-        state = self._state()
+        if _forgotten(state):
+            assert state is not None
+            keys = self._marks().replaced(keys.cast(state.release.people.dtype), state.forgotten)
+        rows = rows.with_columns(keys.alias(self.settings.key))
         table = self._table(_typed(rows[real].select(self.settings.columns), state, self.settings))
         ranges = settled_ranges(table, self.settings.ranges) if state is None else dict(state.ranges)
         scales = scales_of(table, ranges)
@@ -425,9 +523,17 @@ class History:
             ]
         )
         after = HistoryState(
-            release, gone, rows.clear(), self.settings.domain, ranges, orders, ends, facts={"imported": True}
+            release,
+            gone,
+            rows.clear(),
+            self.settings.domain,
+            ranges,
+            orders,
+            ends,
+            facts={"imported": True},
+            **({} if state is None else {"forgotten": state.forgotten}),
         )
-        self._record_import(after, table)
+        self._record_import(after, table, _forgotten(state))
         return release
 
     @contextmanager
@@ -444,8 +550,8 @@ class History:
                 self._write_settings()
             yield
 
-    def _record_import(self, after: HistoryState, table: Table) -> None:
-        state = self._stored(after, self._version())
+    def _record_import(self, after: HistoryState, table: Table, forgotten: int) -> None:
+        state = self._stored(after, self._version(), forgotten)
         content = hashlib.sha256(state.version.encode()).hexdigest()
         with self._book() as book:
             entry = book.record(
@@ -576,21 +682,26 @@ class History:
         return chain[-1].version if chain else None
 
     def _read(self, state: SeriesState, orders: Mapping[str, list[Any] | None] | None = None) -> HistoryState:
-        return self._folder.read_state(state.version, state.details["files"], orders)
+        details = state.details
+        return self._folder.read_state(state.version, details["files"], orders, details.get("formerly"))
 
     def _state(self) -> HistoryState | None:
         chain = self._chain()
         return self._read(chain[-1]) if chain else None
 
     def _settle(self) -> None:
-        """Finish or take back what a killed process left: a release whose folder is there is out, one that was never written is withdrawn."""
+        """Finish or take back what a killed process left: a release whose folder is there is out, one that was never written is withdrawn, and an erasure goes on."""
         with self._book() as book:
+            for entry in book.entries(self.settings.dataset):
+                if entry.kind == _ERASURE and entry.status == "reserved":
+                    book.give_out(entry)
             for state, entry in book.states(self.settings.dataset, _SERIES):
                 if self._is_pending(state, entry):
                     book.withdraw(entry, "The process ended before the release was written.")
                 elif entry.status == "reserved":
                     book.give_out(entry)
         self._sweep()
+        self._forget()
 
     def _sweep(self) -> None:
         chain = self._chain()
@@ -600,13 +711,34 @@ class History:
 def forgetting(releases: int) -> str:
     """The warning that comes with forgetting people."""
     return (
-        f"People who left are forgotten after {releases} release{'s' if releases > 1 else ''}. Whoever returns later than that is treated as new and may be found out by comparing releases, and so may "
-        "those who share a group with them. Releases say so from now on."
+        f"People who left are forgotten after {releases} release{'s' if releases > 1 else ''}: of them a keyed hash remains, and nothing else. Whoever returns later than that stays out of the series for "
+        "good, since nobody knows any more what their new group must not show."
     )
+
+
+def _forgotten(state: HistoryState | None) -> int:
+    """Of how many people no state holds anything but a mark."""
+    return 0 if state is None else len(state.forgotten)
+
+
+def _reduced(states: Sequence[HistoryState], forgotten: pl.Series, marks: PersonMarks, key: str) -> list[HistoryState]:
+    """The states without people who were forgotten, and without values of ordered columns that only they had."""
+    reduced = [without_people(each, forgotten, marks, key) for each in states]
+    ordered = [name for name, order in states[-1].orders.items() if order is not None]
+    held = {name: set().union(*(values_held(each, name) for each in reduced)) for name in ordered}
+    reduced = [with_orders(each, held) for each in reduced]
+    # The last state's orders are those of all boxes.
+    shown = {name: held[name].union(*(each.orders[name] or () for each in reduced)) for name in ordered}
+    orders = {
+        name: [value for value in order if value in shown[name]] if order else order
+        for name, order in states[-1].orders.items()
+    }
+    return [*reduced[:-1], replace(reduced[-1], forgotten=forgotten, orders=orders)]
 
 
 def _next(number: int, given: Sequence[PriorDisclosure]) -> Judgement:
     """A release of a history goes out beside the earlier ones of its series and nothing else; the series' state says that they are its own."""
+    given = [each for each in given if each.kind != _ERASURE]
     others = [each for each in given if each.kind not in (_RELEASE, _IMPORTED)]
     if others or len(given) != number - 1:
         return refuse(

@@ -109,46 +109,7 @@ class HistoryFolder:
 
     def write_state(self, version: str, state: HistoryState, follows: str | None) -> dict[str, str]:
         """Write a state aside, under a name that is never used again; returns the hashes of its files."""
-        release = state.release
-        offsets = as_lists(release.offsets, release.values)
-        frames = {
-            "people": release.quasi.select(pl.all().name.prefix("quasi ")).with_columns(
-                key=release.people,
-                group=release.group_of.astype(np.int32),
-                value=release.value_of.astype(np.int32),
-                event=release.events,
-            ),
-            "groups": pl.DataFrame({"signature": offsets, "counterfeits": release.counterfeits.astype(np.int32)}),
-            "left": pl.DataFrame({"key": release.left}),
-            "gone": state.gone.frame(),
-            "waiting": state.waiting,
-        }
-        layout = _LAYOUT
-        if release.buckets is None:
-            frames["groups"] = pl.concat([state.ends, frames["groups"]], how="horizontal")
-        else:
-            layout = _LAYOUT_OF_BUCKETS
-            frames["people"] = frames["people"].with_columns(bucket=release.buckets.astype(np.int32))
-            frames["buckets"] = state.ends
-        told = {
-            "layout": layout,
-            "number": release.number,
-            "quasi": list(state.orders),
-            "follows": follows,
-            "snapshot": state.snapshot,
-            "domain": list(state.domain),
-            "ranges": {name: [_plain(end) for end in ends] for name, ends in state.ranges.items()},
-            "facts": dict(state.facts),
-        }
-        listed = [
-            pl.Series(name, [order], dtype=pl.List(release.quasi.schema[name]))
-            for name, order in state.orders.items()
-            if order is not None
-        ]
-        files = {
-            f"{name}.parquet": as_parquet(frame) for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items()
-        }
-        files[_STATE] = json.dumps(told, ensure_ascii=False).encode()
+        files = state_files(state, follows)
         try:
             make_folder(self.path / _STATES, mode=0o700)
             with folder_aside(self.path / _STATES / version, mode=0o700) as aside:
@@ -156,19 +117,39 @@ class HistoryFolder:
                     write_new(aside / name, content, mode=0o600)
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
-        return {name: _hash(content) for name, content in files.items()}
+        return hashes_of(files)
+
+    def rewrite_state(self, version: str, files: Mapping[str, bytes]) -> None:
+        """Replace some files of a state, each whole or not at all."""
+        try:
+            for name, content in files.items():
+                write_whole(self.path / _STATES / version / name, content, mode=0o600)
+        except OSError as error:
+            raise DataError(
+                f"What was known of people who were forgotten could not be removed from {str(self.path)!r} yet: {error.strerror or error}. All releases are out and recorded. Make room; the next "
+                "publication or erasure goes on with it."
+            ) from error
+
+    def file_hashes(self, version: str) -> dict[str, str]:
+        """The hashes of the files of a state, as they are now."""
+        folder = self.path / _STATES / version
+        return {each.name: _hash(each.read_bytes()) for each in folder.iterdir() if not each.name.startswith(".")}
 
     def read_state(
-        self, version: str, files: FileHashes, orders: Mapping[str, list[Any] | None] | None = None
+        self,
+        version: str,
+        files: FileHashes,
+        orders: Mapping[str, list[Any] | None] | None = None,
+        formerly: FileHashes | None = None,
     ) -> HistoryState:
         """A state from its folder, whose ``files`` must have these hashes; boxes lie on the scales of the given ``orders``, or its own."""
         folder = self.path / _STATES / version
-        self.check_files(version, files)
+        self.check_files(version, files, formerly or {})
         told = _read_json(folder / _STATE)
         try:
             frames = {
                 name: pl.read_parquet(folder / f"{name}.parquet")
-                for name in ("people", "groups", "left", "gone", "waiting", "orders")
+                for name in ("people", "groups", "left", "gone", "waiting", "orders", "forgotten")
             }
             in_buckets = told["layout"] == _LAYOUT_OF_BUCKETS
             ends = pl.read_parquet(folder / "buckets.parquet") if in_buckets else frames["groups"]
@@ -179,12 +160,12 @@ class HistoryFolder:
             offsets, values = from_lists(groups["signature"])
             release = SeriesRelease(
                 number=int(told["number"]),
-                people=people["key"],
+                people=_keys(people["key"]),
                 group_of=people["group"].to_numpy().astype(np.int64),
                 value_of=people["value"].to_numpy().astype(np.int64),
                 quasi=quasi,
                 events=people["event"].to_numpy().astype(np.uint8),
-                left=frames["left"]["key"],
+                left=_keys(frames["left"]["key"]),
                 offsets=offsets,
                 values=values,
                 counterfeits=groups["counterfeits"].to_numpy().astype(np.int64),
@@ -203,21 +184,22 @@ class HistoryFolder:
                 ends.drop("signature", "counterfeits", strict=False),
                 str(told["snapshot"]),
                 told["facts"],
+                frames["forgotten"]["mark"],
             )
         except (OSError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError, IndexError) as problem:
             raise DataError(
                 f"The state {str(folder)!r} is damaged ({type(problem).__name__}: {str(problem).splitlines()[0]}). Restore it from a backup: the next release must know this one."
             ) from None
 
-    def check_files(self, version: str, files: FileHashes) -> None:
-        """Refuse a state of which a file is missing or was changed since the ledger recorded it."""
+    def check_files(self, version: str, files: FileHashes, formerly: FileHashes) -> None:
+        """Refuse a state of which a file is missing or was changed since the ledger recorded it; one that is being rewritten may still be as it was ``formerly``."""
         for name, expected in files.items():
             place = self.path / _STATES / version / name
             try:
                 found = _hash(place.read_bytes())
             except OSError:
                 found = ""
-            if found != expected:
+            if found not in (expected, formerly.get(name, expected)):
                 problem = "was changed" if found else "is missing"
                 raise DataError(
                     f"{str(place)!r} {problem}: it is not what the ledger recorded. Restore it from a backup: the next release must know this one."
@@ -274,6 +256,55 @@ class HistoryFolder:
             yield from (each for each in place.iterdir() if each.is_dir())
 
 
+def state_files(state: HistoryState, follows: str | None) -> dict[str, bytes]:
+    """The files of a state, by name."""
+    release = state.release
+    offsets = as_lists(release.offsets, release.values)
+    frames = {
+        "people": release.quasi.select(pl.all().name.prefix("quasi ")).with_columns(
+            key=release.people,
+            group=release.group_of.astype(np.int32),
+            value=release.value_of.astype(np.int32),
+            event=release.events,
+        ),
+        "groups": pl.DataFrame({"signature": offsets, "counterfeits": release.counterfeits.astype(np.int32)}),
+        "left": pl.DataFrame({"key": release.left}),
+        "gone": state.gone.frame(),
+        "waiting": state.waiting,
+        "forgotten": pl.DataFrame({"mark": state.forgotten}),
+    }
+    layout = _LAYOUT
+    if release.buckets is None:
+        frames["groups"] = pl.concat([state.ends, frames["groups"]], how="horizontal")
+    else:
+        layout = _LAYOUT_OF_BUCKETS
+        frames["people"] = frames["people"].with_columns(bucket=release.buckets.astype(np.int32))
+        frames["buckets"] = state.ends
+    told = {
+        "layout": layout,
+        "number": release.number,
+        "quasi": list(state.orders),
+        "follows": follows,
+        "snapshot": state.snapshot,
+        "domain": list(state.domain),
+        "ranges": {name: [_plain(end) for end in ends] for name, ends in state.ranges.items()},
+        "facts": dict(state.facts),
+    }
+    listed = [
+        pl.Series(name, [order], dtype=pl.List(release.quasi.schema[name]))
+        for name, order in state.orders.items()
+        if order is not None
+    ]
+    files = {f"{name}.parquet": as_parquet(frame) for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items()}
+    files[_STATE] = json.dumps(told, ensure_ascii=False).encode()
+    return files
+
+
+def hashes_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The hashes of files, by name."""
+    return {name: _hash(content) for name, content in files.items()}
+
+
 _NO_RETURNS = "without it, people who return cannot be recognized. Restore it from a backup."
 
 
@@ -290,6 +321,11 @@ def _number_of(version: str) -> int:
 def with_snapshot(state: HistoryState, snapshot: str, facts: Mapping[str, Any]) -> HistoryState:
     """A state that remembers the table it was made from, and what it cost."""
     return replace(state, snapshot=snapshot, facts=dict(facts))
+
+
+def _keys(keys: pl.Series) -> pl.Series:
+    """Keys as they were written; whole numbers are wide enough for those that stand for forgotten people."""
+    return keys.cast(pl.Int64) if keys.dtype.is_integer() else keys
 
 
 def _ends(boxes: pl.DataFrame, orders: Mapping[str, list[Any] | None], which: str) -> np.ndarray[Any, Any]:

@@ -32,7 +32,7 @@ from reticent.methods.series.diff import Snapshot, SnapshotDiff, bind, gone_afte
 from reticent.methods.series.group_formation import Shuffler
 from reticent.methods.series.series import PublishedSeries, SeriesRelease
 from reticent.methods.series.signatures import Ints, flat_rows
-from reticent.methods.series.state import HistoryState, PersonMarks
+from reticent.methods.series.state import DeletedPeople, HistoryState, PersonMarks
 from reticent.table import CodedRows, FrameRows, SensitiveColumn, Table, unused
 
 FORMAT, BATCH_FORMAT = "series", "batch-series"
@@ -282,6 +282,7 @@ class Republish:
                     for each in (box.low.alias(f"{box.low.name} low"), box.high.alias(f"{box.high.name} high"))
                 ]
             ),
+            forgotten=_forgotten(series.state, everybody, gone),
         )
         change = PublishedChange(
             events=diff.counts(),
@@ -369,6 +370,12 @@ class Republish:
         history = SeriesEvidence((groups,), series, gone, marks)
         alike = None if release.buckets is None else Evidence({tuple(table.quasi): _of_people(shown.sizes)})
         return Evidence({tuple(table.quasi): groups}, history=history, alike=alike)
+
+
+def _forgotten(state: HistoryState | None, everybody: DeletedPeople, kept: DeletedPeople) -> pl.Series:
+    """The marks of people of whom nothing else is kept: those from before, and those who are forgotten now."""
+    now = everybody.marks.filter(~everybody.marks.is_in(kept.marks.implode()))
+    return now if state is None else pl.concat([state.forgotten, now])
 
 
 def _of_people(sizes: Ints) -> Groups:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 from reticent.methods.series.person_keys import places_among
 
 Codes = NDArray[np.int64]
@@ -194,6 +194,14 @@ class PublishedSeries(Sequence[SeriesRelease]):
                 )
             found[:, place] = column.to_physical().cast(pl.Float64).to_numpy()
         return found
+
+    def check_complete(self, what: str) -> None:
+        """Refuse to do what needs everybody's values where people were forgotten."""
+        gone = len({person for release in self for person in release.people.filter(pl.Series(release.value_of < 0))})
+        if gone:
+            raise PolicyError(
+                f"{what} needs everybody's values, and those of {gone} people of this series were forgotten."
+            )
 
     def event_lists(self) -> dict[Any, str]:
         """Every person's event list, a symbol a release (R-TS-1)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.cards import Card, ShownAsCard
 from reticent.methods.series.person_keys import places_among
-from reticent.methods.series.series import HasSeries, PublishedSeries, SeriesRelease
+from reticent.methods.series.series import EventKind, HasSeries, PublishedSeries, SeriesRelease
 from reticent.methods.series.state import DeletedPeople, PersonMarks
 
 Rule = Literal["unique", "stay", "change", "return"]
@@ -115,19 +115,23 @@ def find_violations(
 class _LastSeen:
     """Everybody seen so far: their value, the group that they were last in, and the number of that release.
 
-    ``signatures`` are those of the groups: rising codes, padded with -1.
+    ``changed`` says whether an event tells that the value changed with that release. ``signatures`` are those of the groups: rising codes, padded with -1. The value of a forgotten person
+    is -1.
     """
 
     people: pl.Series
     value: NDArray[np.int64]
     group: NDArray[np.int64]
     number: NDArray[np.int64]
+    changed: NDArray[np.bool_]
     signatures: NDArray[np.int32]
 
     @classmethod
     def of(cls, release: SeriesRelease, width: int) -> _LastSeen:
         number = np.full(len(release.people), release.number)
-        return cls(release.people, release.value_of, release.group_of, number, _signatures(release, width))
+        changed = release.events == EventKind.SENSITIVE_UPDATED
+        signatures = _signatures(release, width)
+        return cls(release.people, release.value_of, release.group_of, number, changed, signatures)
 
     def signature(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """The signatures of the groups of some people."""
@@ -141,6 +145,7 @@ class _LastSeen:
             np.concatenate([now.value, self.value[stay]]),
             np.concatenate([now.group, len(now.signatures) + moved]),
             np.concatenate([now.number, self.number[stay]]),
+            np.concatenate([now.changed, self.changed[stay]]),
             np.concatenate([now.signatures, self.signatures[groups]]),
         )
 
@@ -159,11 +164,12 @@ def _broken_returns(
         last.value_of[rows],
         last.group_of[rows],
         np.full(len(rows), last.number),
+        np.zeros(len(rows), dtype=bool),
         _signatures(last, width),
     )
     old = np.full((len(rows), width), -1, dtype=np.int32)
     old[:, : gone.signatures.shape[1]] = gone.signatures[place]
-    then = _LastSeen(now.people, np.full(len(rows), -1), np.arange(len(rows)), np.full(len(rows), -1), old)
+    then = _LastSeen(now.people, np.full(len(rows), -1), np.arange(len(rows)), np.full(len(rows), -1), now.changed, old)
     return _broken(now, then, series, hardened, returns=True)
 
 
@@ -179,8 +185,10 @@ def _broken(
     here, there = here[~same], there[~same]
     old, new = then.signature(there), now.signature(here)
     back = now.number[here] != then.number[there] + 1
-    changed = now.value[here] != then.value[there]
-    inside = (old == now.value[here][:, None]).any(axis=1)
+    # Of forgotten people no value is known: whether it changed is read off the event, and their group shows it, so it lies in no signature that shares nothing with the group's.
+    unknown = (now.value[here] < 0) | ((then.value[there] < 0) & ~back)
+    changed = np.where(unknown, now.changed[here], now.value[here] != then.value[there])
+    inside = (old == now.value[here][:, None]).any(axis=1) & (now.value[here] >= 0)
     apart = ~np.any([((old == shown[:, None]) & (shown >= 0)[:, None]).any(axis=1) for shown in new.T], axis=0)
     away = ~inside & (apart if hardened else True)
     fine = np.where(back, away | (not returns), changed & (away if hardened else True))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,12 @@ class DeletedPeople:
         kept = self.since >= first
         return DeletedPeople(self.marks.filter(pl.Series(kept)), self.signatures[kept], self.since[kept])
 
+    def without(self, marks: pl.Series) -> DeletedPeople:
+        """The map without some people."""
+        kept = ~self.marks.is_in(marks.implode())
+        rows = kept.to_numpy()
+        return DeletedPeople(self.marks.filter(kept), self.signatures[rows], self.since[rows])
+
     def frame(self) -> pl.DataFrame:
         """The map as a table."""
         offsets, values = flat_rows(self.signatures)
@@ -65,6 +72,9 @@ class DeletedPeople:
         """The map from its table, as it was after release ``number``; in a table without ``since`` everybody left with that one."""
         since = frame["since"].to_numpy() if "since" in frame.columns else np.full(frame.height, number)
         return cls(frame["mark"], padded_rows(*from_lists(frame["signature"])), since.astype(np.int64))
+
+
+_LOWEST_KEY, _DIGITS = -(2**62), 15
 
 
 @dataclass(frozen=True)
@@ -89,13 +99,24 @@ class PersonMarks:
         made = [self.digest(f"{kind}{text}".encode()) for text in texts]
         return pl.Series("mark", made, dtype=pl.String)
 
+    def replaced(self, keys: pl.Series, forgotten: pl.Series) -> pl.Series:
+        """The keys, with a keyed hash in the place of each whose mark is among the ``forgotten``: a text, or a number far below all others."""
+        marks = self.of(keys)
+        gone = marks.is_in(forgotten.implode())
+        if not gone.any():
+            return keys
+        if keys.dtype.is_integer():
+            hashes = [_LOWEST_KEY - int(mark[:_DIGITS], 16) for mark in marks.to_list()]
+            return keys.cast(pl.Int64).zip_with(~gone, pl.Series(keys.name, hashes, dtype=pl.Int64))
+        return keys.zip_with(~gone, ("forgotten " + marks).rename(keys.name))
+
 
 @dataclass(frozen=True)
 class HistoryState:
     """The state after a release: the ``release`` itself, those who are ``gone``, and arrivals who are ``waiting`` (their whole rows).
 
     ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of columns of numbers, ``ends`` the boxes as values of the columns (of groups, or of buckets), ``orders`` the values of other columns
-    in the order of their scales. ``snapshot`` is a hash of the table that was published, empty for an imported release; ``facts`` is what the release cost.
+    in the order of their scales. ``forgotten`` are the marks of people who were forgotten or erased: nothing else is known of them, and they stay out of the series. ``snapshot`` is a hash of the table that was published, empty for an imported release; ``facts`` is what the release cost.
     """
 
     release: SeriesRelease
@@ -107,11 +128,68 @@ class HistoryState:
     ends: pl.DataFrame
     snapshot: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    forgotten: pl.Series = field(default_factory=lambda: pl.Series("mark", [], dtype=pl.String))
 
     @property
     def signatures(self) -> Ints:
         """The signature of each group of the release, as padded rows."""
         return padded_rows(self.release.offsets, self.release.values)
+
+
+def without_people(state: HistoryState, forgotten: pl.Series, marks: PersonMarks, key: str) -> HistoryState:
+    """The state with nothing of some people but keyed hashes: keys are replaced, quasi and sensitive values removed. Groups and events stay, so that the series can still be judged.
+
+    ``key`` is the key column of those who wait.
+    """
+    release = state.release
+    people = marks.replaced(release.people, forgotten)
+    plain = people.eq(release.people.cast(people.dtype))
+    known = plain.to_numpy() & (release.value_of >= 0)
+    quasi = release.quasi.with_columns(pl.when(pl.Series(known)).then(pl.all()))
+    waiting = state.waiting
+    if waiting.height:
+        waiting = waiting.filter(~marks.of(waiting[key]).is_in(forgotten.implode()))
+    changed = replace(
+        release,
+        people=people,
+        value_of=np.where(known, release.value_of, -1),
+        quasi=quasi,
+        left=marks.replaced(release.left, forgotten),
+    )
+    return replace(state, release=changed, waiting=waiting, gone=state.gone.without(forgotten))
+
+
+def values_held(state: HistoryState, name: str) -> set[Any]:
+    """The values of a quasi column that people of a state have, or wait with."""
+    waiting = [state.waiting[name]] if name in state.waiting.columns else []
+    return {value for column in (state.release.quasi[name], *waiting) for value in column.drop_nulls().unique()}
+
+
+def with_orders(state: HistoryState, held: Mapping[str, set[Any]]) -> HistoryState:
+    """The state without values of ordered columns that nobody has any more (``held`` are the others): boxes end at the last ones that somebody has.
+
+    A box in which nobody's value lies any more keeps its ends: it is published as it is.
+    """
+    ends, orders = state.ends, dict(state.orders)
+    for name, kept in held.items():
+        order = orders[name]
+        if order is None:
+            continue
+        place = {value: number for number, value in enumerate(order)}
+        alive = [number for number, value in enumerate(order) if value in kept]
+        moved = {}
+        for low, high in ends.select(f"{name} low", f"{name} high").unique().rows():
+            first, last = bisect_left(alive, place[low]), bisect_right(alive, place[high])
+            moved[low, high] = (order[alive[first]], order[alive[last - 1]]) if first < last else (low, high)
+        shown = [moved[pair] for pair in ends.select(f"{name} low", f"{name} high").rows()]
+        dtype = ends.schema[f"{name} low"]
+        ends = ends.with_columns(
+            pl.Series(f"{name} {which}", [pair[number] for pair in shown], dtype=dtype)
+            for number, which in enumerate(("low", "high"))
+        )
+        needed = kept | {value for pair in shown for value in pair}
+        orders[name] = [value for value in order if value in needed]
+    return replace(state, ends=ends, orders=orders)
 
 
 def as_lists(offsets: Ints, values: NDArray[np.int64]) -> pl.Series:

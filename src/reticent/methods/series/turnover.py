@@ -32,6 +32,7 @@ class ValueTurnover:
 def value_turnover(history: HasSeries | PublishedSeries) -> tuple[ValueTurnover, ...]:
     """What happened to sensitive values, release by release from the second on, in a History or its ``series``. For the steward: true counts break the protection of counterfeits."""
     series = PublishedSeries.of(history)
+    series.check_complete("The turnover of values")
     found = []
     for before, after in pairwise(series):
         then, now = (_counted(series, each.value_of) for each in (before, after))
