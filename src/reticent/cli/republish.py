@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 import typer.core
 
@@ -39,7 +38,7 @@ HistoryOption = Annotated[
 class _PublishesByDefault(typer.core.TyperGroup):
     """A group whose first word may be left out: what is no command is the policy to publish."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = not args or args[0] in self.commands or args[0] in ctx.help_option_names
         return super().parse_args(ctx, args if named else ["publish", *args])
 

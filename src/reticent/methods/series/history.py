@@ -411,15 +411,13 @@ class History:
         before = [self._folder.file_hashes(each.version) for each in chain]
         files = [state_files(state, each.follows) for state, each in zip(reduced, chain, strict=True)]
         after = [hashes_of(each) for each in files]
-        details = [{**each.details, "files": hashes} for each, hashes in zip(chain, after, strict=True)]
+        kept = [{name: each.details[name] for name in each.details if name != "formerly"} for each in chain]
+        details = [{**each, "files": hashes} for each, hashes in zip(kept, after, strict=True)]
         self._amend(chain, [{**each, "formerly": old} for each, old in zip(details, before, strict=True)])
         for each, contents, old, new in zip(chain, files, before, after, strict=True):
             changed = {name: content for name, content in contents.items() if old.get(name) != new[name]}
             self._folder.rewrite_state(each.version, changed)
-        for each in details:
-            each.pop("formerly", None)
-            each["forgotten"] = len(wanted)
-        self._amend(chain, details)
+        self._amend(chain, [{**each, "forgotten": len(wanted)} for each in details])
 
     def _to_forget(self, last: HistoryState) -> pl.Series:
         """The marks of everybody who was forgotten, by the ``last`` state, or erased, by the ledger."""
@@ -531,8 +529,8 @@ class History:
             orders,
             ends,
             facts={"imported": True},
-            **({} if state is None else {"forgotten": state.forgotten}),
         )
+        after = after if state is None else replace(after, forgotten=state.forgotten)
         self._record_import(after, table, _forgotten(state))
         return release
 
