@@ -12,14 +12,14 @@
 ``later_rows``       rows that come later, recoded alike
 ``cheapest_method``  the cheapest of several methods; ``method_lookup`` methods by name, and the default
 ``declared_columns`` how many records declared columns tell apart
-``signature_keys``   Ed25519 keys and signatures
+``signature_keys``   Ed25519 keys and signatures; ``origin`` where a certificate comes from; ``trust`` trust files, the log of releases, envelopes
 ``count_queries``    counting queries; ``analyst_design`` published columns as regressors
 """
 
 from reticent.release.adversary_views import adversary_view_of, public_side
 from reticent.release.analyst_design import analyst_designs, default_models
 from reticent.release.assessment import assess, natural_closeness
-from reticent.release.certificate import certificate_hash
+from reticent.release.certificate import certificate_hash, countersigned, signatures_of
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
 from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
@@ -81,6 +81,7 @@ __all__ = [
     "certificate_hash",
     "cost_of",
     "count_labels",
+    "countersigned",
     "default_method",
     "default_models",
     "domains_of",
@@ -98,5 +99,6 @@ __all__ = [
     "read_claims",
     "read_details",
     "reservations_of",
+    "signatures_of",
     "verify",
 ]

@@ -6,7 +6,7 @@ It states only what follows from the published files, and the whole table's hist
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import reticent
@@ -183,16 +183,16 @@ def completed(
     files: Mapping[str, Mapping[str, Any]],
     entry: Entry | None,
     created: str,
-    key: Ed25519PrivateKey | None,
+    keys: Sequence[Ed25519PrivateKey],
 ) -> dict[str, Any]:
-    """The certificate as it is published; ``entry`` is the ledger's, where the data set has a name."""
+    """The certificate as it is published, signed with each of the keys; ``entry`` is the ledger's, where the data set has a name."""
     body = {
         **content,
         "files": dict(files),
         "ledger": ledger_part(entry),
         "created": created,
     }
-    return body if key is None else {**body, "signature": sign(body, key)}
+    return countersigned(body, keys)
 
 
 def ledger_part(entry: Entry | None) -> dict[str, Any]:
@@ -207,6 +207,24 @@ def ledger_part(entry: Entry | None) -> dict[str, Any]:
 def unsigned(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What a signature is made over: everything but itself."""
     return {name: value for name, value in certificate.items() if name != "signature"}
+
+
+def signatures_of(certificate: Mapping[str, Any]) -> list[Any]:
+    """The signatures that a certificate has, none of them checked: one stands alone, several are a list."""
+    said = certificate.get("signature")
+    if said is None:
+        return []
+    return said if isinstance(said, list) else [said]
+
+
+def countersigned(certificate: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> dict[str, Any]:
+    """The certificate with a signature of each of the keys beside those that it has, in the order of the public keys."""
+    body = unsigned(certificate)
+    every = {each["public_key"]: each for each in (*signatures_of(certificate), *(sign(body, key) for key in keys))}
+    ordered = [every[key] for key in sorted(every)]
+    if not ordered:
+        return body
+    return {**body, "signature": ordered[0] if len(ordered) == 1 else ordered}
 
 
 def certificate_hash(certificate: Mapping[str, Any]) -> str:

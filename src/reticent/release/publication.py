@@ -39,7 +39,7 @@ from reticent.release.method_lookup import default_method, named_method
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import reference_of
 from reticent.release.release import PrivateSide, Release
-from reticent.release.signature_keys import private_key
+from reticent.release.signature_keys import private_keys
 from reticent.release.spool import Spool
 from reticent.release.statements import reservations, statement
 from reticent.table import PSEUDONYM, Table, beyond_limits, marks_of_people, table_file
@@ -65,14 +65,14 @@ def publish(
     Without a ``method`` it is that of :func:`reticent.release.default_method`. A data set that has a name is released once: another release is a
     :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
     written, and the ledger is written before this returns: the release is reserved there, and given out when it is saved. Public files are
-    spooled under ``scratch`` (default: the temp directory) until then.
+    spooled under ``scratch`` (default: the temp directory) until then. ``signing_key`` is a private key or a list of them: each signs the certificate.
 
     ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
     not given.
     """
     _check_files(files, table)
     chosen = _method(table, definition, method)
-    key = private_key(signing_key) if signing_key is not None else None
+    keys = private_keys(signing_key)
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     if book is not None and table.dataset is not None:
@@ -83,7 +83,7 @@ def publish(
             # From here on the ledger may know of it, so nothing stops any more.
             context.step("recording")
             _check_name(made.draft, table, ledger)
-            certificate, entry = _recorded(made, table, book, again, key)
+            certificate, entry = _recorded(made, table, book, again, keys)
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
     finally:
@@ -95,7 +95,7 @@ def publish(
 
 
 def _recorded(
-    made: JudgedDraft, table: Table, book: Ledger | None, again: bool, key: Any
+    made: JudgedDraft, table: Table, book: Ledger | None, again: bool, keys: tuple[Any, ...]
 ) -> tuple[dict[str, Any], Entry | None]:
     """The certificate of a draft, and its entry in the ledger, where the data set has a name: the release is reserved."""
     draft, side, content = made.draft, made.side, made.side.certificate
@@ -107,7 +107,7 @@ def _recorded(
     certificates: list[dict[str, Any]] = []
 
     def certify(entry: Entry | None) -> str:
-        certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, key))
+        certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, keys))
         return certificate_hash(certificates[-1])
 
     if book is None or table.dataset is None:

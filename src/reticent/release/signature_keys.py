@@ -98,6 +98,12 @@ def private_key(given: Any) -> Ed25519PrivateKey:
     return key
 
 
+def private_keys(given: Any) -> tuple[Ed25519PrivateKey, ...]:
+    """Signing keys: none, one, or a list of them."""
+    listed = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    return tuple(private_key(each) for each in listed)
+
+
 def public_key(given: Any) -> Ed25519PublicKey:
     """A key to verify with: a key object, the path of a PEM file, or 64 hexadecimal digits."""
     from cryptography.hazmat.primitives import serialization

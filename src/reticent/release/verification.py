@@ -19,11 +19,12 @@ from polars.exceptions import PolarsError
 import reticent
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
+from reticent.base.documents import LARGEST, read_document
 from reticent.definitions import Definition, all_of
 from reticent.errors import Cancelled, DataError, MissingPackage, PolicyError, ReticentError
 from reticent.ledger import TIME_FORMAT
 from reticent.release import statements as wording
-from reticent.release.canonical_json import readable
+from reticent.release.canonical_json import parsed, readable
 from reticent.release.certificate import (
     CERTIFICATE,
     MANIFEST,
@@ -31,12 +32,12 @@ from reticent.release.certificate import (
     claims_of,
     fingerprint,
     read_certificate,
-    unsigned,
 )
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.computable_columns import failing_records
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.headline import Headline
+from reticent.release.origin import Origin
 from reticent.release.public import (
     PublicFile,
     PublicSide,
@@ -47,7 +48,6 @@ from reticent.release.public import (
     small_file,
 )
 from reticent.release.public_tables import hash_file
-from reticent.release.signature_keys import is_signed_by, public_key, stated_key
 from reticent.table import stand_in_order
 
 
@@ -98,25 +98,33 @@ class Verification(ShownAsCard):
 
 
 def verify(
-    path: str | Path | Sequence[str | Path], population: Any = None, key: Any = None, *, context: Context | None = None
+    path: str | Path | Sequence[str | Path],
+    population: Any = None,
+    key: Any = None,
+    *,
+    trust: Any = None,
+    log: str | Path | None = None,
+    remember: str | Path | None = None,
+    context: Context | None = None,
 ) -> Verification:
     """Recompute everything that a release claims, from ``public/`` and nothing else.
 
     A list of folders is a series of releases of one data set, first to last: each is verified, and what the last claims about the series is judged
     on all of them together.
 
-    ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. A
-    ``population`` (a frame, a table or a file with the quasi columns) is for claims that compare with one; without it they are
+    ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. ``trust`` is a trust file instead: then as
+    many holders as it says must have signed, with keys that are valid. ``log`` is a log of releases: then the certificate must be in it; ``remember`` is a file for the
+    last head that was seen, which the log must be consistent with. A ``population`` (a frame, a table or a file with the quasi columns) is for claims that compare with one; without it they are
     not re-checked. The ``context`` reports progress and can stop the run; a claim that its deadline leaves no time for is not re-checked.
     """
-    known = public_key(key) if key is not None else None
+    known = Origin.of(key, trust, log, remember)
     context = context or Context()
     if not isinstance(path, str | Path):
         return _series([Path(each) for each in path], population, known, context)
     return _verified(path, population, known, context)
 
 
-def _series(folders: Sequence[Path], population: Any, known: Any, context: Context) -> Verification:
+def _series(folders: Sequence[Path], population: Any, known: Origin, context: Context) -> Verification:
     """The releases of a series, each beside those before it, and whether they are one.
 
     A claim about the history is re-checked only while no release is missing: the ledger's numbers are 1, 2, 3 and so on, or releases name the one before them.
@@ -173,25 +181,26 @@ def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
 
 
 def _verified(
-    path: str | Path, population: Any, known: Any, context: Context, earlier: tuple[PublicSide, ...] | None = None
+    path: str | Path, population: Any, known: Origin, context: Context, earlier: tuple[PublicSide, ...] | None = None
 ) -> Verification:
     folder = public_folder(path)
     context.step("reading the files")
     try:
+        _check_sizes(folder)
         files = read_files(folder)
         certificate = _read_certificate(files)
     except DataError as error:
         return Verification(folder, (Check("certificate", "fails", str(error)),), False)
     before = _states(files)
     checks = [Check("certificate", "holds", "It can be read, and it is written as Reticent writes it.")]
-    origin, signed = _check_origin(certificate, known)
-    if known is not None and origin.status == "fails":
+    origin, signed, refused = known.judge(certificate)
+    if refused:
         # Whoever has the key need not spend time on what somebody else made up.
         unread = Check(
             "claims", "not re-checked", "The certificate is not the publisher's, so nothing else was read.", claim=True
         )
-        return Verification(folder, (*checks, origin, unread), signed)
-    checks.extend([_check_files(files, certificate, context), origin])
+        return Verification(folder, (*checks, *origin, unread), signed)
+    checks.extend([_check_files(files, certificate, context), *origin])
     if checks[1].status == "fails":
         checks.append(
             Check("claims", "not re-checked", "The files are not those that the certificate is about.", claim=True)
@@ -224,6 +233,22 @@ def _verified(
         checks.append(Check("consistency", "fails", "A table was changed while it was being checked."))
     checks.extend(_stated(certificate))
     return Verification(folder, tuple(checks), signed, reserved)
+
+
+def _check_sizes(folder: Path) -> None:
+    """Refuse a large file that is larger than the certificate says, before it is read: data that never end must not fill the memory."""
+    path = folder / CERTIFICATE
+    if not path.is_file() or path.is_symlink():
+        return
+    listed = parsed(read_document(path), CERTIFICATE).get("files")
+    for each in folder.iterdir():
+        size = each.lstat().st_size
+        said = listed.get(each.name) if isinstance(listed, dict) else None
+        stated = said.get("bytes") if isinstance(said, dict) else None
+        if size > LARGEST and not (isinstance(stated, int) and size <= stated):
+            raise DataError(
+                f"public/{each.name} has {size:,} bytes, which the certificate does not say; it was not read."
+            )
 
 
 def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:
@@ -275,27 +300,6 @@ def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any]
         if said != found or type(said["bytes"]) is not int:
             return Check("files", "fails", f"public/{name} is not the file that the certificate was made for.")
     return Check("files", "holds", f"{len(listed)} files have the fingerprints that the certificate states.")
-
-
-def _check_origin(certificate: Mapping[str, Any], known: Any) -> tuple[Check, bool]:
-    """Whether the certificate is the publisher's, as far as that can be told."""
-    signature = certificate.get("signature")
-    if signature is None:
-        if known is None:
-            text = "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven."
-            return Check("origin", "not re-checked", text), False
-        return Check(
-            "origin", "fails", "The certificate is not signed, so the key cannot prove where it comes from."
-        ), False
-    stated = stated_key(signature) if isinstance(signature, dict) else None
-    if stated is None or not is_signed_by(unsigned(certificate), signature, stated):
-        return Check("origin", "fails", "The signature does not belong to this certificate."), False
-    if known is None:
-        text = f"Signed with the key {signature['public_key'][:16]}...; give that publisher's key to prove the origin."
-        return Check("origin", "not re-checked", text), True
-    if not is_signed_by(unsigned(certificate), signature, known):
-        return Check("origin", "fails", "The certificate was signed with another key."), True
-    return Check("origin", "holds", "Signed with the key that was given."), True
 
 
 def _check_agreement(side: PublicSide, written: bytes) -> Check:

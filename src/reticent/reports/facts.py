@@ -23,7 +23,7 @@ from reticent.errors import DataError
 from reticent.methods.lattice import search
 from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
 from reticent.propose import ExposedGroup, Risk
-from reticent.release import DeclaredColumns, Headline, PublicSide, Release, reservations_of
+from reticent.release import DeclaredColumns, Headline, PublicSide, Release, reservations_of, signatures_of
 from reticent.release.canonical_json import parsed
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.format import Words
@@ -240,10 +240,8 @@ def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:
 
 def _certificate(side: PublicSide) -> tuple[tuple[str, str], ...]:
     said = side.certificate
-    signature = said.get("signature")
-    signed = (
-        f"Ed25519, {signature['public_key']}" if isinstance(signature, Mapping) else "none: origin cannot be proven"
-    )
+    keys = [each["public_key"] for each in signatures_of(said)]
+    signed = f"Ed25519, {', '.join(keys)}" if keys else "none: origin cannot be proven"
     method = ", ".join(f"{name} {value}" for name, value in side.manifest.method.items() if name != "name")
     return (
         ("made", str(said["created"])),

@@ -1,0 +1,213 @@
+"""Where a certificate comes from, by what the recipient knows of the publisher: nothing, a key, or a trust file; and whether a log has it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reticent.errors import DataError, PolicyError
+from reticent.release.certificate import certificate_hash, signatures_of, unsigned
+from reticent.release.claims import Check
+from reticent.release.signature_keys import is_signed_by, public_key, stated_key
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from reticent.release.trust import ReleaseLog, TrustFile
+
+_MOST_SIGNATURES = 100
+
+
+class OriginChecks(NamedTuple):
+    """What was checked, whether every signature is valid, and whether what the recipient trusts refuses the certificate."""
+
+    checks: tuple[Check, ...]
+    signed: bool
+    refused: bool
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a recipient knows. ``remembered`` is the path of the last head of the log that was seen; it is written when a newer one holds."""
+
+    key: Ed25519PublicKey | None = None
+    trust: TrustFile | None = None
+    log: str | Path | None = None
+    remembered: Path | None = None
+
+    @classmethod
+    def of(cls, key: Any, trust: Any, log: str | Path | None, remembered: str | Path | None) -> Origin:
+        """What the arguments of ``verify`` say."""
+        if key is not None and trust is not None:
+            raise PolicyError("verify got a key and a trust file. Use one: the trust file names the keys.")
+        if remembered is not None and log is None:
+            raise PolicyError("A remembered head is compared with a log: name the log too (log=, --log).")
+        opened = None
+        if trust is not None:
+            from reticent.release.trust import TrustFile
+
+            opened = TrustFile.read(trust)
+        place = None if remembered is None else Path(remembered)
+        return cls(None if key is None else public_key(key), opened, log, place)
+
+    def judge(self, certificate: Mapping[str, Any]) -> OriginChecks:
+        """Check the signatures, and the log where there is one. A log can show when a certificate existed, so it is looked at first."""
+        logged, beside = self._judge_log(certificate) if self.log is not None else (None, ())
+        said = signatures_of(certificate)
+        signed = bool(said) and _are_valid(certificate, said)
+        if "signature" in certificate and not signed:
+            first = Check("origin", "fails", _not_of_this(said))
+        elif self.trust is not None:
+            first = self._judge_by_trust(certificate, logged)
+        else:
+            first = self._judge_by_key(certificate, said)
+        asked = self.key is not None or self.trust is not None
+        return OriginChecks((first, *beside), signed, asked and first.status == "fails")
+
+    def _judge_by_key(self, certificate: Mapping[str, Any], said: list[Any]) -> Check:
+        if not said:
+            if self.key is None:
+                text = "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven."
+                return Check("origin", "not re-checked", text)
+            return Check(
+                "origin", "fails", "The certificate is not signed, so the key cannot prove where it comes from."
+            )
+        if self.key is None:
+            keys = " and ".join(f"{each['public_key'][:16]}..." for each in said)
+            text = f"Signed with the key {keys}; give that publisher's key to prove the origin."
+            return Check("origin", "not re-checked", text)
+        if not any(is_signed_by(unsigned(certificate), each, self.key) for each in said):
+            return Check("origin", "fails", "The certificate was signed with another key.")
+        return Check("origin", "holds", "Signed with the key that was given.")
+
+    def _judge_by_trust(self, certificate: Mapping[str, Any], logged: str | None) -> Check:
+        from reticent.release.trust.signed_document import Signature
+
+        assert self.trust is not None
+        body, role = self.trust.body, self.trust.body.certificates
+        try:
+            self.trust.check()
+        except DataError as error:
+            return Check("origin", "fails", str(error))
+        signatures = [Signature(**each) for each in signatures_of(certificate)]
+        judged = self.trust.judge("certificates", unsigned(certificate), signatures, certificate["created"], logged)
+        holders, refusals = judged or ((), ("a signature does not belong to this certificate",))
+        needed = f"{role.threshold} of {len(role.holders)}"
+        if len(holders) >= role.threshold:
+            text = f"Signed by {_listed(holders)}; {needed} are needed (trust file of {body.publisher!r}, version {body.version}, expires {body.expires})."
+            return Check("origin", "holds", text)
+        why = f" Not counted: {'; '.join(refusals)}." if refusals else ""
+        text = f"Signatures of {needed} holders are needed, and {len(holders)} count.{why}"
+        return Check("origin", "fails", text)
+
+    def _judge_log(self, certificate: Mapping[str, Any]) -> tuple[str | None, tuple[Check, ...]]:
+        """Since when the log has had the certificate, where its keys are trusted, and what was checked."""
+        from reticent.release.trust import LogHead, ReleaseLog
+
+        assert self.log is not None
+        try:
+            log = ReleaseLog.read(self.log)
+            index = log.find(certificate)
+            if index is None:
+                raise DataError(f"The certificate is not in the log {log.header.name!r} ({log.head.words}).")
+            older = LogHead.read(self.remembered) if self.remembered is not None and self.remembered.exists() else None
+            if older is not None:
+                log.check_beside(older)
+            vouching, trusted = self._vouching(log)
+        except DataError as error:
+            return None, (Check("log", "fails", str(error)),)
+        entry = log.entries[index]
+        text = f"The certificate is entry {index + 1} of {len(log.entries)} in the log {log.header.name!r}, added at {entry.added}. {vouching}"
+        checks = (
+            Check("log", "holds" if trusted else "not re-checked", text),
+            _history(older, self.remembered),
+            *_others(log, certificate),
+        )
+        if self.remembered is not None and (older is None or older.signed.size < log.head.signed.size):
+            log.head.save(self.remembered)
+        return entry.added if self.trust is not None and trusted else None, checks
+
+    def _vouching(self, log: ReleaseLog) -> tuple[str, bool]:
+        """Whose word the head of the log is, and whether the recipient trusts them; a head that they refuse is a :class:`DataError`."""
+        signers = log.head.signers
+        if self.trust is not None and self.trust.body.log.keys:
+            body = log.head.signed
+            judged = self.trust.judge("log", body.model_dump(mode="json"), log.head.signatures, body.time, None)
+            if judged is None or len(judged.holders) < self.trust.body.log.threshold:
+                why = "; ".join(judged.refusals) if judged else "a signature is not of this head"
+                raise DataError(f"The head of the log is not signed with keys that the trust file names for it: {why}.")
+            return f"Its head is signed by {_listed(judged.holders)}.", True
+        if self.key is not None:
+            if self.key.public_bytes_raw().hex() not in signers:
+                raise DataError("The head of the log was signed with another key than the one that was given.")
+            return "Its head is signed with the key that was given.", True
+        return (
+            f"Its head is signed with the key {signers[0][:16]}...; a trust file that names keys of the log proves whose it is.",
+            False,
+        )
+
+
+def _history(older: Any, remembered: Path | None) -> Check:
+    if older is not None:
+        return Check("log history", "holds", f"The log begins with what was remembered: {older.words}.")
+    if remembered is not None:
+        text = f"No head was remembered yet. This one is now, in {remembered}: next time a changed history is found."
+    else:
+        text = "No head is remembered, so a changed history is not found: pass a file with --remember (remember=)."
+    return Check("log history", "not re-checked", text)
+
+
+def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
+    """Other releases of the data set that the log lists, and those that it should list."""
+    dataset, mine = certificate["ledger"]["dataset"], certificate["ledger"]["release"]
+    if dataset is None:
+        text = "The data set has no name, so other releases of it cannot be found in the log."
+        yield Check("other releases", "not re-checked", text)
+        return
+    listed = log.releases_of(dataset)
+    twice = [number for number, times in Counter(each.release for each in listed).items() if times > 1]
+    if twice:
+        text = f"The log has several certificates that are each release {twice[0]} of {dataset!r}: different recipients got different ones."
+        yield Check("other releases", "fails", text)
+        return
+    own = certificate_hash(certificate)
+    others = [f"release {each.release} (made {each.created})" for each in listed if each.certificate != own]
+    absent = sorted(set(range(1, mine)) - {each.release for each in listed})
+    told = (
+        f"Other releases of {dataset!r} in the log: {', '.join(others)}."
+        if others
+        else f"The log has no other release of {dataset!r}."
+    )
+    if absent:
+        gone = f"Release {', '.join(map(str, absent))} came before this one and is not in the log: ask the publisher."
+        yield Check("other releases", "not re-checked", f"{told} {gone}")
+    else:
+        yield Check("other releases", "holds", told)
+
+
+def _are_valid(certificate: Mapping[str, Any], said: list[Any]) -> bool:
+    """True if each is a signature of this certificate, in the order of their keys."""
+    if len(said) > _MOST_SIGNATURES or (isinstance(certificate["signature"], list) and len(said) < 2):
+        return False
+    keys = []
+    for each in said:
+        stated = stated_key(each) if isinstance(each, dict) else None
+        if stated is None or not is_signed_by(unsigned(certificate), each, stated):
+            return False
+        keys.append(each["public_key"])
+    return keys == sorted(set(keys))
+
+
+def _not_of_this(said: list[Any]) -> str:
+    return (
+        "The signature does not belong to this certificate."
+        if len(said) < 2
+        else "The signatures are not all of this certificate, each key once, in the order of their keys."
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,115 @@
+"""The Merkle tree of a log: its root, and proofs that a leaf is in it or that it grew out of a smaller one.
+
+Leaves and inner nodes are hashed with different first bytes, so that an inner node cannot be passed off as a leaf. A proof is the list of hashes
+that a reader lacks to compute the root; checking one takes at most as many steps as the tree has levels.
+
+Source: [RFC9162], sections 2.1.1 to 2.1.4 (the same hashing as [RFC6962], section 2.1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+_LEAF, _NODE = b"\x00", b"\x01"
+
+
+def leaf_hash(content: bytes) -> bytes:
+    """The hash of a leaf."""
+    return hashlib.sha256(_LEAF + content).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """The hash of an inner node."""
+    return hashlib.sha256(_NODE + left + right).digest()
+
+
+def root_of(leaves: Sequence[bytes]) -> bytes:
+    """The root over the hashes of the leaves, in their order; that of the empty tree is the hash of nothing."""
+    if not leaves:
+        return hashlib.sha256(b"").digest()
+    level = list(leaves)
+    while len(level) > 1:
+        # The last node of an odd level rises as it is: the left part of every split is the largest power of two.
+        level = [
+            node_hash(*level[start : start + 2]) if start + 1 < len(level) else level[start]
+            for start in range(0, len(level), 2)
+        ]
+    return level[0]
+
+
+def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
+    """The hashes that lead from leaf ``index`` to the root, from the bottom up."""
+    if len(leaves) == 1:
+        return []
+    split = _split(len(leaves))
+    if index < split:
+        return [*inclusion_proof(leaves[:split], index), root_of(leaves[split:])]
+    return [*inclusion_proof(leaves[split:], index - split), root_of(leaves[:split])]
+
+
+def consistency_proof(leaves: Sequence[bytes], size: int) -> list[bytes]:
+    """The hashes that show that the tree over the first ``size`` leaves is the beginning of this one; ``size`` is at least 1."""
+    return _subproof(leaves, size, whole=True)
+
+
+def _subproof(leaves: Sequence[bytes], size: int, whole: bool) -> list[bytes]:
+    """SUBPROOF of the RFC; ``whole``: the reader knows the root over these first ``size`` leaves already."""
+    if size == len(leaves):
+        return [] if whole else [root_of(leaves)]
+    split = _split(len(leaves))
+    if size <= split:
+        return [*_subproof(leaves[:split], size, whole), root_of(leaves[split:])]
+    return [*_subproof(leaves[split:], size - split, whole=False), root_of(leaves[:split])]
+
+
+def _split(size: int) -> int:
+    """The largest power of two below ``size``."""
+    return 1 << (size - 1).bit_length() - 1
+
+
+def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
+    """True if the proof shows that ``leaf`` is number ``index`` (from 0) of the ``size`` leaves under ``root``."""
+    if not 0 <= index < size:
+        return False
+    place, last, found = index, size - 1, leaf
+    for sibling in proof:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            found = node_hash(sibling, found)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            found = node_hash(found, sibling)
+        place, last = place >> 1, last >> 1
+    return last == 0 and found == root
+
+
+def is_consistent(old_size: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes]) -> bool:
+    """True if the proof shows that the tree of ``size`` leaves begins with that of ``old_size``; the empty tree begins every tree."""
+    if old_size == 0:
+        return not proof and old_root == root_of([])
+    if not 0 < old_size <= size:
+        return False
+    if old_size == size:
+        return not proof and old_root == root
+    # A whole old tree is a node of the new one, and its root is not repeated in the proof.
+    path = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
+    if not path:
+        return False
+    place, last = old_size - 1, size - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    before = after = path[0]
+    for sibling in path[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            before, after = node_hash(sibling, before), node_hash(sibling, after)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            after = node_hash(after, sibling)
+        place, last = place >> 1, last >> 1
+    return last == 0 and before == old_root and after == root

@@ -1,0 +1,110 @@
+"""Documents that keys vouch for: one JSON object, and signatures over its canonical form beside it. Trust files and heads of a log are such documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from reticent.base.documents import read_document
+from reticent.errors import DataError, PolicyError
+from reticent.ledger import TIME_FORMAT
+from reticent.release.canonical_json import parsed, readable
+from reticent.release.signature_keys import is_signed_by, sign, stated_key
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_LARGEST = 1 << 26
+
+
+def _is_time(text: str) -> str:
+    """The text, if it is a time as certificates write it. Such texts sort by time."""
+    if datetime.strptime(text, TIME_FORMAT).strftime(TIME_FORMAT) != text:
+        raise ValueError("it must look like 2026-01-31T00:00:00Z")
+    return text
+
+
+Time = Annotated[str, AfterValidator(_is_time)]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class VouchedFor(BaseModel):
+    """Part of a document: exactly the entries that are declared, with exactly their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Signature(VouchedFor):
+    """An Ed25519 signature with the public key that it was made with."""
+
+    algorithm: str
+    public_key: str
+    value: str
+
+
+Part = TypeVar("Part", bound=VouchedFor)
+
+
+def read_vouched(kind: type[Part], content: bytes, name: str) -> Part:
+    """The document that a file holds, written in the one way there is; whatever else it holds is a :class:`DataError` that says where."""
+    value = parsed(content, name)
+    try:
+        # Lists of JSON are tuples of Python, whose types are checked one by one.
+        document = kind.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise DataError(f"{name}: {where}: {first['msg']}.") from None
+    if readable(value) != content or document.model_dump(mode="json") != value:
+        raise DataError(f"{name} is not written the way Reticent writes it; it was changed.")
+    return document
+
+
+def read_file(path: str | Path, what: str) -> bytes:
+    """The bytes of a document, at most 64 MiB of them."""
+    try:
+        return read_document(path, _LARGEST)
+    except OSError as error:
+        raise DataError(f"The {what} {str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+def signatures_by(body: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey]) -> tuple[Signature, ...]:
+    """Signatures of the body, one for each key."""
+    return tuple(Signature(**sign(body, key)) for key in keys)
+
+
+def merged_signatures(*given: Iterable[Signature]) -> tuple[Signature, ...]:
+    """Signatures in the order of their keys, one for each key."""
+    by_key = {each.public_key: each for several in given for each in several}
+    return tuple(by_key[key] for key in sorted(by_key))
+
+
+def signers_of(body: Mapping[str, Any], signatures: Sequence[Signature]) -> tuple[str, ...] | None:
+    """The keys whose signatures these are, in hexadecimal; None if one of them was not made over this body, or a key occurs twice or out of order."""
+    found = []
+    for each in signatures:
+        stated = stated_key(each.model_dump())
+        if stated is None or not is_signed_by(body, each.model_dump(), stated):
+            return None
+        found.append(each.public_key)
+    return tuple(found) if found == sorted(set(found)) else None
+
+
+def time_of(given: str | date) -> str:
+    """A date or time (UTC) as documents write it; a date alone is its first second."""
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            raise PolicyError(
+                f"{given!r} is not a date. Write it as 2027-01-31 or 2027-01-31T12:00:00Z (UTC)."
+            ) from None
+    if not isinstance(given, datetime):
+        given = datetime(given.year, given.month, given.day)
+    given = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+    return given.replace(tzinfo=None).strftime(TIME_FORMAT)
