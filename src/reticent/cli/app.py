@@ -13,6 +13,7 @@ from reticent.cli import (
     attack,
     audit,
     belief,
+    certificate,
     demo,
     gate,
     grid,
@@ -21,6 +22,7 @@ from reticent.cli import (
     keys,
     knowledge,
     ledger,
+    log,
     noise,
     preview,
     publish,
@@ -35,7 +37,7 @@ from reticent.cli import (
 from reticent.cli.options import add_commands
 
 _COMMANDS = (demo, inspect, assess, preview, publish, verify, gate, attack, query, apply, report, belief)
-_GROUPS = (republish, knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
+_GROUPS = (republish, knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys, certificate, log)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:

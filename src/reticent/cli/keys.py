@@ -1,19 +1,52 @@
-"""``reticent keys``: the keys that certificates are signed with."""
+"""``reticent keys``: the keys that certificates are signed with, and the trust file that names them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer
+from reticent.cli.console import Json, answer, table
 from reticent.cli.options import add_group
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.release.trust import TrustFile
+
+TrustArgument = Annotated[Path, typer.Argument(help="The trust file.")]
+Roots = Annotated[
+    list[Path] | None,
+    typer.Option("--root", help="The private root key (.key) that signs the trust file; repeat for several."),
+]
+Expires = Annotated[
+    str | None,
+    typer.Option("--expires", help="The date from which recipients refuse the file, such as 2027-01-31."),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where the new version goes; by default it replaces the file.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    add_group(app, "keys", "Keys to sign certificates with.", {"generate": generate})
+    add_group(
+        app,
+        "keys",
+        "Keys to sign certificates with, and the trust file that says which of them count.",
+        {
+            "generate": generate,
+            "init": init,
+            "list": list_keys,
+            "rotate": rotate,
+            "revoke": revoke,
+            "renew": renew,
+            "sign": sign,
+            "update": update,
+        },
+    )
 
 
 def generate(
@@ -38,3 +71,250 @@ def generate(
         f"Give {made.public} to everybody: reticent verify release --key {made.public}\n"
         f"Fingerprint: {made.fingerprint}",
     )
+
+
+def init(
+    trust: Annotated[Path, typer.Argument(help="The trust file to write.")],
+    publisher: Annotated[str, typer.Option("--publisher", help="Whose keys these are.")],
+    keys: Annotated[
+        list[str], typer.Option("--key", help="HOLDER=FILE.pub: a key that signs certificates; repeat for several.")
+    ],
+    root_keys: Annotated[
+        list[str],
+        typer.Option("--root-key", help="HOLDER=FILE.pub: a key that vouches for this file; repeat for several."),
+    ],
+    expires: Annotated[str, typer.Option("--expires", help="The date from which recipients refuse the file.")],
+    threshold: Annotated[int, typer.Option("--threshold", help="How many holders must sign a certificate.")] = 1,
+    root_threshold: Annotated[
+        int, typer.Option("--root-threshold", help="How many root keys must sign this file.")
+    ] = 1,
+    log_keys: Annotated[
+        list[str] | None, typer.Option("--log-key", help="HOLDER=FILE.pub: a key that signs heads of the log.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="The date until which the keys are valid [default: --expires].")
+    ] = None,
+    roots: Roots = None,
+    as_json: Json = False,
+) -> None:
+    """Make the first version of a trust file; root holders sign it here (--root) or later (`reticent keys sign`).
+
+    Example: reticent keys init trust.json --publisher office --root-key head=head.pub --key ann=ann.pub --key ben=ben.pub --threshold 2 --expires 2027-01-31 --root head.key
+    """
+    from reticent.release.trust import TrustFile, time_of
+
+    if trust.exists():
+        raise PolicyError(f"{str(trust)!r} exists already. Change it with `reticent keys rotate` or `revoke`.")
+    ends = time_of(expires)
+    made = TrustFile.create(
+        publisher,
+        _public_keys(root_keys, "--root-key"),
+        _public_keys(keys, "--key"),
+        expires=ends,
+        until=ends if until is None else time_of(until),
+        log_keys=_public_keys(log_keys or [], "--log-key"),
+        threshold=threshold,
+        root_threshold=root_threshold,
+    )
+    _signed_and_saved(made, roots, trust, as_json)
+
+
+def list_keys(trust: TrustArgument, as_json: Json = False) -> None:
+    """List the keys of a trust file with their periods, and whether root keys vouch for it. Exits with 1 if they do not, or if it has expired.
+
+    Example: reticent keys list trust.json
+    """
+    from reticent.errors import DataError
+    from reticent.release.trust import TrustFile
+
+    found = TrustFile.read(trust)
+    problem = None
+    try:
+        found.check()
+    except DataError as error:
+        problem = str(error)
+    payload = {"ok": problem is None, "problem": problem, **found.body.model_dump(mode="json")}
+    answer(payload, as_json, lambda console: _show(console, found, problem))
+
+
+def rotate(
+    trust: TrustArgument,
+    holder: Annotated[str, typer.Argument(help="The holder whose key is replaced.")],
+    key: Annotated[str, typer.Argument(help="The new public key: a .pub file, or its 64 digits.")],
+    until: Annotated[
+        str | None,
+        typer.Option("--until", help="The date until which the new key is valid [default: the file's expiry]."),
+    ] = None,
+    on: Annotated[str | None, typer.Option("--on", help="The date of the change [default: now].")] = None,
+    expires: Expires = None,
+    roots: Roots = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Replace the key of a holder. What the old key signed before stays valid. A root key is replaced at once, and old and new root keys sign.
+
+    Example: reticent keys rotate trust.json ann ann-2027.pub --root head.key
+    """
+    from reticent.release.trust import TrustFile, time_of
+
+    found = TrustFile.read(trust)
+    ends = until if until is not None else expires if expires is not None else found.body.expires
+    made = found.rotated(holder, _digits(key), until=time_of(ends), on=_time(on), expires=_time(expires))
+    _signed_and_saved(made, roots, output or trust, as_json)
+
+
+def revoke(
+    trust: TrustArgument,
+    holder: Annotated[str, typer.Argument(help="The holder whose key is revoked.")],
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--reason",
+            help="retired: nobody else has it, what it signed before stays valid. compromised: somebody else may have it, so only what a log had before stays valid.",
+        ),
+    ],
+    on: Annotated[str | None, typer.Option("--on", help="The date from which it is refused [default: now].")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="Which key of the holder [default: the newest]: a .pub file, or its 64 digits."),
+    ] = None,
+    expires: Expires = None,
+    roots: Roots = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Revoke a key. Certificates that it signs from that date on are refused.
+
+    Example: reticent keys revoke trust.json ben --reason compromised --on 2026-11-03 --root head.key
+    """
+    from reticent.release.trust import TrustFile
+
+    if reason not in ("retired", "compromised"):
+        raise PolicyError(f"--reason must be retired or compromised, but it is {reason!r}.")
+    made = TrustFile.read(trust).revoked(
+        holder,
+        reason,  # type: ignore[arg-type]  # one of the two
+        key=None if key is None else _digits(key),
+        on=_time(on),
+        expires=_time(expires),
+    )
+    _signed_and_saved(made, roots, output or trust, as_json)
+
+
+def renew(
+    trust: TrustArgument,
+    expires: Annotated[str, typer.Option("--expires", help="The new date from which recipients refuse the file.")],
+    roots: Roots = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Issue the file again with a later expiry, so that recipients know that nothing was kept from them.
+
+    Example: reticent keys renew trust.json --expires 2028-01-31 --root head.key
+    """
+    from reticent.release.trust import TrustFile, time_of
+
+    made = TrustFile.read(trust).next_version(expires=time_of(expires))
+    _signed_and_saved(made, roots, output or trust, as_json)
+
+
+def sign(trust: TrustArgument, roots: Roots = None, as_json: Json = False) -> None:
+    """Add the signature of a root key to a trust file that lacks some.
+
+    Example: reticent keys sign trust.json --root deputy.key
+    """
+    from reticent.release.trust import TrustFile
+
+    if not roots:
+        raise PolicyError("Name the private root key with --root.")
+    _signed_and_saved(TrustFile.read(trust), roots, trust, as_json)
+
+
+def update(
+    trust: Annotated[Path, typer.Argument(help="The trust file that you have.")],
+    newer: Annotated[list[Path], typer.Argument(help="The newer version, or several in their order.")],
+    as_json: Json = False,
+) -> None:
+    """Take over a newer trust file from the publisher, if the root keys of the one that you have vouch for it. An older one is refused.
+
+    Example: reticent keys update trust.json downloads/trust.json
+    """
+    from reticent.release.trust import TrustFile
+
+    found = mine = TrustFile.read(trust)
+    for each in newer:
+        found = found.updated(TrustFile.read(each))
+    if found != mine:
+        found.save(trust)
+    versions = (mine.body.version, found.body.version)
+    payload = {"ok": True, "trust": trust, "from_version": versions[0], "version": versions[1]}
+    text = "is the newest already" if versions[0] == versions[1] else f"replaces version {versions[0]}"
+    answer(payload, as_json, f"{trust}: version {versions[1]} {text}; it expires at {found.body.expires}.")
+
+
+def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_json: bool) -> None:
+    """Sign a version with the root keys at hand, write it, and tell what is missing."""
+    from reticent.release.signature_keys import private_keys
+
+    signed = made.signed_by(private_keys(roots))
+    signed.save(path)
+    missing = signed.missing()
+    payload = {"ok": True, "trust": path, "version": signed.body.version, "missing_signatures": missing}
+    text = f"{path}: version {signed.body.version}, expires at {signed.body.expires}."
+    if missing:
+        text += f"\nIt lacks {missing} signatures of root keys: reticent keys sign {path} --root ROOT.key"
+    else:
+        text += "\nRoot keys vouch for it. Recipients take it over with: reticent keys update THEIRS THIS"
+    answer(payload, as_json, text)
+
+
+def _show(console: Console, found: TrustFile, problem: str | None) -> None:
+    body = found.body
+    console.print(f"{body.publisher}: trust file version {body.version}, issued {body.issued}, expires {body.expires}")
+    rows: list[tuple[str, ...]] = [("root", each.holder, each.key, "", "", "") for each in body.root.keys]
+    rows += [
+        (
+            name,
+            each.holder,
+            each.key,
+            each.valid_from,
+            each.valid_until,
+            f"{each.revoked.on} ({each.revoked.reason})" if each.revoked else "",
+        )
+        for name, role in (("certificates", body.certificates), ("log", body.log))
+        for each in role.keys
+    ]
+    console.print(table("Keys", ("for", "holder", "public key", "valid from", "until", "revoked"), rows))
+    console.print(
+        f"\nA certificate needs {body.certificates.threshold} of {len(body.certificates.holders)} holders, "
+        f"this file {body.root.threshold} of {len(body.root.keys)} root keys."
+    )
+    console.print(problem or "Root keys vouch for it.")
+
+
+def _public_keys(given: list[str], option: str) -> dict[str, str]:
+    """Public keys by holder, from ``HOLDER=FILE``."""
+    keys: dict[str, str] = {}
+    for each in given:
+        holder, equals, place = each.partition("=")
+        if not equals or not holder or not place:
+            raise PolicyError(f"{option} must be HOLDER=FILE.pub, but it is {each!r}.")
+        if holder in keys:
+            raise PolicyError(
+                f"{option} names {holder!r} twice. Each holder has one key; `reticent keys rotate` replaces it."
+            )
+        keys[holder] = _digits(place)
+    return keys
+
+
+def _digits(given: str) -> str:
+    """A public key in hexadecimal."""
+    from reticent.release.signature_keys import public_key
+
+    return public_key(given).public_bytes_raw().hex()
+
+
+def _time(given: str | None) -> str | None:
+    from reticent.release.trust import time_of
+
+    return None if given is None else time_of(given)

@@ -32,7 +32,10 @@ LedgerOption = Annotated[
     Path | None, typer.Option("--ledger", help="The ledger file (default: RETICENT_LEDGER, or the user's own).")
 ]
 DatasetOption = Annotated[str | None, typer.Option("--dataset", help="The name of the data set in the ledger.")]
-SignOption = Annotated[Path | None, typer.Option("--sign", help="The private key (.key) to sign the certificate with.")]
+SignOption = Annotated[
+    list[Path] | None,
+    typer.Option("--sign", help="The private key (.key) to sign the certificate with; repeat for several."),
+]
 SeedOption = Annotated[
     int | None, typer.Option("--insecure-seed", help="For tests only: draws that anybody can repeat.")
 ]

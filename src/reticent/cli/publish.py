@@ -47,6 +47,10 @@ def publish(
         str | None, typer.Option("--to-table", help="The name of the new table in the database of --to.")
     ] = None,
     ledger: LedgerOption = None,
+    log: Annotated[Path | None, typer.Option("--log", help="Also add the certificate to this log of releases.")] = None,
+    log_key: Annotated[
+        Path | None, typer.Option("--log-key", help="The private key (.key) of the log [default: that of --sign].")
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show what would be published, as `reticent preview` does; record nothing."),
@@ -75,6 +79,8 @@ def publish(
             files=files,
             to=to,
             to_table=to_table,
+            log=log,
+            log_key=log_key,
             **draft.overrides(),
             context=context,
         )
@@ -106,6 +112,7 @@ def _payload(found: Published, worth: LowUtility | None, compared: Mapping[str, 
         "headline": release.headline.as_json(),
         "path": found.path,
         "report": found.report,
+        "log": found.log,
         "format": release.format,
         "tables": {name: _paths(found, each.files) for name, each in release.manifest.tables.items()},
         "floor": private.search.get("floor"),
@@ -186,6 +193,8 @@ def _render(
     console.print(f"\n{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone.")
     if found.report is not None:
         console.print(f"The report is {found.report}.")
+    if found.log is not None:
+        console.print(f"The certificate is in the log {found.log}.")
     console.print(f"Anybody can check it: reticent verify {found.path}")
 
 

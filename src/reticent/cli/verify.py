@@ -24,6 +24,16 @@ def verify(
     key: Annotated[
         str | None, typer.Option("--key", help="The publisher's public key: a .pub file, or its 64 digits.")
     ] = None,
+    trust: Annotated[
+        Path | None, typer.Option("--trust", help="A trust file: which keys count, and how many must have signed.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option("--log", help="A log of releases that must have this one.")] = None,
+    remember: Annotated[
+        Path | None,
+        typer.Option(
+            "--remember", help="A file for the last head of --log that was seen; compared with, then renewed."
+        ),
+    ] = None,
     population: Annotated[
         str | None, typer.Option("--population", help="A file of the population, for claims that compare with one.")
     ] = None,
@@ -34,14 +44,20 @@ def verify(
 ) -> None:
     """Check a release again, from what everybody can see. Exits with 1 when anything does not hold.
 
-    Example: reticent verify release --key publisher.pub
+    Example: reticent verify release --trust trust.json --log releases.log.json
     """
     from reticent import release as rooms
 
     with working("Recomputing every claim ...", as_json) as context:
         chosen = releases[0] if len(releases) == 1 else releases
         found = rooms.verify(
-            chosen, population=population, key=key, context=replace(context, deadline=context.until(seconds))
+            chosen,
+            population=population,
+            key=key,
+            trust=trust,
+            log=log,
+            remember=remember,
+            context=replace(context, deadline=context.until(seconds)),
         )
     payload: dict[str, Any] = {
         "ok": found.holds,

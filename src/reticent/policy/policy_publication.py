@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reticent.base.context import Context
 from reticent.definitions import Definition
-from reticent.errors import Cancelled, DataError, PolicyError
+from reticent.errors import Cancelled, DataError, PolicyError, ReticentError
 from reticent.ledger import LedgerLocation, withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
@@ -28,6 +28,7 @@ class Published:
     path: Path
     report: Path | None
     definition: Definition
+    log: Path | None = None
 
 
 def publish_policy(
@@ -35,7 +36,7 @@ def publish_policy(
     output: str | Path | None = None,
     *,
     again: bool | None = None,
-    sign: str | Path | None = None,
+    sign: str | Path | Sequence[str | Path] | None = None,
     report: bool | None = None,
     definition: str | None = None,
     ledger: str | Path | None = None,
@@ -43,14 +44,17 @@ def publish_policy(
     engine: str | None = None,
     to: str | None = None,
     to_table: str | None = None,
+    log: str | Path | None = None,
+    log_key: str | Path | None = None,
     method: Mapping[str, Any] | None = None,
     context: Context | None = None,
 ) -> Published:
     """Publish what the policy says. Every argument wins over the policy's own setting; None leaves it as it is.
 
-    The folder is looked at first: nothing is recorded for a release that could not be saved there.
+    The folder and the log are looked at first: nothing is recorded for a release that could not be saved there.
     """
     from reticent.release import publish
+    from reticent.release.signature_keys import private_keys
 
     said = policy.sections.release
     target = Path(output) if output is not None else policy.path(said.output)
@@ -66,6 +70,12 @@ def publish_policy(
     chosen = definition_from_text(definition) if definition is not None else policy.definition
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     policy.named_method(**replaced)  # a mistake in it is told before any row is read
+    keys = private_keys(sign or [policy.path(each) for each in said.sign])
+    entered = _LogWriter.of(
+        log if log is not None else policy.path(said.log),
+        log_key if log_key is not None else policy.path(said.log_key),
+        keys,
+    )
     wants_report = said.report if report is None else report
     table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, chosen, **replaced)
@@ -78,14 +88,51 @@ def publish_policy(
                 ledger if ledger is not None else policy.path(said.ledger), policy.path(said.newest)
             ),
             again=said.again if again is None else again,
-            signing_key=sign if sign is not None else policy.path(said.sign),
+            signing_key=keys,
             files=cast(Any, files if files is not None else said.files),
             context=replace(context or Context(), scratch=_nearest(target)),
         )
     _save(release, target, place, named)
-    return Published(
-        release, table, target, _report(release, table, target, wants_report, policy.sections.analysis.models), chosen
-    )
+    if entered is not None:
+        entered.add(release, target)
+    made = _report(release, table, target, wants_report, policy.sections.analysis.models)
+    return Published(release, table, target, made, chosen, None if entered is None else entered.path)
+
+
+@dataclass(frozen=True)
+class _LogWriter:
+    """A log of releases with the key that signs its heads, found to fit before anything is published."""
+
+    path: Path
+    key: Any
+
+    @classmethod
+    def of(cls, path: str | Path | None, key: str | Path | None, signing: Sequence[Any]) -> _LogWriter | None:
+        """The log that was named, if one was; by default the key that signs the certificate signs its head too."""
+        if path is None:
+            if key is not None:
+                raise PolicyError("--log-key is the key of a log: name the log with --log.", setting=("log_key",))
+            return None
+        from reticent.release.signature_keys import private_key
+        from reticent.release.trust import ReleaseLog, check_writer
+
+        if key is None and not signing:
+            raise PolicyError("A log is signed: name its private key with --log-key.", setting=("log_key",))
+        writer = cls(Path(path), private_key(key) if key is not None else signing[0])
+        check_writer(ReleaseLog.read(writer.path), writer.key)
+        return writer
+
+    def add(self, release: Release, target: Path) -> None:
+        """Add the certificate of a release that was saved."""
+        from reticent.release.trust import append
+
+        try:
+            append(self.path, release.certificate, self.key)
+        except (ReticentError, OSError) as error:
+            raise DataError(
+                f"The release is out, in {str(target)!r}, but the log {str(self.path)!r} could not be written: {error} "
+                f"Add it with: reticent log add {self.path} {target}"
+            ) from error
 
 
 def _save(release: Release, target: Path, to: str | None, table: str | None) -> None:

@@ -83,7 +83,9 @@ class ReleaseSection(Section):
     files: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"] = "csv"
     report: bool = False
     again: bool = False
-    sign: str | None = None
+    sign: Names = Field(default_factory=list)
+    log: str | None = None
+    log_key: str | None = None
     ledger: str | None = None
     newest: str | None = None
 

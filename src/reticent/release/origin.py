@@ -105,7 +105,7 @@ class Origin:
 
     def _judge_log(self, certificate: Mapping[str, Any]) -> tuple[str | None, tuple[Check, ...]]:
         """Since when the log has had the certificate, where its keys are trusted, and what was checked."""
-        from reticent.release.trust import LogHead, ReleaseLog
+        from reticent.release.trust import LogHead, ReleaseLog, head_signers
 
         assert self.log is not None
         try:
@@ -116,7 +116,7 @@ class Origin:
             older = LogHead.read(self.remembered) if self.remembered is not None and self.remembered.exists() else None
             if older is not None:
                 log.check_beside(older)
-            vouching, trusted = self._vouching(log)
+            vouching, trusted = head_signers(log.head, self.key, self.trust)
         except DataError as error:
             return None, (Check("log", "fails", str(error)),)
         entry = log.entries[index]
@@ -129,25 +129,6 @@ class Origin:
         if self.remembered is not None and (older is None or older.signed.size < log.head.signed.size):
             log.head.save(self.remembered)
         return entry.added if self.trust is not None and trusted else None, checks
-
-    def _vouching(self, log: ReleaseLog) -> tuple[str, bool]:
-        """Whose word the head of the log is, and whether the recipient trusts them; a head that they refuse is a :class:`DataError`."""
-        signers = log.head.signers
-        if self.trust is not None and self.trust.body.log.keys:
-            body = log.head.signed
-            judged = self.trust.judge("log", body.model_dump(mode="json"), log.head.signatures, body.time, None)
-            if judged is None or len(judged.holders) < self.trust.body.log.threshold:
-                why = "; ".join(judged.refusals) if judged else "a signature is not of this head"
-                raise DataError(f"The head of the log is not signed with keys that the trust file names for it: {why}.")
-            return f"Its head is signed by {_listed(judged.holders)}.", True
-        if self.key is not None:
-            if self.key.public_bytes_raw().hex() not in signers:
-                raise DataError("The head of the log was signed with another key than the one that was given.")
-            return "Its head is signed with the key that was given.", True
-        return (
-            f"Its head is signed with the key {signers[0][:16]}...; a trust file that names keys of the log proves whose it is.",
-            False,
-        )
 
 
 def _history(older: Any, remembered: Path | None) -> Check:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from reticent.base.context import Context
+from reticent.base.documents import read_document
 from reticent.base.memory import files_fit
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Groups, part_names
@@ -131,6 +132,15 @@ def public_folder(path: str | Path) -> Path:
     if not place.exists():
         raise DataError(f"There is no release at {str(place)!r}.")
     raise DataError(f"{str(place)!r} is not a release: it has no folder public/ with a {CERTIFICATE}.")
+
+
+def open_certificate(path: str | Path) -> tuple[Path, dict[str, Any]]:
+    """The certificate of a saved release, and its file. Nothing else is read or checked."""
+    place = public_folder(path) / CERTIFICATE
+    try:
+        return place, read_certificate(read_document(place))
+    except OSError as error:
+        raise DataError(f"{str(place)!r} cannot be read: {error.strerror}.") from None
 
 
 def read_files(folder: Path) -> dict[str, PublicFile]:

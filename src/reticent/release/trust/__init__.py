@@ -2,12 +2,14 @@
 
 ``trust_file``       the keys that may sign, vouched for by root keys; versions, expiry, rotation, revocation
 ``release_log``      certificates in an append-only tree with signed heads, and proofs about it
+``head_signers``     whose word the head of a log is
 ``merkle_tree``      the tree: roots and proofs
 ``signed_document``  how both are written, read and signed
 ``envelope``         a certificate as an in-toto statement in a DSSE envelope
 """
 
 from reticent.release.trust.envelope import envelope_of
+from reticent.release.trust.head_signers import head_signers
 from reticent.release.trust.release_log import (
     LogHead,
     LogProof,
@@ -15,6 +17,7 @@ from reticent.release.trust.release_log import (
     append,
     check_writer,
     create_log,
+    is_log,
     read_proof,
 )
 from reticent.release.trust.signed_document import time_of
@@ -29,6 +32,8 @@ __all__ = [
     "check_writer",
     "create_log",
     "envelope_of",
+    "head_signers",
+    "is_log",
     "read_proof",
     "time_of",
 ]

@@ -163,6 +163,11 @@ class ConsistencyProof(VouchedFor):
 LogProof = InclusionProof | ConsistencyProof
 
 
+def is_log(path: str | Path) -> bool:
+    """True if a file says that it is a log; a proof is the other thing that it may be."""
+    return b'"reticent-log"' in read_file(path, "file")
+
+
 def read_proof(path: str | Path) -> LogProof:
     """The proof at a path; its own words say which of the two it is."""
     content = read_file(path, "proof")

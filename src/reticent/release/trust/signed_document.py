@@ -57,12 +57,18 @@ def read_vouched(kind: type[Part], content: bytes, name: str) -> Part:
         # Lists of JSON are tuples of Python, whose types are checked one by one.
         document = kind.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise DataError(f"{name}: {where}: {first['msg']}.") from None
+        raise DataError(f"{name}: {told(error)}.") from None
     if readable(value) != content or document.model_dump(mode="json") != value:
         raise DataError(f"{name} is not written the way Reticent writes it; it was changed.")
     return document
+
+
+def told(error: ValidationError) -> str:
+    """The first thing that is wrong with a document, and where."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {said}" if where else said
 
 
 def read_file(path: str | Path, what: str) -> bytes:

@@ -34,6 +34,7 @@ from reticent.release.trust.signed_document import (
     read_vouched,
     signatures_by,
     signers_of,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class TrustBody(VouchedFor):
         if self.expires <= self.issued:
             raise ValueError(f"it expires at {self.expires}, before it is issued at {self.issued}")
         for each in (*self.certificates.keys, *self.log.keys):
-            if each.valid_until <= each.valid_from:
+            if each.valid_until < each.valid_from:
                 raise ValueError(f"the key of {each.holder} is valid until {each.valid_until}, before it begins to be")
         return self
 
@@ -374,6 +375,4 @@ def _body(made: Mapping[str, Any]) -> TrustBody:
     try:
         return TrustBody.model_validate_json(readable(made))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise PolicyError(f"The trust file cannot be made: {where + ': ' if where else ''}{first['msg']}.") from None
+        raise PolicyError(f"The trust file cannot be made: {told(error)}.") from None

@@ -1,0 +1,203 @@
+"""``reticent log``: an append-only log of releases, with signed heads and proofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table
+from reticent.cli.options import ReleaseArgument, add_group
+from reticent.errors import DataError, PolicyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.release.trust import LogHead, LogProof, ReleaseLog
+
+LogArgument = Annotated[Path, typer.Argument(help="The log's file.")]
+LogSign = Annotated[
+    Path, typer.Option("--sign", help="The private key (.key) of the log; not one that signs certificates.")
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")]
+HeadOption = Annotated[Path | None, typer.Option("--head", help="A head that was seen before.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    add_group(
+        app,
+        "log",
+        "An append-only log of releases: was another release of these people hidden?",
+        {"init": init, "add": add, "head": head, "prove": prove, "check": check},
+    )
+
+
+def init(
+    log: Annotated[Path, typer.Argument(help="The new log's file.")],
+    sign: LogSign,
+    name: Annotated[str, typer.Option("--name", help="What the log is called.")],
+    as_json: Json = False,
+) -> None:
+    """Begin an empty log.
+
+    Example: reticent log init releases.log.json --name "Statistics office" --sign notary.key
+    """
+    from reticent.release.signature_keys import private_key
+    from reticent.release.trust import create_log
+
+    made = create_log(log, name, private_key(sign))
+    payload = {"ok": True, "log": log, "identity": made.identity, "head": made.head.model_dump(mode="json")}
+    answer(payload, as_json, f"{log} is an empty log. Add releases: reticent log add {log} RELEASE --sign {sign}")
+
+
+def add(
+    log: LogArgument,
+    release: ReleaseArgument,
+    sign: LogSign,
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="The log changes to this key; it signed no head before.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Add the certificate of a release, and sign the new head. One that is in the log already stays where it is.
+
+    Example: reticent log add releases.log.json release --sign notary.key
+    """
+    from reticent.release import open_certificate
+    from reticent.release.signature_keys import private_key
+    from reticent.release.trust import append
+
+    proof = append(log, open_certificate(release)[1], private_key(sign), new_key=new_key)
+    payload = {"ok": True, "log": log, "index": proof.index, "head": proof.head.model_dump(mode="json")}
+    answer(payload, as_json, f"Entry {proof.index + 1} of {log}: {proof.head.words}")
+
+
+def head(log: LogArgument, output: Output = None, as_json: Json = False) -> None:
+    """Show the signed head of a log. A recipient keeps it, and compares the log with it next time.
+
+    Example: reticent log head releases.log.json -o head.json
+    """
+    from reticent.release.trust import ReleaseLog
+
+    found = ReleaseLog.read(log)
+    if output is not None:
+        found.head.save(output)
+    payload = {"ok": True, "identity": found.identity, "head": found.head.model_dump(mode="json"), "output": output}
+    text = f"{found.header.name}: {found.head.words}, signed with {found.head.signers[0][:16]}..."
+    answer(payload, as_json, text)
+
+
+def prove(
+    log: LogArgument,
+    release: Annotated[Path | None, typer.Argument(help="The release that is to be shown to be in the log.")] = None,
+    older: Annotated[
+        Path | None, typer.Option("--head", help="Instead: the older head that the log is to be shown to continue.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the proof goes.")] = Path("proof.json"),
+    as_json: Json = False,
+) -> None:
+    """Write a proof that a release is in the log, or that the log continues an older head. It is checked without the log.
+
+    Example: reticent log prove releases.log.json release -o proof.json
+    """
+    from reticent.base.files import write_whole
+    from reticent.release import open_certificate
+    from reticent.release.canonical_json import readable
+    from reticent.release.trust import LogHead, ReleaseLog
+
+    if (release is None) == (older is None):
+        raise PolicyError("Name a release (it is in the log) or --head (the log continues that head), one of the two.")
+    found = ReleaseLog.read(log)
+    proof: LogProof
+    if release is not None:
+        proof = found.inclusion(open_certificate(release)[1])
+        text = f"{output} shows that the release is entry {proof.index + 1} of {proof.head.signed.size}."
+    else:
+        proof = found.consistency(LogHead.read(older or ""))
+        text = f"{output} shows that {proof.older.signed.size} entries became {proof.head.signed.size}."
+    plain = proof.model_dump(mode="json")
+    write_whole(output, readable(plain))
+    answer({"ok": True, "output": output, "proof": plain}, as_json, text)
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A log, or a proof.")],
+    release: Annotated[
+        Path | None, typer.Option("--release", help="The release that the log must have, or the proof be about.")
+    ] = None,
+    older: HeadOption = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="The log's public key: a .pub file, or its 64 digits.")
+    ] = None,
+    trust: Annotated[Path | None, typer.Option("--trust", help="The trust file that names the log's keys.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a log or a proof: every hash, the signature of the head, and an older head. Exits with 1 if anything does not fit.
+
+    Example: reticent log check releases.log.json --key notary.pub --head head.json
+    """
+    from reticent.release.trust import LogHead, ReleaseLog, is_log, read_proof
+
+    try:
+        if is_log(file):
+            log = ReleaseLog.read(file)
+            if older is not None:
+                log.check_beside(LogHead.read(older))
+            if release is not None:
+                log.inclusion(_certificate(release))
+            newest, shown = log.head, _entries(log)
+        else:
+            proof = read_proof(file)
+            proof.check()
+            _check_proof_of(proof, release, older)
+            newest, shown = proof.head, []
+        whose = _whose(newest, key, trust)
+    except DataError as error:
+        answer({"ok": False, "problem": str(error)}, as_json, str(error))
+        return
+    payload: dict[str, Any] = {"ok": True, "head": newest.model_dump(mode="json"), "signed": whose, "entries": shown}
+    answer(payload, as_json, lambda console: _show(console, file, newest, whose, shown))
+
+
+def _certificate(release: Path) -> Any:
+    from reticent.release import open_certificate
+
+    return open_certificate(release)[1]
+
+
+def _check_proof_of(proof: LogProof, release: Path | None, older: Path | None) -> None:
+    """Refuse a proof of something else than what was asked."""
+    from reticent.release.trust import LogHead
+
+    entry = getattr(proof, "entry", None)
+    if release is not None and (entry is None or not entry.is_of(_certificate(release))):
+        raise DataError("The proof is not about this release.")
+    if older is not None and getattr(proof, "older", None) != LogHead.read(older):
+        raise DataError("The proof is not about this head.")
+
+
+def _whose(newest: LogHead, key: str | None, trust: Path | None) -> str:
+    """Who signed the head; keys that are not theirs are a :class:`DataError`."""
+    from reticent.release.signature_keys import public_key
+    from reticent.release.trust import TrustFile, head_signers
+
+    if key is not None and trust is not None:
+        raise PolicyError("Use --key or --trust, not both: the trust file names the keys.")
+    known = None if key is None else public_key(key)
+    return head_signers(newest, known, None if trust is None else TrustFile.read(trust))[0]
+
+
+def _entries(log: ReleaseLog) -> list[dict[str, Any]]:
+    return [each.model_dump(mode="json") for each in log.entries]
+
+
+def _show(console: Console, file: Path, newest: LogHead, whose: str, entries: list[dict[str, Any]]) -> None:
+    console.print(f"{file} holds: {newest.words}. {whose}")
+    if entries:
+        rows = [
+            (number, each["added"], each["dataset"] or "", each["release"] or "", each["certificate"][:16])
+            for number, each in enumerate(entries, start=1)
+        ]
+        console.print(table("Entries", ("entry", "added", "data set", "release", "certificate"), rows))
