@@ -39,12 +39,7 @@ from reticent.release.headline import Headline
 from reticent.release.later_rows import apply
 from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
 from reticent.release.method_lookup import default_method, method_from, methods_compared, named_method
-<<<<<<< HEAD
-from reticent.release.public import PublicSide, open_public
-=======
-from reticent.release.nested_regions import Ids, NestedRegions, SteppedColumn, stepped_values
 from reticent.release.public import PublicSide, open_certificate, open_public
->>>>>>> 3d8a7fb3 (Add trust files, certificates and the log to the command line)
 from reticent.release.publication import FileKind, JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
 from reticent.release.signature_keys import KeyFiles, generate_keys
