@@ -26,9 +26,7 @@ def sign(release: ReleaseArgument, keys: SignOption = None, as_json: Json = Fals
     Example: reticent certificate sign release --sign ben.key
     """
     from reticent.base.files import write_whole
-    from reticent.release import countersigned, open_certificate, signatures_of, verify
-    from reticent.release.canonical_json import readable
-    from reticent.release.signature_keys import private_keys
+    from reticent.release import countersigned, open_certificate, private_keys, readable, signatures_of, verify
 
     if not keys:
         raise PolicyError("Name the private key with --sign.")
@@ -63,8 +61,7 @@ def export(
     Example: reticent certificate export release --dsse --sign office.key -o release.dsse.json
     """
     from reticent.base.files import write_whole
-    from reticent.release import open_certificate
-    from reticent.release.signature_keys import private_keys
+    from reticent.release import open_certificate, private_keys
     from reticent.release.trust import envelope_of
 
     if not dsse:

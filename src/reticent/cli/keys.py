@@ -254,7 +254,7 @@ def update(
 
 def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_json: bool) -> None:
     """Sign a version with the root keys at hand, write it, and tell what is missing."""
-    from reticent.release.signature_keys import private_keys
+    from reticent.release import private_keys
 
     signed = made.signed_by(private_keys(roots))
     signed.save(path)
@@ -309,7 +309,7 @@ def _public_keys(given: list[str], option: str) -> dict[str, str]:
 
 def _digits(given: str) -> str:
     """A public key in hexadecimal."""
-    from reticent.release.signature_keys import public_key
+    from reticent.release import public_key
 
     return public_key(given).public_bytes_raw().hex()
 

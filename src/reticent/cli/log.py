@@ -44,7 +44,7 @@ def init(
 
     Example: reticent log init releases.log.json --name "Statistics office" --sign notary.key
     """
-    from reticent.release.signature_keys import private_key
+    from reticent.release import private_key
     from reticent.release.trust import create_log
 
     made = create_log(log, name, private_key(sign))
@@ -65,8 +65,7 @@ def add(
 
     Example: reticent log add releases.log.json release --sign notary.key
     """
-    from reticent.release import open_certificate
-    from reticent.release.signature_keys import private_key
+    from reticent.release import open_certificate, private_key
     from reticent.release.trust import append
 
     proof = append(log, open_certificate(release)[1], private_key(sign), new_key=new_key)
@@ -103,8 +102,7 @@ def prove(
     Example: reticent log prove releases.log.json release -o proof.json
     """
     from reticent.base.files import write_whole
-    from reticent.release import open_certificate
-    from reticent.release.canonical_json import readable
+    from reticent.release import open_certificate, readable
     from reticent.release.trust import LogHead, ReleaseLog
 
     if (release is None) == (older is None):
@@ -180,7 +178,7 @@ def _check_proof_of(proof: LogProof, release: Path | None, older: Path | None) -
 
 def _whose(newest: LogHead, key: str | None, trust: Path | None) -> str:
     """Who signed the head; keys that are not theirs are a :class:`DataError`."""
-    from reticent.release.signature_keys import public_key
+    from reticent.release import public_key
     from reticent.release.trust import TrustFile, head_signers
 
     if key is not None and trust is not None:

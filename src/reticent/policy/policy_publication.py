@@ -53,8 +53,7 @@ def publish_policy(
 
     The folder and the log are looked at first: nothing is recorded for a release that could not be saved there.
     """
-    from reticent.release import publish
-    from reticent.release.signature_keys import private_keys
+    from reticent.release import private_keys, publish
 
     said = policy.sections.release
     target = Path(output) if output is not None else policy.path(said.output)
@@ -113,7 +112,7 @@ class _LogWriter:
             if key is not None:
                 raise PolicyError("--log-key is the key of a log: name the log with --log.", setting=("log_key",))
             return None
-        from reticent.release.signature_keys import private_key
+        from reticent.release import private_key
         from reticent.release.trust import ReleaseLog, check_writer
 
         if key is None and not signing:

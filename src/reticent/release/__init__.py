@@ -19,6 +19,7 @@
 from reticent.release.adversary_views import adversary_view_of, public_side
 from reticent.release.analyst_design import analyst_designs, default_models
 from reticent.release.assessment import assess, natural_closeness
+from reticent.release.canonical_json import readable
 from reticent.release.certificate import certificate_hash, countersigned, signatures_of
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
@@ -42,7 +43,7 @@ from reticent.release.method_lookup import default_method, method_from, methods_
 from reticent.release.public import PublicSide, open_certificate, open_public
 from reticent.release.publication import FileKind, JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
-from reticent.release.signature_keys import KeyFiles, generate_keys
+from reticent.release.signature_keys import KeyFiles, generate_keys, private_key, private_keys, public_key
 from reticent.release.verification import Verification, headline_of, reservations_of, verify
 
 __all__ = [
@@ -95,10 +96,14 @@ __all__ = [
     "natural_closeness",
     "open_certificate",
     "open_public",
+    "private_key",
+    "private_keys",
+    "public_key",
     "public_side",
     "publish",
     "read_claims",
     "read_details",
+    "readable",
     "reservations_of",
     "signatures_of",
     "verify",
