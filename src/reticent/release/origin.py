@@ -84,7 +84,7 @@ class Origin:
         return Check("origin", "holds", "Signed with the key that was given.")
 
     def _judge_by_trust(self, certificate: Mapping[str, Any], logged: str | None) -> Check:
-        from reticent.release.trust.signed_document import Signature
+        from reticent.release.trust.signed_document import KeySignature
 
         assert self.trust is not None
         body, role = self.trust.body, self.trust.body.certificates
@@ -92,7 +92,7 @@ class Origin:
             self.trust.check()
         except DataError as error:
             return Check("origin", "fails", str(error))
-        signatures = [Signature(**each) for each in signatures_of(certificate)]
+        signatures = [KeySignature(**each) for each in signatures_of(certificate)]
         judged = self.trust.judge("certificates", unsigned(certificate), signatures, certificate["created"], logged)
         holders, refusals = judged or ((), ("a signature does not belong to this certificate",))
         needed = f"{role.threshold} of {len(role.holders)}"

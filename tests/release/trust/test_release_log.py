@@ -128,10 +128,10 @@ def test_a_growing_log_is_consistent_and_the_newest_head_is_remembered(publish: 
 
 def resigned(path: Path, entries: list[dict[str, Any]]) -> None:
     """What a publisher who rewrites history can make: other entries under a head that fits them."""
-    from reticent.release.trust.release_log import LogEntry, _headed
+    from reticent.release.trust.release_log import CertificateEntry, _headed
 
     old = ReleaseLog.read(path)
-    _headed(old.header, tuple(LogEntry(**each) for each in entries), key("notary")).save(path)
+    _headed(old.header, tuple(CertificateEntry(**each) for each in entries), key("notary")).save(path)
 
 
 @pytest.mark.parametrize("attack", ["deletion", "reordering", "change", "truncation"])

@@ -31,8 +31,8 @@ from reticent.release.certificate import certificate_hash
 from reticent.release.trust import merkle_tree
 from reticent.release.trust.signed_document import (
     Digest,
+    KeySignature,
     Name,
-    Signature,
     Time,
     VouchedFor,
     read_file,
@@ -56,7 +56,7 @@ class LogHeader(VouchedFor):
     created: Time
 
 
-class LogEntry(VouchedFor):
+class CertificateEntry(VouchedFor):
     """A leaf: the hash of a certificate without its signatures, what it says about the release, and when it was added."""
 
     certificate: Digest
@@ -90,7 +90,7 @@ class LogHead(VouchedFor):
     """A signed head."""
 
     signed: HeadBody
-    signatures: tuple[Signature, ...] = Field(min_length=1, max_length=100)
+    signatures: tuple[KeySignature, ...] = Field(min_length=1, max_length=100)
 
     @classmethod
     def read(cls, path: str | Path) -> LogHead:
@@ -119,7 +119,7 @@ class _LogDocument(VouchedFor):
     """The file."""
 
     log: LogHeader
-    entries: tuple[LogEntry, ...]
+    entries: tuple[CertificateEntry, ...]
     head: LogHead
 
 
@@ -128,7 +128,7 @@ class InclusionProof(VouchedFor):
 
     type: Literal["reticent-log-inclusion"] = "reticent-log-inclusion"
     layout: Literal[1] = 1
-    entry: LogEntry
+    entry: CertificateEntry
     index: int = Field(ge=0)
     path: tuple[Digest, ...] = Field(max_length=64)
     head: LogHead
@@ -181,7 +181,7 @@ class ReleaseLog:
     """A log as it was read: its entries are those of its head."""
 
     header: LogHeader
-    entries: tuple[LogEntry, ...]
+    entries: tuple[CertificateEntry, ...]
     head: LogHead
 
     @classmethod
@@ -217,7 +217,7 @@ class ReleaseLog:
         """The index of the entry of a certificate; None if there is not one."""
         return next((index for index, each in enumerate(self.entries) if each.is_of(certificate)), None)
 
-    def releases_of(self, dataset: str) -> tuple[LogEntry, ...]:
+    def releases_of(self, dataset: str) -> tuple[CertificateEntry, ...]:
         """The entries of a data set."""
         return tuple(each for each in self.entries if each.dataset == dataset)
 
@@ -294,7 +294,7 @@ def check_writer(log: ReleaseLog, key: Ed25519PrivateKey, *, new_key: bool = Fal
         )
 
 
-def _headed(header: LogHeader, entries: tuple[LogEntry, ...], key: Ed25519PrivateKey) -> ReleaseLog:
+def _headed(header: LogHeader, entries: tuple[CertificateEntry, ...], key: Ed25519PrivateKey) -> ReleaseLog:
     """The log with a head of its own, signed."""
     identity = hashlib.sha256(canonical(header.model_dump(mode="json"))).hexdigest()
     root = merkle_tree.root_of([each.leaf for each in entries]).hex()
@@ -305,9 +305,9 @@ def _headed(header: LogHeader, entries: tuple[LogEntry, ...], key: Ed25519Privat
     )
 
 
-def _entry(certificate: Mapping[str, Any], added: str) -> LogEntry:
+def _entry(certificate: Mapping[str, Any], added: str) -> CertificateEntry:
     said = certificate["ledger"]
-    return LogEntry(
+    return CertificateEntry(
         certificate=certificate_hash(certificate),
         dataset=said["dataset"],
         release=said["release"],

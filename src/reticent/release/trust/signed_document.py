@@ -39,7 +39,7 @@ class VouchedFor(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Signature(VouchedFor):
+class KeySignature(VouchedFor):
     """An Ed25519 signature with the public key that it was made with."""
 
     algorithm: str
@@ -79,18 +79,18 @@ def read_file(path: str | Path, what: str) -> bytes:
         raise DataError(f"The {what} {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
-def signatures_by(body: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey]) -> tuple[Signature, ...]:
+def signatures_by(body: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey]) -> tuple[KeySignature, ...]:
     """Signatures of the body, one for each key."""
-    return tuple(Signature(**sign(body, key)) for key in keys)
+    return tuple(KeySignature(**sign(body, key)) for key in keys)
 
 
-def merged_signatures(*given: Iterable[Signature]) -> tuple[Signature, ...]:
+def merged_signatures(*given: Iterable[KeySignature]) -> tuple[KeySignature, ...]:
     """Signatures in the order of their keys, one for each key."""
     by_key = {each.public_key: each for several in given for each in several}
     return tuple(by_key[key] for key in sorted(by_key))
 
 
-def signers_of(body: Mapping[str, Any], signatures: Sequence[Signature]) -> tuple[str, ...] | None:
+def signers_of(body: Mapping[str, Any], signatures: Sequence[KeySignature]) -> tuple[str, ...] | None:
     """The keys whose signatures these are, in hexadecimal; None if one of them was not made over this body, or a key occurs twice or out of order."""
     found = []
     for each in signatures:

@@ -25,8 +25,8 @@ from reticent.ledger import now as present
 from reticent.release.canonical_json import readable
 from reticent.release.trust.signed_document import (
     Digest,
+    KeySignature,
     Name,
-    Signature,
     Time,
     VouchedFor,
     merged_signatures,
@@ -146,7 +146,7 @@ class _TrustDocument(VouchedFor):
     """The file."""
 
     signed: TrustBody
-    signatures: tuple[Signature, ...]
+    signatures: tuple[KeySignature, ...]
 
 
 class Judged(NamedTuple):
@@ -161,7 +161,7 @@ class TrustFile:
     """A trust file with its signatures. It may still lack some: :meth:`check` tells."""
 
     body: TrustBody
-    signatures: tuple[Signature, ...] = ()
+    signatures: tuple[KeySignature, ...] = ()
 
     @classmethod
     def read(cls, given: str | Path | TrustFile) -> TrustFile:
@@ -322,7 +322,12 @@ class TrustFile:
         return self.next_version({name: {"keys": listed, "threshold": role.threshold}}, expires=expires)
 
     def judge(
-        self, role: RoleName, body: Mapping[str, Any], signatures: Sequence[Signature], stated: str, logged: str | None
+        self,
+        role: RoleName,
+        body: Mapping[str, Any],
+        signatures: Sequence[KeySignature],
+        stated: str,
+        logged: str | None,
     ) -> Judged | None:
         """Whose signatures of ``body`` count, for what states the time ``stated`` and was in a log at ``logged``; None if a signature is not of this body."""
         signers = signers_of(body, signatures)
