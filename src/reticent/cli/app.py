@@ -37,7 +37,21 @@ from reticent.cli import (
 from reticent.cli.options import add_commands
 
 _COMMANDS = (demo, inspect, assess, preview, publish, verify, gate, attack, query, apply, report, belief)
-_GROUPS = (republish, knowledge, randomize, noise, grid, index, synthesize, views, audit, ledger, keys, certificate, log)
+_GROUPS = (
+    republish,
+    knowledge,
+    randomize,
+    noise,
+    grid,
+    index,
+    synthesize,
+    views,
+    audit,
+    ledger,
+    keys,
+    certificate,
+    log,
+)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:
