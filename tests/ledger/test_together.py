@@ -367,14 +367,15 @@ def test_other_people_of_the_same_population_are_other_people(rows: int) -> None
     assert merged <= runs(200) // 25
 
 
+def coarse(seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame({name: rng.integers(0, most, 80_000) for name, most in (("a", 900), ("b", 900), ("c", 9))})
+
+
 def test_a_part_of_a_large_table_is_found_by_its_columns() -> None:
-    rng = np.random.default_rng(5)
-    large = pl.DataFrame(
-        {"a": rng.integers(0, 900, 80_000), "b": rng.integers(0, 900, 80_000), "c": rng.integers(0, 9, 80_000)}
-    )
     whole, part, other = (
         marks_of_columns([], [frame[name] for name in frame.columns], KEY)
-        for frame in (large, further(large[:50_000]), further(large.with_columns(pl.col("b").shuffle(seed=6))))
+        for frame in (coarse(5), further(coarse(5)[:50_000]), further(coarse(6)))
     )
     assert any(mine.overlaps(theirs) for mine in whole for theirs in part)
     assert not any(mine.overlaps(theirs) for mine in whole for theirs in other)
