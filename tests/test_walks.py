@@ -70,7 +70,7 @@ def _question(place: Path) -> None:
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://here") as client,
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
         ):
             asked = {"sql": "SELECT sum(salary) FROM people WHERE department = 'sales'"}
             reply = await client.post("/v1/query", json=asked, headers={"Authorization": f"Bearer {token}"})

@@ -53,12 +53,28 @@ def test_a_view_is_allowed_iff_it_is_private_against_what_is_forbidden(tmp_path:
         assert [entry["allowed"] for entry in control.decisions()] == [True, True, False, False, False, True]
 
 
+@pytest.mark.parametrize("user", ["Ann", "ann ", "", "bob"])
+def test_users_whom_nobody_named_are_denied_everything(tmp_path: Path, user: str) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        control = _control(ledger)
+        control.define_secret("cancer", CANCER, by="dpo")
+        control.define_view("flu", FLU, by="dpo")
+        control.forbid("cancer", user="ann", by="dpo")
+        control.assign("bob", "nurse", by="dpo")
+        control.withdraw("bob", "nurse", by="dpo")
+        assert control.decide("ann", "flu").allowed
+        denied = control.decide(user, "flu")
+        assert (denied.allowed, denied.reason) == (False, f"the user {user!r} is not known: no role, no rule")
+        assert control.decisions()[-1]["allowed"] is False
+        assert not control.collusion([user, "ann"])
+
+
 def test_positive_rules_limit_what_may_be_asked(tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger") as ledger:
         control = _control(ledger)
         control.define_view("flu", FLU, by="dpo")
         control.define_view("ward", WARD, by="dpo")
-        assert control.decide("bob", "ward").allowed
+        assert not control.decide("bob", "ward").allowed
         control.allow("flu", user="bob", by="dpo")
         assert control.decide("bob", "flu").allowed
         assert control.decide("bob", "SELECT  pid FROM D WHERE 'flu' = diagnosis").allowed
@@ -82,6 +98,7 @@ def test_the_rules_are_read_again_from_the_ledger_with_their_history(tmp_path: P
             ("forbid", "dpo"),
             ("withdraw", "chief"),
         ]
+        control.assign("ann", "guest", by="dpo")
         assert control.decide("ann", WARD).allowed
         control.assign("ann", "nurse", by="dpo")
         assert not control.decide("ann", WARD).allowed
@@ -265,6 +282,7 @@ def test_revoking_the_last_grant_leaves_nothing_rather_than_everything(tmp_path:
         for user in ("ann", "eve"):
             control.withdraw(user, "nurse", by="dpo")
             assert not control.decide(user, "ward").allowed
+        control.assign("carl", "guest", by="dpo")
         assert control.decide("carl", "ward").allowed
 
 
@@ -272,6 +290,7 @@ def test_what_another_process_forbids_holds_at_once(tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger") as ledger, Ledger(tmp_path / "ledger") as other:
         control, elsewhere = _control(ledger), _control(other)
         control.define_secret("cancer", CANCER, by="dpo")
+        control.assign("ann", "nurse", by="dpo")
         assert control.decide("ann", WARD).allowed
         elsewhere.forbid("cancer", user="ann", by="chief")
         assert not control.decide("ann", WARD).allowed
@@ -312,6 +331,7 @@ def test_whoever_sees_everything_leaks_what_others_must_not_know(tmp_path: Path)
         control.define_secret("cancer", CANCER, by="dpo")
         control.define_view("ward", WARD, by="dpo")
         control.forbid("cancer", user="clerk", by="dpo")
+        control.assign("open", "guest", by="dpo")
         leaks = control.collusion(["clerk", "open"])
         assert {(leak.seer, leak.view) for leak in leaks} == {("open", "ward"), ("open", "the secret cancer")}
         control.forbid("cancer", user="open", by="dpo")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from reticent.errors import PolicyError
@@ -20,7 +19,6 @@ _UNKNOWN = 4 << 30
 # its label, and the sorted copy of that. Measured on the ten million rows of ``python -m benchmarks big``.
 _BYTES_PER_CELL = 72
 _BYTES_PER_TEXT_BYTE = 8
-_PACKING = 8
 _LARGEST_CHUNK, _SMALLEST_CHUNK = 500_000, 1_000
 _CHUNK_SHARE = 16
 
@@ -41,35 +39,14 @@ def most_rows(columns: int) -> int:
     return budget() // (max(columns, 1) * _BYTES_PER_CELL)
 
 
-def files_fit(paths: Sequence[Path]) -> bool:
-    """Whether the tables in CSV and Parquet files can be worked with in memory together. A damaged file does: reading it will tell."""
-    if sum(path.stat().st_size for path in paths) * _BYTES_PER_CELL < budget():
-        return True
-    return sum(map(_needs, paths)) <= budget()
+def cell_memory(rows: int, columns: int) -> int:
+    """How many bytes a table of this size takes in memory while it is worked with."""
+    return rows * max(columns, 1) * _BYTES_PER_CELL
 
 
-def _needs(path: Path) -> int:
-    """The memory that the table in a file takes."""
-    if path.suffix != ".parquet":
-        return _text_needs(path)
-    from pyarrow import ArrowException
-    from pyarrow.parquet import read_metadata
-
-    try:
-        found = read_metadata(path)
-    except (ArrowException, OSError):
-        return 0
-    return int(found.num_rows * max(found.num_columns, 1) * _BYTES_PER_CELL)
-
-
-def text_fits(path: Path) -> bool:
-    """The same of a text file, which may be packed."""
-    return _text_needs(path) <= budget()
-
-
-def _text_needs(path: Path) -> int:
-    packed = _PACKING if path.suffix == ".gz" else 1
-    return path.stat().st_size * packed * _BYTES_PER_TEXT_BYTE
+def text_memory(size: int) -> int:
+    """How many bytes the table in a text of so many bytes takes."""
+    return size * _BYTES_PER_TEXT_BYTE
 
 
 def rows_at_once(columns: int) -> int:

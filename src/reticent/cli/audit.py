@@ -86,22 +86,36 @@ def serve(
     policy: Policy,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this machine in plain text, without TLS.")
+    ] = False,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name by which requests may call the service; may be repeated."),
+    ] = None,
+    request_log: Annotated[
+        Path | None,
+        typer.Option("--request-log", help="Append a line a request to this file: time, user, path, status, decision."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Serve the audited table over HTTP, with a page to try questions on.
 
     Example: reticent audit serve audit.toml --port 8000
     """
-    from reticent.web.server import listen
+    from reticent.web.server import check_exposure, listen
     from reticent.web.server import serve as run
+
+    warning = check_exposure(host, insecure)
 
     with _service(policy) as service:
         denied = [reply.text for reply in service.reserved if not reply.ok]
         described = service.describe()
     with listen(host, port) as place:
         payload = {"ok": True, "url": f"http://{host}:{port}", "table": described["table"], "reserved_denied": denied}
+        payload |= {} if warning is None else {"warning": warning}
         answer(payload, as_json, lambda console: _show_start(console, payload))
-        run(lambda: _service(policy), place)
+        run(lambda: _service(policy), place, hosts=[host, *(hosts or ())], log=request_log)
 
 
 def log(
@@ -280,6 +294,8 @@ def _cell(given: dict[str, Any]) -> str:
 
 def _show_start(console: Console, payload: dict[str, Any]) -> None:
     console.print(f"Serving table {payload['table']} at {payload['url']} (questions: /v1/query, page: /).")
+    if "warning" in payload:
+        console.print(f"Warning: {payload['warning']}")
     for text in payload["reserved_denied"]:
         console.print(f"A reserved question is denied: {text}")
 

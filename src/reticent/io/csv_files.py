@@ -22,7 +22,8 @@ from typing import IO, Any
 
 import polars as pl
 
-from reticent.base.memory import text_fits
+from reticent.base.expansion import may_be_held
+from reticent.base.memory import text_memory
 from reticent.errors import DataError
 from reticent.io.record_layout import find_layout, is_note, usual_width
 from reticent.io.row_source import RowSource, chosen_columns
@@ -71,7 +72,7 @@ class CsvFile(RowSource):
         return list(self.layout.names)
 
     def fits(self, columns: int) -> bool:
-        return text_fits(self.path)
+        return may_be_held(text_memory(self.layout.size), self.path.stat().st_size)
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The wanted columns (or all), typed."""
@@ -143,7 +144,7 @@ class CsvFile(RowSource):
         end, notes = _rows_end(survey, delimiter, width)
         layout = Layout(
             survey.encoding, delimiter, names, begins - 1, found.above > 0, found.header, end,
-            (*found.assumed, *(f"{self.path}: {note}" for note in notes)),
+            (*found.assumed, *(f"{self.path}: {note}" for note in notes)), survey.size,
         )  # fmt: skip
         if survey.odd_quotes:
             self._check_quotes(layout)
@@ -348,7 +349,7 @@ class Layout:
     """How a CSV file is laid out.
 
     ``lines_above`` come before the column names, or before the first row where there is no ``header``; some are ``titles``, others blank. Rows end at byte ``end`` of the unpacked file, where
-    notes follow them. ``assumed`` is what was found out and may be wrong.
+    notes follow them; unpacked it has ``size`` bytes. ``assumed`` is what was found out and may be wrong.
     """
 
     encoding: str
@@ -359,6 +360,7 @@ class Layout:
     header: bool = True
     end: int | None = None
     assumed: tuple[str, ...] = ()
+    size: int = 0
 
 
 def _open(path: Path) -> IO[bytes]:

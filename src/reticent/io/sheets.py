@@ -19,11 +19,12 @@ from typing import Any
 
 import polars as pl
 
+from reticent.base.expansion import check_zip
 from reticent.base.extras import needed
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.io.record_layout import RecordLayout, find_layout
 from reticent.io.row_source import RowSource, chosen_columns
-from reticent.table import LossyTable, TableCodebook, as_plain_text, conformed
+from reticent.table import LossyTable, TableCodebook, TableRows, as_plain_text, conformed
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _COMPOUND = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -63,6 +64,8 @@ class Workbook(RowSource):
     @cached_property
     def _sheet(self) -> _Sheet:
         package = needed("fastexcel", "formats", "Reading spreadsheets")
+        if zipfile.is_zipfile(self.path):
+            check_zip(self.path, str(self.path))
         # What it says about columns without values is no news.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
@@ -287,6 +290,7 @@ class XlsxTable(LossyTable):
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
+        check_zip(content, file)
         try:
             opened = package.read_excel(content)
             names = opened.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)
@@ -300,6 +304,33 @@ class XlsxTable(LossyTable):
             for (name, dtype), column in zip(schema.items(), found, strict=True)
         ]
         return pl.DataFrame(columns, schema=schema)
+
+    def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
+        """The table is written once more: every part must be the same, and nothing may stand between and behind parts."""
+        held = content if isinstance(content, bytes) else content.read_bytes()
+        package = needed("fastexcel", "formats", "Reading spreadsheets")
+        found = (
+            package.read_excel(held).load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+        )
+        whole = rows.frame()
+        as_text = [
+            name
+            for name, column in zip(whole.columns, found, strict=True)
+            if column.dtype == pl.String and whole[name].dtype != pl.String
+        ]
+        written = self.encoded(whole, as_text)
+        if written == held:
+            return None
+        mine, theirs = _parts(written), _parts(held)
+        other = [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
+        if other:
+            return f"a part {other[0]!r} that is not what the table is written as (sheets, comments, properties, or another version of XlsxWriter)"
+        return "bytes beside its parts" if len(held) != len(written) else None
+
+
+def _parts(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        return {part.filename: packed.read(part) for part in packed.infolist()}
 
 
 def _cell_writer(sheet: Any, dtype: pl.DataType, day: Any, moment: Any) -> tuple[Any, tuple[Any, ...]]:

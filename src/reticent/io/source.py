@@ -18,8 +18,9 @@ import polars as pl
 from polars import selectors
 
 from reticent.base.documents import check_ordinary
+from reticent.base.expansion import check_parquet, may_be_held
 from reticent.base.frames import as_polars
-from reticent.base.memory import fits
+from reticent.base.memory import cell_memory, fits
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.io.csv_files import CsvFile
 from reticent.io.row_source import RowSource, address_of, chosen_columns
@@ -223,7 +224,7 @@ class Source:
 
             return StatisticsFile(path, self.encoding, cast(Any, self.labels or "text"))
         if suffix in (*_PARQUET, *_ARROW):
-            return _LazyRows(partial(pl.scan_parquet if suffix in _PARQUET else pl.scan_ipc, path), self.name)
+            return _LazyRows(partial(_parquet if suffix in _PARQUET else pl.scan_ipc, path), self.name, path)
         delimiter = self.delimiter or ("\t" if suffix in (".tsv", ".tab") else None)
         return CsvFile(
             path,
@@ -270,6 +271,7 @@ class _LazyRows(RowSource):
 
     scan: Callable[[], pl.LazyFrame]
     name: str
+    path: Path | None = None
 
     def columns(self) -> list[str]:
         with whole_file(self.name):
@@ -291,7 +293,10 @@ class _LazyRows(RowSource):
     def fits(self, columns: int) -> bool:
         self.columns()
         with whole_file(self.name):
-            return fits(int(self.scan().select(pl.len()).collect(engine="streaming").item()), columns)
+            rows = int(self.scan().select(pl.len()).collect(engine="streaming").item())
+        if self.path is None:
+            return fits(rows, columns)
+        return may_be_held(cell_memory(rows, columns), self.path.stat().st_size)
 
 
 def read_frame(
@@ -343,6 +348,11 @@ def _existing(location: str | Path) -> Path:
             ".sav, .dta, .sas7bdat or .xpt."
         )
     return path
+
+
+def _parquet(path: Path) -> pl.LazyFrame:
+    check_parquet(path, str(path))
+    return pl.scan_parquet(path)
 
 
 def _suffix(path: Path) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from reticent.base.expansion import most_expanded
 from reticent.base.extras import needed
 from reticent.base.memory import fits
 from reticent.errors import DataError, PolicyError, first_line
@@ -74,6 +75,7 @@ class StatisticsFile(RowSource):
         key = None if columns is None else tuple(dict.fromkeys(columns))
         if key not in self._found:
             wanted = chosen_columns(key, self.columns(), str(self.path))
+            check_declared(self._parsed(metadataonly=True)[1], self.path.stat().st_size, str(self.path))
             frame, told = self._parsed(usecols=wanted, user_missing=True)
             self._found[key] = _decoded(frame.select(wanted), told, self.labels)
         return self._found[key]
@@ -91,6 +93,17 @@ class StatisticsFile(RowSource):
         with _told(package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file whole?"):
             frame, told = getattr(package, _READERS[suffix])(str(self.path), output_format="polars", **options)
         return frame, told
+
+
+def check_declared(told: Any, packed: int, file: str) -> None:
+    """Refuse a file that declares more values, or wider ones, than so many bytes may expand to."""
+    rows, widths = told.number_rows or 0, told.variable_storage_width.values()
+    expanded = rows * sum(max(int(width or 0), 8) for width in widths)
+    if expanded > most_expanded(packed):
+        raise DataError(
+            f"{file} declares {rows:,} rows of {len(widths):,} columns, which would take {expanded:,} bytes out of {packed:,}; at most {most_expanded(packed):,} are "
+            "unpacked. It was not read. If the file is yours, save it as CSV, or set RETICENT_MEMORY to what it may take."
+        )
 
 
 def _catalog(path: Path) -> Path | None:
@@ -232,7 +245,11 @@ class _StatisticsTable(LossyTable):
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
         package = needed("pyreadstat", "formats", f"Reading {self.program} files")
         with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file whole?"):
-            found, told = getattr(package, _READERS[f".{self.name}"])(io.BytesIO(content), output_format="polars")
+            read = getattr(package, _READERS[f".{self.name}"])
+            check_declared(read(io.BytesIO(content), metadataonly=True)[1], len(content), file)
+            found, told = read(io.BytesIO(content), output_format="polars")
+        if told.notes or told.file_label:
+            raise DataError(f"{file} holds notes or a title of the file, which the manifest does not describe.")
         if found.columns != self._names(list(schema)):
             raise DataError(f"{file} has the columns {found.columns}, but the manifest lists {list(schema)}.")
         columns = []

@@ -15,7 +15,7 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.documents import read_document
-from reticent.base.memory import files_fit
+from reticent.base.expansion import files_fit
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Groups, part_names
 from reticent.errors import DataError
@@ -24,13 +24,14 @@ from reticent.release.canonical_json import parsed
 from reticent.release.certificate import CERTIFICATE, MANIFEST, read_certificate
 from reticent.release.format import Answer, Format, format_of
 from reticent.release.manifest import ROLES, Manifest
-from reticent.release.public_tables import published_schema, read_rows
+from reticent.release.public_tables import published_schema, read_rows, refuse_beside
 from reticent.release.spool import formulas_in, judging
 from reticent.table import Meaning, Rows, StoredRows
 
 PublicFile = bytes | Path
 # Tables of these kinds are read where they lie when they do not fit into memory.
 _STREAMED = (".csv", ".parquet")
+_DOCUMENTS, _LARGEST_DOCUMENT = (".json", ".txt"), 1 << 27
 
 
 @dataclass(frozen=True)
@@ -156,10 +157,18 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
     large = not files_fit([path for path in paths if path.suffix in _STREAMED])
     for path in paths:
         try:
-            files[path.name] = path if large and path.suffix in _STREAMED else path.read_bytes()
+            files[path.name] = path if large and path.suffix in _STREAMED else _read(path)
         except OSError as error:
             raise DataError(f"public/{path.name} cannot be read: {error.strerror}.") from None
     return files
+
+
+def _read(path: Path) -> bytes:
+    if path.suffix in _DOCUMENTS and path.stat().st_size > _LARGEST_DOCUMENT:
+        raise DataError(
+            f"public/{path.name} has more than {_LARGEST_DOCUMENT:,} bytes, which no such file of a release has."
+        )
+    return path.read_bytes()
 
 
 def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
@@ -204,6 +213,8 @@ def _rows(parts: Sequence[PublicFile], name: str, manifest: Manifest, streams: b
         return judging(rows, judged)
     stored = StoredRows(published_schema(name, manifest), paths=paths, judged=judged)
     stored.check()
+    for path in paths:
+        refuse_beside(path, path.name, stored)
     return stored
 
 

@@ -12,10 +12,22 @@ from typing import Any
 import polars as pl
 
 from reticent.base.encoding import sorted_values
+from reticent.base.expansion import LONGEST_TEXT, may_be_held
 from reticent.base.files import read_blocks
+from reticent.base.memory import text_memory
 from reticent.errors import DataError, first_line
 from reticent.release.manifest import Manifest
-from reticent.table import Checksum, CodedRows, FrameRows, Meaning, RepeatedRows, csv_runs, null_label, table_file
+from reticent.table import (
+    Checksum,
+    CodedRows,
+    FrameRows,
+    Meaning,
+    RepeatedRows,
+    TableRows,
+    csv_runs,
+    null_label,
+    table_file,
+)
 
 # Below this, finding out which lines repeat takes longer than reading all of them.
 _SMALL = 1 << 16
@@ -42,7 +54,28 @@ def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> 
     for column, dtype in schema.items():
         if frame[column].dtype != dtype:
             raise DataError(f"{file}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
+        if dtype == pl.String:
+            _check_texts(frame[column], len(content), file)
+    refuse_beside(content, file, FrameRows(frame))
     return frame
+
+
+def _check_texts(texts: pl.Series, packed: int, file: str) -> None:
+    """Refuse texts that are too long, or too many of the same: a file holds each once, whoever works with them holds all."""
+    lengths = texts.str.len_bytes()
+    longest, total = int(lengths.max() or 0), int(lengths.sum())  # type: ignore[arg-type]  # whole numbers
+    if longest > LONGEST_TEXT or not may_be_held(text_memory(total), packed):
+        raise DataError(
+            f"{file}: column {texts.name!r} has a text of {longest:,} bytes and {total:,} bytes in all; at most {LONGEST_TEXT:,} a text are read, and no more than "
+            "memory holds."
+        )
+
+
+def refuse_beside(content: bytes | Path, file: str, rows: TableRows) -> None:
+    """Refuse a public file that holds anything beside the table that the manifest describes."""
+    found = table_file(Path(file).suffix.removeprefix(".")).beside(content, file, rows)
+    if found is not None:
+        raise DataError(f"{file} holds {found}, which the manifest does not describe.")
 
 
 def read_rows(

@@ -69,6 +69,7 @@ from reticent.table.table import PSEUDONYM, EngineName, Table, Unit, check_engin
 from reticent.table.table_files import (
     LossyTable,
     TableFile,
+    TableRows,
     as_plain_text,
     conformed,
     plain_names,
@@ -124,6 +125,7 @@ __all__ = [
     "Table",
     "TableCodebook",
     "TableFile",
+    "TableRows",
     "Unit",
     "Value",
     "ValueType",

@@ -6,6 +6,7 @@ import hashlib
 import io
 import itertools
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from operator import mul
 from typing import Any
@@ -14,7 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.errors import DataError
+from reticent.base.parquet_layout import ParquetLayout
+from reticent.errors import DataError, first_line
 from reticent.table.formula_cells import escaped, escaped_name
 
 _ROWS_IN_BLOCK = 200_000
@@ -47,6 +49,18 @@ def as_parquet(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.rechunk().write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
+
+
+def arrow_schema(layout: ParquetLayout) -> Any:
+    """The Arrow schema in a Parquet footer, None where there is none; one that cannot be read is a :class:`DataError`."""
+    import pyarrow as pa
+
+    if layout.arrow_schema is None:
+        return None
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(b64decode(layout.arrow_schema, validate=True)))
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise DataError(f"{layout.file}: its Arrow schema cannot be read: {first_line(error)}") from None
 
 
 def csv_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.encoding import occurring
+from reticent.base.expansion import check_parquet
 from reticent.base.memory import budget, rows_at_once
 from reticent.errors import DataError, PolicyError, first_line
 from reticent.table.blocks import csv_blocks, csv_header, csv_layout, repeated_csv_blocks
@@ -452,7 +453,9 @@ class StoredRows(_CountedRows):
 
     def _check_file(self, path: Path) -> None:
         try:
-            if path.suffix == ".csv":
+            if path.suffix == ".parquet":
+                check_parquet(path, path.name)
+            else:
                 with path.open("rb") as file:
                     check_header(file.read(len(csv_header(self.schema))), self.schema, path.name)
             found = self._scanned([path]).collect_schema()

@@ -11,19 +11,40 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar, Protocol, cast
 
 import polars as pl
 
 from reticent.base.exact import one_of
+from reticent.base.expansion import check_held
 from reticent.base.files import write_whole
+from reticent.base.parquet_layout import ParquetLayout
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.registry import TABLE_FILES, load
-from reticent.table.blocks import as_parquet, csv_blocks, csv_header, csv_layout, parquet_blocks, refuse_nested
+from reticent.table.blocks import (
+    arrow_schema,
+    as_parquet,
+    csv_blocks,
+    csv_header,
+    csv_layout,
+    parquet_blocks,
+    refuse_nested,
+)
 from reticent.table.codebook import TableCodebook
 from reticent.table.formula_cells import unescaped
 
 _ROWS_AT_ONCE = 200_000
+_WRITER = re.compile(r"(Polars( \(python\))?|parquet-cpp-arrow)( version [\w.+-]{1,30})?( \(build [0-9a-f]{1,64}\))?")
+
+
+class TableRows(Protocol):
+    """Rows as they were read from a file."""
+
+    def values(self, column: str) -> pl.Series:
+        """The values that occur in a column."""
+
+    def frame(self) -> pl.DataFrame:
+        """All rows."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +66,10 @@ class TableFile(ABC):
     @abstractmethod
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
         """The rows that :meth:`write` wrote with this ``schema``; a :class:`DataError` names the ``file`` where they do not fit it."""
+
+    def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
+        """What a file holds beside the ``rows`` that were read from it (comments, metadata, further sheets); None where there is nothing."""
+        return None
 
     def blocks(self, schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
         """The same file of rows that come chunk by chunk."""
@@ -85,7 +110,20 @@ class ParquetTable(TableFile):
         return parquet_blocks(schema, chunks)
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        check_held(content, file)
         return pl.read_parquet(io.BytesIO(content))
+
+    def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
+        layout = ParquetLayout.of(content, file)
+        schema = arrow_schema(layout)
+        if schema is not None and (schema.metadata or any(field.metadata for field in schema)):
+            return "metadata of its Arrow schema"
+        if not _WRITER.fullmatch(layout.created_by):
+            return f"a name of its writer that is none of a program's ({layout.created_by[:40]!r})"
+        for name, value in layout.statistics:
+            if value.decode(errors="replace") not in rows.values(name).cast(pl.String).unique():
+                return f"a value of column {name!r} in its statistics that is not in the column"
+        return layout.beside()
 
 
 class LossyTable(TableFile):

@@ -145,6 +145,10 @@ class Rules:
         """The secrets that a user must learn nothing about; prohibitions of a role hold whether it is active or not."""
         return self.of(self.forbidden, user, self.roles_of(user))
 
+    def knows(self, user: str) -> bool:
+        """Whether a user holds a role or a rule names them. Names are compared as they are written."""
+        return f"user {user}" in self.limited or bool(self.roles_of(user) or self.forbidden_to(user))
+
     def _held(self, action: str) -> dict[str, set[str]]:
         return {"assign": self.roles, "allow": self.allowed, "forbid": self.forbidden}[action]
 
@@ -273,7 +277,7 @@ class AccessControl:
 
         ``roles`` are the active ones, by default all that the user has; they choose which positive rules are used. Allowed iff the
         query is proved PRIVATE against every secret forbidden to the user or to any role that they hold, active or not, and, if the user
-        ever had positive rules, one of the user or of an active role covers it.
+        ever had positive rules, one of the user or of an active role covers it. A user without a role whom no rule names is denied everything.
         """
         rules = self.rules
         held = rules.roles_of(user)
@@ -303,7 +307,7 @@ class AccessControl:
         hidden = {victim: sorted(rules.forbidden_to(victim)) for victim in users}
         everything = {secret for found in hidden.values() for secret in found}
         leaks = []
-        for seer in users:
+        for seer in filter(rules.knows, users):
             named = [(name, self._read(text, name)) for name, text in self._asked(rules, seer, everything)]
             rows = [] if f"user {seer}" in rules.limited else self._rows(rules, everything)
             seen = [(name, query) for name, query in [*named, *rows] if self._may_see(rules, seer, query)]
@@ -357,6 +361,8 @@ class AccessControl:
 
     def _decide(self, rules: Rules, user: str, view: str, active: tuple[str, ...]) -> ViewDecision:
         query = self._query(rules, view)
+        if not rules.knows(user):
+            return ViewDecision(False, user, active, view, f"the user {user!r} is not known: no role, no rule")
         positive = rules.of(rules.allowed, user, active)
         if f"user {user}" in rules.limited and not self._covered(rules, view, query, positive):
             known = f"allowed: {', '.join(sorted(positive))}" if positive else "none is left"

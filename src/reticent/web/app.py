@@ -3,11 +3,14 @@
 # No postponed annotations here: FastAPI reads those of the paths, which name things that live inside a function.
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
@@ -40,10 +43,16 @@ Result = TypeVar("Result")
 Opened = Callable[[], AuditService]
 Run = Callable[[Callable[[AuditService], Any]], Awaitable[Any]]
 _PUBLIC_PATHS = frozenset({"/v1/table", "/v1/health"})
+_LOGGED_PATHS = frozenset({"/", "/openapi.json", "/v1/query", "/v1/would-you-answer", "/v1/history", *_PUBLIC_PATHS})
+_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-def create_app(open_service: Opened) -> FastAPI:
-    """The app of one audited table. The service is opened, used and closed on one thread of its own, one question at a time."""
+def create_app(open_service: Opened, *, hosts: Sequence[str] = (), log: FilePath | None = None) -> FastAPI:
+    """The app of one audited table. The service is opened, used and closed on one thread of its own, one question at a time.
+
+    Requests must call it by one of the ``hosts`` (or as this machine), so that no page elsewhere reaches it through a name of its own. ``log`` gets a line a request:
+    time, user, path, status and the numbers of decisions, and nothing of queries and answers.
+    """
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="audit")
     opened: list[AuditService] = []
 
@@ -69,7 +78,8 @@ def create_app(open_service: Opened) -> FastAPI:
         redoc_url=None,
     )
     _handle_errors(app)
-    _guard(app, run)
+    _guard(app, run, frozenset(map(_host_name, (*_OWN_HOSTS, *hosts))))
+    _log_requests(app, log)
     _add_paths(app, run)
     return app
 
@@ -83,9 +93,12 @@ def _add_paths(app: FastAPI, run: Run) -> None:
     User = Annotated[str, Depends(user)]
 
     @app.post("/v1/query", response_model=ReplyShape, responses=_faults(400, 401, 403, 413, 422, 429, 503))
-    async def query(asked: AskedForAnswer, user: User) -> Any:
+    async def query(asked: AskedForAnswer, user: User, request: Request) -> Any:
         """Ask. Denied aggregates have no value; the reason is the same whatever the protected values are."""
         reply = await run(lambda service: service.ask(asked.sql, user, allow_noise=asked.allow_noise))
+        request.state.decisions = [
+            answer.decision for row in reply.rows for answer in row.answers if answer.decision is not None
+        ]
         return reply.describe()
 
     @app.post("/v1/would-you-answer", response_model=ReplyShape, responses=_faults(400, 401, 403, 413, 422, 429, 503))
@@ -191,11 +204,47 @@ def _handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(Exception, failed)
 
 
-def _guard(app: FastAPI, run: Run) -> None:
-    """What is checked before any byte of a body is read: its length, and on every path but the public ones the token."""
+def _host_name(host: str) -> str:
+    """The name in a Host header, without the port."""
+    name = host.strip().lower()
+    return (
+        name[1:].partition("]")[0] if name.startswith("[") else name if name.count(":") > 1 else name.partition(":")[0]
+    )
+
+
+def _log_requests(app: FastAPI, path: FilePath | None) -> None:
+    """A line for every request, with what follows from the request's own user and decisions; no text of queries or values."""
+
+    @app.middleware("http")
+    async def log(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await go_on(request)
+        told = getattr(request.state, "decisions", ())
+        line = json.dumps(
+            {
+                "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "user": getattr(request.state, "user", None),
+                "method": request.method,
+                "path": request.scope["path"] if request.scope["path"] in _LOGGED_PATHS else "other",
+                "status": response.status_code,
+                "decisions": list(told),
+            }
+        )
+        _log.info(line)
+        if path is not None:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+        return response
+
+
+def _guard(app: FastAPI, run: Run, hosts: frozenset[str]) -> None:
+    """What is checked before any byte of a body is read: the host, its length, and on every path but the public ones the token."""
 
     @app.middleware("http")
     async def guard(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        if _host_name(request.headers.get("host", "")) not in hosts:
+            return _fault(
+                421, "Misdirected", "The service is not known by this name. The steward can add it: --allow-host NAME."
+            )
         length = request.headers.get("content-length", "0")
         chunked = "transfer-encoding" in request.headers
         if chunked or not length.isdigit() or len(length) > 9 or int(length) > _LARGEST_BODY:

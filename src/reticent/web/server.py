@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 
 if TYPE_CHECKING:
     from reticent.audit.service import AuditService
@@ -26,8 +28,31 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(open_service: Callable[[], AuditService], place: socket.socket) -> None:
-    """Serve what arrives at a place until interrupted."""
+def check_exposure(host: str, insecure: bool) -> str | None:
+    """Refuse to listen beyond this machine in plain text; with ``insecure`` return the warning instead."""
+    if is_loopback(host):
+        return None
+    risk = (
+        f"The service speaks plain HTTP, and {host} is reached from other machines: tokens and answers could be read and changed on the way. "
+        "Put a reverse proxy with TLS in front of it and listen on 127.0.0.1"
+    )
+    if not insecure:
+        raise PolicyError(f"{risk}, or pass --insecure if the network between is trusted.", setting=("host",))
+    return f"{risk}."
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def serve(
+    open_service: Callable[[], AuditService], place: socket.socket, hosts: Sequence[str] = (), log: Path | None = None
+) -> None:
+    """Serve what arrives at a place until interrupted, if it is meant for one of the ``hosts``; a line a request goes to the ``log``."""
     try:
         import uvicorn
 
@@ -38,7 +63,7 @@ def serve(open_service: Callable[[], AuditService], place: socket.socket) -> Non
             f"The HTTP service needs the package {error.name}, which is not installed. Install it with: pip install 'reticent[web]'"
         ) from None
     settings = uvicorn.Config(
-        create_app(open_service),
+        create_app(open_service, hosts=hosts, log=log),
         http=GuardedProtocol,
         log_level="warning",
         server_header=False,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import bisect
 import csv
-import gzip
 import io
 import json
 import tomllib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from reticent.base.documents import parse_json, parse_toml, read_document
 from reticent.base.exact import exact, one_of, whole
+from reticent.base.expansion import gunzipped
 from reticent.errors import DataError, PolicyError
 from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy, Level
 from reticent.table.hierarchies.leaves import check_range, leaves_of, numeric_leaves, parse_leaves
@@ -68,10 +69,10 @@ class Listed(Hierarchy):
     def read(cls, path: Path, separator: str) -> Listed:
         try:
             content = read_document(path)
-            text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
+            text = (gunzipped(content, str(path)) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
         except FileNotFoundError:
             raise DataError(f"There is no hierarchy file {str(path)!r}.", setting=("file",)) from None
-        except (EOFError, gzip.BadGzipFile) as error:
+        except zlib.error as error:
             raise DataError(
                 f"The hierarchy file {str(path)!r} is not a whole gzip file: {error}", setting=("file",)
             ) from None

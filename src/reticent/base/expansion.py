@@ -1,0 +1,141 @@
+"""How far packed files may expand. Sizes are taken from what files declare, and counted where a declaration can lie, before anything is expanded.
+
+A file may unpack to 100 times its size (64 MB are always allowed), and to no more than the memory budget. A table that takes more than 1 GB and more than 1,000 times the size
+of its file is never held in memory.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from reticent.base.memory import budget, cell_memory, text_memory
+from reticent.base.parquet_layout import ParquetLayout
+from reticent.errors import DataError
+
+LONGEST_TEXT = 1 << 20
+"""How many bytes a text in a table has at most."""
+_ALWAYS, _RATIO = 1 << 26, 100
+_HELD, _HELD_RATIO = 1 << 30, 1000
+_MOST_CELLS, _CELLS_A_BYTE = 50_000_000, 1000
+_PIECE, _UNPACKED_AT_ONCE = 1 << 16, 1 << 20
+_MOST_PARTS = 10_000
+_LOCAL_HEADER = 30
+_WAY_OUT = "If the file is yours, save it in another way (CSV, say) or set RETICENT_MEMORY to what it may take"
+
+
+def most_expanded(packed: int) -> int:
+    """How many bytes a file of so many bytes may unpack to."""
+    return min(max(_ALWAYS, _RATIO * packed), max(budget(), _ALWAYS))
+
+
+def may_be_held(memory: int, packed: int) -> bool:
+    """Whether a table that takes so much memory may be held at all, given the size of its file."""
+    return memory <= budget() and (memory <= _HELD or memory <= _HELD_RATIO * packed)
+
+
+def check_parquet(content: bytes | Path, file: str) -> ParquetLayout:
+    """The layout of a Parquet file whose declared sizes are within bounds; a :class:`DataError` otherwise."""
+    layout = ParquetLayout.of(content, file)
+    packed = len(layout.content)
+    cells = layout.rows * max(layout.columns, 1)
+    if cells > max(_MOST_CELLS, _CELLS_A_BYTE * packed):
+        raise DataError(
+            f"{file} declares {cells:,} values in {packed:,} bytes, which no table of people has. It was not read. {_WAY_OUT}."
+        )
+    if layout.expanded > most_expanded(packed):
+        raise DataError(
+            f"{file} would unpack from {packed:,} to {layout.expanded:,} bytes; at most {most_expanded(packed):,} are unpacked. It was not read. {_WAY_OUT}."
+        )
+    return layout
+
+
+def check_held(content: bytes, file: str) -> ParquetLayout:
+    """The same, for a file that is to be held in memory."""
+    layout = check_parquet(content, file)
+    needed = cell_memory(layout.rows, layout.columns)
+    if not may_be_held(needed, len(content)):
+        raise DataError(
+            f"{file} declares {layout.rows:,} rows of {layout.columns:,} columns in {len(content):,} bytes; they would take {needed:,} bytes of memory. It was not read. {_WAY_OUT}."
+        )
+    return layout
+
+
+def check_zip(content: bytes | Path, file: str) -> None:
+    """Refuse a zip file (a spreadsheet) whose parts unpack to more than they may, whatever sizes they declare: they are unpacked piece by piece and not kept."""
+    stream: BinaryIO = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+    packed = len(content) if isinstance(content, bytes) else content.stat().st_size
+    most = most_expanded(packed)
+    with stream:
+        try:
+            with zipfile.ZipFile(stream) as opened:
+                parts = opened.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+            raise DataError(f"{file} is not a whole zip file: {error}.") from None
+        if len(parts) > _MOST_PARTS:
+            raise DataError(f"{file} has {len(parts):,} parts; at most {_MOST_PARTS:,} are read.")
+        total = 0
+        for part in parts:
+            for size in _unpacked(stream, part, file):
+                total += size
+                if total > most:
+                    raise DataError(
+                        f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {_WAY_OUT}."
+                    )
+
+
+def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo, file: str) -> Iterator[int]:
+    """The sizes of the pieces that a part unpacks to."""
+    stream.seek(part.header_offset)
+    header = stream.read(_LOCAL_HEADER)
+    if len(header) < _LOCAL_HEADER:
+        raise DataError(f"{file} is not a whole zip file: the part {part.filename!r} is cut off.")
+    stream.seek(sum(struct.unpack("<HH", header[26:30])), io.SEEK_CUR)
+    if part.compress_type == zipfile.ZIP_STORED:
+        yield part.compress_size
+        return
+    if part.compress_type != zipfile.ZIP_DEFLATED:
+        raise DataError(f"{file}: the part {part.filename!r} is packed in a way that spreadsheets do not use.")
+    unpacker, left = zlib.decompressobj(wbits=-15), part.compress_size
+    try:
+        while left > 0 and not unpacker.eof and (piece := stream.read(min(_PIECE, left))):
+            left -= len(piece)
+            while piece:
+                yield len(unpacker.decompress(piece, _UNPACKED_AT_ONCE))
+                piece = unpacker.unconsumed_tail
+    except zlib.error as error:
+        raise DataError(f"{file} is not a whole zip file: {part.filename!r}: {error}.") from None
+
+
+def files_fit(paths: Sequence[Path]) -> bool:
+    """Whether the tables in CSV and Parquet files may be held in memory together. A damaged file may: reading it will tell."""
+    return may_be_held(sum(map(_needs, paths)), sum(path.stat().st_size for path in paths))
+
+
+def _needs(path: Path) -> int:
+    """The memory that the table in a file takes, by what it declares."""
+    if path.suffix != ".parquet":
+        return text_memory(path.stat().st_size)
+    try:
+        layout = ParquetLayout.of(path, path.name)
+        return cell_memory(layout.rows, layout.columns)
+    except DataError:
+        return 0
+
+
+def gunzipped(content: bytes, file: str) -> bytes:
+    """The text of a small gzip file, within bounds."""
+    unpacker = zlib.decompressobj(wbits=31)
+    text = unpacker.decompress(content, most_expanded(len(content)))
+    if unpacker.unconsumed_tail:
+        raise DataError(
+            f"{file} would unpack from {len(content):,} to more than {len(text):,} bytes. It was not read. {_WAY_OUT}."
+        )
+    if not unpacker.eof or unpacker.unused_data:
+        raise DataError(f"{file} is not a whole gzip file.")
+    return text

@@ -1,0 +1,252 @@
+"""Packed files expand within bounds, and public files hold nothing beside what the manifest describes: measured in processes of their own."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import reticent as rt
+from reticent.base.expansion import check_parquet, check_zip, gunzipped, most_expanded
+from reticent.errors import DataError
+from reticent.release.canonical_json import readable
+
+MEGABYTES = 900
+"""What verifying a forgery or inspecting a bomb may take, with everything that Python and its libraries load."""
+_MEASURED = """
+import re
+import reticent as rt
+try:
+    {call}
+except rt.ReticentError as error:
+    print("refused:", error)
+print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) // 1024)
+"""
+
+
+def measured(call: str) -> tuple[str, int]:
+    """What a call prints, and how many megabytes its process took."""
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURED.format(call=call)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert not done.returncode, done.stderr[-2000:]
+    *lines, memory = done.stdout.strip().splitlines()
+    return "\n".join(lines), int(memory)
+
+
+@pytest.fixture(scope="module", params=["parquet", "xlsx"])
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    frame = pl.DataFrame({"age": [i % 8 for i in range(80)], "s": ["abcd"[i // 8 % 4] for i in range(80)]})
+    table = rt.Table(frame, quasi={"age": rt.Hierarchy.intervals(widths=[2, 4], domain=(0, 7))}, sensitive="s")
+    release = rt.publish(table, rt.KAnonymity(2), rt.Lattice(), files=request.param)
+    return release.save(tmp_path_factory.mktemp("saved") / "release")
+
+
+def forged(saved: Path, target: Path, content: bytes) -> Path:
+    """The release with another table file, and fingerprints that fit."""
+    shutil.copytree(saved / "public", target / "public")
+    file = next(path for path in (target / "public").iterdir() if path.suffix in (".parquet", ".xlsx"))
+    file.write_bytes(content)
+    certificate = json.loads((target / "public" / "certificate.json").read_bytes())
+    certificate["files"][file.name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    (target / "public" / "certificate.json").write_bytes(readable(certificate))
+    return target
+
+
+def table_of(saved: Path) -> Path:
+    return next(path for path in (saved / "public").iterdir() if path.suffix in (".parquet", ".xlsx"))
+
+
+def parquet(frame: pa.Table, **options) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(frame, buffer, compression="zstd", **options)
+    return buffer.getvalue()
+
+
+def repeated(value: str, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int8), [value])
+
+
+def repacked(content: bytes, change) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        parts = change({part: old.read(part) for part in old.namelist()})
+        for name, text in parts.items():
+            new.writestr(name, text)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("saved", ["parquet"], indirect=True)
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        pytest.param(
+            lambda: pa.table({"age": repeated("[0,1]", 60_000_000), "s": repeated("a", 60_000_000)}),
+            id="rows",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(lambda: pa.table({"age": ["[0,1]"], "s": ["a" * 100_000_000]}), id="one text"),
+        pytest.param(
+            lambda: pa.table({"age": ["[0,1]"] * 200, "s": ["a" * 3_000_000] * 200}),
+            id="long texts",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_verifying_a_parquet_file_that_expands_takes_little_memory(saved: Path, tmp_path: Path, bomb) -> None:
+    content = parquet(bomb(), use_dictionary=True)
+    assert len(content) < 1_000_000
+    told, memory = measured(f"print(rt.verify({str(forged(saved, tmp_path / 'r', content))!r}).holds)")
+    assert told.splitlines()[0] == "False"
+    assert memory < MEGABYTES
+
+
+@pytest.mark.parametrize("saved", ["xlsx"], indirect=True)
+def test_verifying_a_workbook_that_expands_takes_little_memory_and_time(saved: Path, tmp_path: Path) -> None:
+    rows = b"".join(b'<row r="%d"><c r="A%d" t="s"><v>0</v></c></row>' % (2, 2) for _ in range(3_000_000))
+    name = "xl/worksheets/sheet1.xml"
+    bomb = repacked(
+        table_of(saved).read_bytes(),
+        lambda parts: {**parts, name: parts[name].replace(b"</sheetData>", rows + b"</sheetData>")},
+    )
+    assert len(bomb) < 2_000_000
+    told, memory = measured(f"print(rt.verify({str(forged(saved, tmp_path / 'r', bomb))!r}).holds)")
+    assert told.splitlines()[0] == "False"
+    assert memory < MEGABYTES
+
+
+@pytest.mark.slow
+def test_inspecting_a_gzip_file_that_expands_takes_little_memory(tmp_path: Path) -> None:
+    row = b"34,12345,flu,nothing to report and nothing to be seen here at all\n"
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb", compresslevel=9) as file:
+        file.write(b"age,zip,disease,text\n")
+        for _ in range(300):
+            file.write(row * 15_000)
+    assert (tmp_path / "bomb.csv.gz").stat().st_size < 2_000_000
+    _, memory = measured(f"rt.inspect({str(tmp_path / 'bomb.csv.gz')!r})")
+    assert memory < MEGABYTES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+def test_inspecting_other_files_that_expand_takes_little_memory(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"bomb.{kind}"
+    if kind == "parquet":
+        path.write_bytes(parquet(pa.table({"a": ["a" * 300_000_000]})))
+    else:
+        pl.DataFrame({"a": [1]}).write_excel(path)
+        path.write_bytes(repacked(path.read_bytes(), lambda parts: {**parts, "xl/media/x": b"\0" * 300_000_000}))
+    told, memory = measured(f"rt.inspect({str(path)!r})")
+    assert "would unpack from" in told
+    assert memory < MEGABYTES
+
+
+def test_declared_sizes_that_lie_are_counted(tmp_path: Path) -> None:
+    """A part whose directory says 10 bytes and that unpacks to 200 MB."""
+    packed = zlib.compressobj(9, wbits=-15)
+    body = packed.compress(b"\0" * 200_000_000) + packed.flush()
+    head = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 0, 0, len(body), 10, 1, 0)
+    local = b"PK\x03\x04" + head + b"x"
+    entry = b"PK\x01\x02" + struct.pack("<H", 20) + head + struct.pack("<HHHII", 0, 0, 0, 0, 0) + b"x"
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(entry), len(local) + len(body), 0)
+    with pytest.raises(DataError, match="would unpack from"):
+        check_zip(local + body + entry + end, "forged.xlsx")
+    with pytest.raises(DataError, match="would unpack from"):
+        gunzipped(gzip.compress(b"\0" * 200_000_000), "hierarchy.csv.gz")
+    with pytest.raises(DataError, match="not a whole gzip file"):
+        gunzipped(gzip.compress(b"abc")[:-3], "hierarchy.csv.gz")
+
+
+def test_a_parquet_file_cut_or_changed_anywhere_is_read_within_bounds_or_refused() -> None:
+    content = parquet(pa.table({"age": list(range(50)), "s": ["a", "b"] * 25}))
+    assert check_parquet(content, "t.parquet").rows == 50
+    for place in range(0, len(content), 7):
+        for changed in (content[:place], content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :]):
+            with suppress(DataError):
+                assert check_parquet(changed, "t.parquet").expanded <= most_expanded(len(changed))
+
+
+HIDDEN_PARQUET = {
+    "metadata": lambda table: table.replace_schema_metadata({"people": "Ann has HIV"}),
+    "metadata of a column": lambda table: table.cast(
+        pa.schema([field.with_metadata({"people": "Ann has HIV"}) for field in table.schema])
+    ),
+}
+
+
+@pytest.mark.parametrize("saved", ["parquet"], indirect=True)
+@pytest.mark.parametrize("hidden", HIDDEN_PARQUET)
+def test_metadata_of_a_public_parquet_file_is_a_failure(saved: Path, tmp_path: Path, hidden: str) -> None:
+    table = pq.read_table(table_of(saved))
+    plain = rt.verify(forged(saved, tmp_path / "plain", parquet(table)))
+    assert plain.holds, plain.failures
+    found = rt.verify(forged(saved, tmp_path / "hidden", parquet(HIDDEN_PARQUET[hidden](table))))
+    assert "which the manifest does not describe" in found.failures[0].detail
+
+
+@pytest.mark.parametrize("saved", ["parquet"], indirect=True)
+def test_bytes_of_a_public_parquet_file_that_belong_to_no_page_are_a_failure(saved: Path, tmp_path: Path) -> None:
+    assert rt.verify(saved).holds
+    content = table_of(saved).read_bytes()
+    footer = len(content) - 8 - int(struct.unpack("<I", content[-8:-4])[0])
+    changed = content[:footer] + b"Ann has HIV" + content[footer:]
+    found = rt.verify(forged(saved, tmp_path / "r", changed))
+    assert "bytes before its footer that belong to no page" in found.failures[0].detail
+
+
+def _hidden_sheet(parts: dict[str, bytes]) -> dict[str, bytes]:
+    sheet = parts["xl/worksheets/sheet1.xml"]
+    book = parts["xl/workbook.xml"].replace(
+        b"</sheets>", b'<sheet name="who" sheetId="2" state="veryHidden" r:id="rId99"/></sheets>'
+    )
+    relation = b'<Relationship Id="rId99" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet2.xml"/></Relationships>'
+    relations = parts["xl/_rels/workbook.xml.rels"].replace(b"</Relationships>", relation)
+    return {
+        **parts,
+        "xl/workbook.xml": book,
+        "xl/_rels/workbook.xml.rels": relations,
+        "xl/worksheets/sheet2.xml": sheet,
+    }
+
+
+HIDDEN_XLSX = {
+    "a very hidden sheet": _hidden_sheet,
+    "a part that nothing names": lambda parts: {**parts, "xl/people.txt": b"Ann has HIV"},
+    "a comment in XML": lambda parts: {**parts, "xl/styles.xml": parts["xl/styles.xml"] + b"<!-- Ann has HIV -->"},
+    "a text that no cell shows": lambda parts: {
+        **parts,
+        "xl/sharedStrings.xml": parts["xl/sharedStrings.xml"].replace(b"</sst>", b"<si><t>Ann has HIV</t></si></sst>"),
+    },
+    "properties": lambda parts: {
+        **parts,
+        "docProps/core.xml": parts["docProps/core.xml"].replace(
+            b"</cp:coreProperties>", b"<dc:title>Ann</dc:title></cp:coreProperties>"
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("saved", ["xlsx"], indirect=True)
+@pytest.mark.parametrize("hidden", HIDDEN_XLSX)
+def test_whatever_a_public_workbook_holds_beside_its_table_is_a_failure(
+    saved: Path, tmp_path: Path, hidden: str
+) -> None:
+    content = table_of(saved).read_bytes()
+    assert rt.verify(saved).holds
+    found = rt.verify(forged(saved, tmp_path / "hidden", repacked(content, HIDDEN_XLSX[hidden])))
+    assert "which the manifest does not describe" in found.failures[0].detail
