@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import shutil
 import subprocess
@@ -67,3 +68,58 @@ def test_pyright_sees_real_signatures(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_has_a_docstring(name: str) -> None:
     assert len(inspect.getdoc(getattr(rt, name)) or "") > 20
+
+
+ERRORS = {name for name in PUBLIC if isinstance(getattr(rt, name), type) and issubclass(getattr(rt, name), Exception)}
+# What still has no example of its own in the docstring; the list only gets shorter.
+WITHOUT_EXAMPLE = {
+    "AlphaBeta",
+    "AnyColumns",
+    "Assessment",
+    "Bang",
+    "BoundedBelief",
+    "CentralCounts",
+    "Context",
+    "CrowdBlending",
+    "Datafly",
+    "Definition",
+    "Frapp",
+    "GridCounts",
+    "GridSample",
+    "Groups",
+    "InTurn",
+    "JointCounts",
+    "LocalDP",
+    "MInvariance",
+    "Mondrian",
+    "NoisyCounts",
+    "Panel",
+    "Perturbation",
+    "ProbabilisticDP",
+    "RPlusTree",
+    "Release",
+    "Republish",
+    "Suppress",
+    "Synthetic",
+    "Table",
+    "TauSafety",
+    "UnboundedDP",
+    "gate",
+    "inspect",
+    "preview",
+    "publish",
+    "register",
+    "verify",
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - ERRORS))
+def test_the_example_of_a_public_name_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``help(rt.publish)`` shows can be pasted."""
+    monkeypatch.chdir(tmp_path)
+    examples = [each for each in doctest.DocTestFinder(recurse=False).find(getattr(rt, name), name) if each.examples]
+    assert bool(examples) == (name not in WITHOUT_EXAMPLE)
+    for each in examples:
+        complaints: list[str] = []
+        result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(each, out=complaints.append)
+        assert result.failed == 0, "".join(complaints)

@@ -17,13 +17,23 @@ from reticent.errors import DataError
 
 @dataclass(frozen=True)
 class KAnonymity(GroupDefinition):
-    """Every group has at least ``k`` people (R-LD-4, R-PM-1).
+    """Every group has at least ``k`` people.
 
-    Guarantee: somebody who knows all quasi values of a person finds at least ``k`` candidates.
+    Guarantee: an adversary who knows all quasi values of a person finds at least ``k`` candidates.
     Adversary: knows quasi values, and that the person is in the table. Monotone and, where a row is a person, absorbing: groups only grow.
-    Where somebody has several rows, a group has at least ``k`` different people, and nobody has more than one in ``k`` of its rows: then no row is anybody's with a chance above
-    1/k, even for an adversary who knows all rows of everybody. Where households are promised, the same holds of these. With ``quasi`` it is about somebody who knows those columns only, so that
-    ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])`` asks for another k for each set of columns.
+    Where a person has several rows, a group has at least ``k`` different people, none of whom has more than one in ``k`` of its rows: then no row belongs
+    to anybody with a probability above 1/k, even for an adversary who knows all rows of everybody. Where households are the unit, the same holds of these.
+    Source: Sweeney, k-anonymity: a model for protecting privacy (2002).
+
+    Parameters:
+        k: the smallest number of people in a group, at least 1.
+        quasi: the columns that the adversary knows, where these are not all: ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])``.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 58]}, quasi=["age"])
+        >>> rt.assess(table, rt.KAnonymity(3)).value
+        1
     """
 
     k: int

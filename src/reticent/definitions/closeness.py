@@ -41,15 +41,28 @@ _APART = {
 
 @dataclass(frozen=True)
 class TCloseness(SensitiveDefinition):
-    """The earth mover's distance from every group's sensitive values to the whole table's is at most ``t`` (R-PM-8).
+    """The earth mover's distance from every group's sensitive values to those of the whole table is at most ``t``.
 
-    The whole table includes rows that were suppressed. Ground distances lie in [0, 1]: ``equal`` (1 between any two
+    The whole table includes suppressed rows. Ground distances lie in [0, 1]: ``equal`` (1 between any two
     values), ``ordered`` (steps in the column's order over ``d - 1``, for the d values of its domain), ``hierarchical`` (level of the
     lowest common ancestor over the height of the column's hierarchy).
 
-    Guarantee: knowing a person's quasi values changes what one believes about the sensitive value by at most ``t``.
+    Guarantee: knowing a person's quasi values changes the belief about the sensitive value by at most ``t``.
     Adversary: knows quasi values and the whole table's distribution. Monotone: the distance to a fixed distribution is
     convex. Not absorbing, and no absorbing definition follows from it without knowing the table.
+    Source: Li, Li, Venkatasubramanian, t-closeness (2007).
+
+    Parameters:
+        t: the largest distance, from 0 to 1.
+        distance: ``"equal"``, ``"ordered"`` or ``"hierarchical"``.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        alone: judge the column by itself, against adversaries who know quasi values only.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 50, 50], "illness": ["flu", "cold", "flu", "flu"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.TCloseness("0.25")).value
+        Fraction(1, 4)
     """
 
     t: Number
@@ -140,16 +153,28 @@ class TCloseness(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class NTCloseness(SensitiveDefinition):
-    """Every group of fewer than ``n`` people is at most ``t`` away from the whole table (R-PM-8).
+    """Every group of fewer than ``n`` people is at most ``t`` away from the whole table.
 
-    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` people. Two supersets count here, the
-    group itself, where it is so large, and the whole table (R-PM-8 compares with the table's distribution). Whatever passes therefore passes
-    the definition with any others; with one column that is kept or suppressed there are no others. Supersets in between, made by widening
+    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` people. Two supersets count here: the
+    group itself, where it is so large, and the whole table. Whatever passes therefore passes
+    the definition with any others; with one column that is kept or suppressed there are no others. Supersets in between, made by generalizing
     some columns, do not count, for two reasons: the definition would not be monotone with them (a coarser release can lose the superset that a
-    finer one had; ``tests/definitions/test_nt_closeness.py`` has three people for whom it does), and published files do not tell how columns might
-    have been widened in part. :func:`reticent.release.natural_closeness` reports the definition with all supersets that published rows do show.
-    Guarantee: about fewer than n people nobody learns more than ``t`` beyond what holds for at least n. Adversary: knows quasi values.
+    finer one had; ``tests/definitions/test_nt_closeness.py`` has three people for whom it does), and published files do not show how columns might
+    have been generalized in part. :func:`reticent.release.natural_closeness` reports the definition with all supersets that published rows do show.
+    Guarantee: about fewer than n people no adversary learns more than ``t`` beyond what holds for at least n. Adversary: knows quasi values.
     Monotone: large groups only grow, and the distance of close ones is convex. Not absorbing.
+    Source: Li, Li, Venkatasubramanian, Closeness: a new privacy measure for data publishing (2010).
+
+    Parameters:
+        n: the number of people from which on a group passes by its size.
+        t, distance: as in :class:`TCloseness`.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.NTCloseness(n=100, t="0.5")).holds
+        True
     """
 
     n: int

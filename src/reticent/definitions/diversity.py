@@ -29,11 +29,23 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class DistinctLDiversity(SensitiveDefinition):
-    """Every group has at least ``l`` different sensitive values (R-LD-10, R-PM-2a).
+    """Every group has at least ``l`` different sensitive values.
 
-    Guarantee: nobody is certain of a person's value, nor becomes so by ruling out fewer than ``l - 1`` values.
+    Guarantee: no adversary is certain of a person's value, nor becomes so by ruling out fewer than ``l - 1`` values.
     Adversary: knows quasi values, and rules values out; how likely the remaining ones are is not bounded.
     Monotone and, with one sensitive column, absorbing: rows that join a group take no value away.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+
+    Parameters:
+        l: the smallest number of different values in a group.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        alone: judge the column by itself, against adversaries who know quasi values only.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.DistinctLDiversity(3)).value
+        3
     """
 
     l: int  # noqa: E741 - the contract calls it l
@@ -101,11 +113,20 @@ class ValuesAtLeast(DistinctLDiversity):
 
 @dataclass(frozen=True)
 class ProbabilisticLDiversity(SensitiveDefinition):
-    """No sensitive value makes up more than ``1/l`` of a group, ``l`` real and at least 1 (R-PM-2b).
+    """No sensitive value makes up more than ``1/l`` of a group.
 
-    Guarantee: knowing the quasi values, a person's value is guessed right with a chance of at most ``1/l``.
-    Adversary: knows quasi values and nothing that would rule values out. Monotone: a mixture of shares is at most
-    the largest of them.
+    Guarantee: an adversary who knows the quasi values guesses a person's value right with a probability of at most ``1/l``.
+    Adversary: knows quasi values and nothing that would rule values out. Monotone: a mixture of shares is at most the largest of them.
+
+    Parameters:
+        l: a number of at least 1, whole or not.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.ProbabilisticLDiversity(2)).holds
+        True
     """
 
     l: Number  # noqa: E741 - the contract calls it l

@@ -26,15 +26,26 @@ _ROUNDING = 2e-15
 
 @dataclass(frozen=True)
 class EntropyLDiversity(SensitiveDefinition):
-    """The entropy of the sensitive values in every group is at least ``ln(l)``, ``l`` real and at least 1 (R-LD-11).
+    """The entropy of the sensitive values in every group is at least ``ln(l)``.
 
     Guarantee: a person's value is, in the sense of entropy, as uncertain as among ``l`` equally likely ones.
-    Adversary: knows quasi values; that every single value is unlikely is not promised. Monotone (entropy is concave),
+    Adversary: knows quasi values; that every single value is unlikely is not guaranteed. Monotone (entropy is concave),
     not absorbing. Ties count as passing and are decided exactly.
 
-    Values in ``dont_care`` may be learned about anybody. Their counts may be lowered at will before the entropy is
-    measured (R-LD-15, our definition: the thesis only names the idea): the best is to cap them at a common height, and a
-    group of don't-care values alone passes.
+    Counts of ``dont_care`` values may be lowered at will before the entropy is measured (our definition; the source only names the idea): the best is to
+    cap them at a common height, and a group of don't-care values alone passes.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+
+    Parameters:
+        l: a number of at least 1, whole or not.
+        dont_care: values that anybody may learn.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.EntropyLDiversity(2)).holds
+        True
     """
 
     l: Number  # noqa: E741 - the contract calls it l

@@ -31,7 +31,25 @@ class HomogeneityAudit:
 
 
 def homogeneity_audit(groups: Groups, tau: Number = "1", column: str | None = None) -> HomogeneityAudit:
-    """Find the groups that give their people's value away (R-LD-5), in one sensitive column or in any."""
+    """Find the groups in which at least ``tau`` of the people share a sensitive value, so that knowing the group discloses it.
+
+    Parameters:
+        groups: the groups of a release or of a draft.
+        tau: the share from which on a value counts as disclosed.
+        column: one sensitive column; by default any.
+
+    Returns:
+        The audit: which groups disclose a value, and how many people are in them.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "town": ["Aix"] * 4, "illness": ["flu", "cold", "flu", "cold"]}
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table(rows, quasi={"age": ages, "town": None}, sensitive="illness")
+        >>> release = rt.publish(table, rt.KAnonymity(2), method=rt.Lattice())
+        >>> rt.homogeneity_audit(release.groups).rows
+        0
+    """
     share = exact(tau, "homogeneity_audit: tau", above=0, high=1)
     if not groups.domain.columns:
         groups.of(None)

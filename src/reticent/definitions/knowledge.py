@@ -84,17 +84,28 @@ class _Knowledge(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class WorstCaseKnowledge(_Knowledge):
-    """(c,k)-safety: whoever knows any ``k`` facts is less than ``c`` sure of anybody's sensitive value (R-WK-1..10).
+    """(c,k)-safety: an adversary who knows any ``k`` facts is less than ``c`` sure of anybody's sensitive value.
 
     Guarantee: the maximum disclosure, over every set of ``k`` basic implications ("if these people have those values, then
     one of those people has one of those values"), lies strictly below ``c``. Decided exactly.
     Adversary: knows who is in which group and all non-sensitive data, and ``k`` such facts; all assignments of the published
     values to the people of a group are equally likely to her. One row is one person.
     Cost: one pass over the groups, k^2 log k a group.
-    Source: Martin, Kifer, Machanavajjhala, Gehrke, Halpern; corrected as :mod:`reticent.worst_case.disclosure` says.
+    Source: Martin, Kifer, Machanavajjhala, Gehrke, Halpern, Worst-case background knowledge for privacy-preserving data publishing (2007);
+    corrected as :mod:`reticent.worst_case.disclosure` says.
 
-    Judged over all groups together, since the worst facts may link groups (G4). Monotone: merging groups never raises the
-    disclosure (F5). Not absorbing.
+    Judged over all groups together, since the worst facts may link groups. Monotone: merging groups never raises the disclosure. Not absorbing.
+
+    Parameters:
+        c: the certainty that must not be reached, as a fraction or decimal.
+        k: the number of facts.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.WorstCaseKnowledge(c="0.9", k=1)).value
+        Fraction(3, 4)
     """
 
     local = False
@@ -161,12 +172,23 @@ class WorstCaseKnowledge(_Knowledge):
 
 @dataclass(frozen=True)
 class NegatedKnowledge(_Knowledge):
-    """Whoever can rule out any ``k`` values of people is less than ``c`` sure of anybody's sensitive value (F8, R-WK-8).
+    """An adversary who can rule out any ``k`` values of people is less than ``c`` sure of anybody's sensitive value.
 
     Guarantee: ``n(s0) / (n - n(s1) - ... - n(sk)) < c`` in every group, values by falling frequency. Exact.
     Adversary: that of l-diversity: knows who is in which group, and ``k`` facts "this person does not have that value". Weaker than
     :class:`WorstCaseKnowledge`, and often equally strong.
-    Judged group by group, since all facts best concern one person. Monotone (F5 holds for negations too). Not absorbing.
+    Judged group by group, since all facts best concern one person. Monotone, for the same reason as :class:`WorstCaseKnowledge`. Not absorbing.
+
+    Parameters:
+        c: the certainty that must not be reached, as a fraction or decimal.
+        k: the number of facts.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.NegatedKnowledge(c="0.9", k=1)).value
+        Fraction(2, 3)
     """
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:

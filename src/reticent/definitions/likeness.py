@@ -64,12 +64,23 @@ class Shares:
 
 @dataclass(frozen=True)
 class BetaLikeness(SensitiveDefinition):
-    """No value that a group has grew there by more than ``beta``: ``(p - q)/q <= beta``, q its share of the whole table.
+    """No value of a group grew there by more than ``beta``: ``(p - q)/q <= beta``, q its share of the whole table.
 
-    ``enhanced`` bounds frequent values more tightly, by ``min(beta, -ln q)``, so that none can come to fill a group. Suppressed rows
-    belong to the whole table. Guarantee: knowing the quasi values makes a value at most ``1 + beta`` times as likely. Adversary: knows
-    quasi values and the whole table's distribution; that a value becomes less likely is not bounded. Monotone: each value's share of a
-    mixture is at most the largest of its shares. Source: the contract's formulas.
+    Guarantee: knowing the quasi values makes a value at most ``1 + beta`` times as likely. Adversary: knows
+    quasi values and the whole table's distribution, to which suppressed rows belong; that a value becomes less likely is not bounded. Monotone: each value's share of a
+    mixture is at most the largest of its shares.
+    Source: Cao, Karras, Publishing microdata with a robust privacy guarantee (2012).
+
+    Parameters:
+        beta: the largest relative growth.
+        enhanced: bound frequent values more tightly, by ``min(beta, -ln q)``, so that none can come to fill a group.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 50, 50], "illness": ["flu", "cold", "flu", "flu"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.BetaLikeness(1)).value
+        Fraction(1, 1)
     """
 
     beta: Number
@@ -153,11 +164,22 @@ class BetaLikeness(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class DeltaDisclosure(SensitiveDefinition):
-    """Every value that a group has is there about as frequent as in the whole table: ``|log2(p/q)| < delta``, strictly.
+    """Every value of a group is there about as frequent as in the whole table: ``|log2(p/q)| < delta``, strictly.
 
-    Suppressed rows belong to the whole table. Guarantee: knowing the quasi values makes a value that occurs in the group less than
-    ``2^delta`` times more or less likely. Adversary: knows quasi values and the whole table's distribution. Not monotone: a group that
-    lacks a value passes, and dilutes it where it joins one that has it. Decided by integer powers. Source: the contract's formula.
+    Guarantee: knowing the quasi values makes a value that occurs in the group less than
+    ``2^delta`` times more or less likely. Adversary: knows quasi values and the whole table's distribution, to which suppressed rows belong. Not monotone: a group that
+    lacks a value passes, and dilutes it where it joins one that has it. Decided by integer powers.
+    Source: Brickell, Shmatikov, The cost of privacy (2008), with the logarithm to base 2.
+
+    Parameters:
+        delta: the bound on the logarithm.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 50, 50], "illness": ["flu", "cold", "flu", "flu"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.DeltaDisclosure(2)).holds
+        True
     """
 
     delta: Number

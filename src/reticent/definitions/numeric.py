@@ -118,10 +118,22 @@ class RangeAtLeast(LeastFigure):
 
 @dataclass(frozen=True)
 class KEAnonymity(Conjunction):
-    """(k,e)-anonymity: every group has at least ``k`` different numbers, which span at least ``e`` (R-PM-6).
+    """(k,e)-anonymity: every group has at least ``k`` different numbers, which span at least ``e``.
 
-    Guarantee: nobody is certain of a person's number, nor of a range narrower than ``e``. Adversary: knows quasi values. Monotone;
+    Guarantee: no adversary is certain of a person's number, nor of a range narrower than ``e``. Adversary: knows quasi values. Monotone;
     absorbing with one sensitive column.
+    Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (2007).
+
+    Parameters:
+        k: the smallest number of different numbers in a group.
+        e: the least distance of its largest and smallest number.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30], "wage": [10, 50, 90]}, quasi=["age"], sensitive="wage")
+        >>> rt.assess(table, rt.KEAnonymity(k=3, e=80)).holds
+        True
     """
 
     k: int
@@ -139,11 +151,23 @@ class KEAnonymity(Conjunction):
 
 @dataclass(frozen=True)
 class EpsilonMAnonymity(LargestShare):
-    """(epsilon,m)-anonymity: around each number of a group lie at most ``1/m`` of its rows, within ``epsilon`` (R-PM-6).
+    """(epsilon,m)-anonymity: within ``epsilon`` of each number of a group lie at most ``1/m`` of its rows.
 
-    Guarantee: whoever guesses that a person's number is within ``epsilon`` of one in the group is right with a chance of at most 1/m.
+    Guarantee: an adversary who guesses that a person's number is within ``epsilon`` of one in the group is right with a probability of at most 1/m.
     Adversary: knows quasi values, and is content with a near number. Not monotone: a number of one group may lie between two of
     another, whose neighbourhoods did not meet.
+    Source: Li, Tao, Xiao, Preservation of proximity privacy in publishing numerical sensitive data (2008).
+
+    Parameters:
+        epsilon: how near a guess must come.
+        m: a number of at least 1, whole or not.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30], "wage": [10, 50, 90]}, quasi=["age"], sensitive="wage")
+        >>> rt.assess(table, rt.EpsilonMAnonymity(epsilon=5, m=3)).holds
+        True
     """
 
     epsilon: Number
@@ -185,11 +209,22 @@ class EpsilonMAnonymity(LargestShare):
 
 @dataclass(frozen=True)
 class RangeDiversity(LargestShare):
-    """Less than ``c`` of every group lies in any range ``[x - below, x + above]`` (R-LD-40, range predicates).
+    """Less than ``c`` of every group lies in any range ``[x - below, x + above]``.
 
-    Guarantee: whoever knows quasi values is less than ``c`` sure that a person's number lies in a range of that length, wherever it is.
+    Guarantee: an adversary who knows quasi values is less than ``c`` sure that a person's number lies in a range of that length, wherever it is.
     Adversary: knows quasi values, and is content with a range. Monotone: each range's share of a mixture is at most the largest.
     Strict, as c-positive disclosure is; the fullest range begins at some number of the group.
+
+    Parameters:
+        c: the share that must not be reached.
+        below, above: how far a range reaches from a number.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30], "wage": [10, 50, 90]}, quasi=["age"], sensitive="wage")
+        >>> rt.assess(table, rt.RangeDiversity(c="1/2", below=5, above=5)).holds
+        True
     """
 
     c: Number

@@ -46,13 +46,25 @@ class Wish:
 
 @dataclass(frozen=True)
 class PersonalPrivacy(SensitiveDefinition):
-    """Whoever names a guarding node is hidden from it: at most a threshold of the person's group has a value below that node (R-PM-7).
+    """People who name a guarding node are hidden from it: at most a threshold of their group has a value below that node.
 
-    ``guards`` is the column in which people name a value or a category of the sensitive column's hierarchy; nobody who leaves it empty is
-    guarded. ``thresholds`` is the column in which they say how sure of it anybody may be; ``h`` holds for those who leave that empty, and for
-    all where there is no such column. Neither is published, so that nobody but the publisher can check this again. Guarantee: about every
-    person who asked, whoever knows the quasi values concludes a value below the node with a chance of at most the person's threshold.
+    Neither wishes nor thresholds are published, so that nobody but the publisher can check this again. Guarantee: about every
+    person who asked, an adversary who knows the quasi values concludes a value below the node with a probability of at most the person's threshold.
     Adversary: knows quasi values. Not monotone: a group may hold many of a value as long as nobody in it minds. One sensitive column only.
+    Source: Xiao, Tao, Personalized privacy preservation (2006).
+
+    Parameters:
+        h: the threshold of people who name none.
+        guards: the column in which people name a value or a category of the sensitive column's hierarchy; who leaves it empty is not guarded.
+        column: the sensitive column, where there are several.
+        thresholds: the column in which people say how sure of it anybody may be.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [30, 30], "illness": ["flu", "cold"], "guard": ["flu", None]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness", private=["guard"])
+        >>> rt.assess(table, rt.PersonalPrivacy(h="1/2", guards="guard")).holds
+        True
     """
 
     h: Number

@@ -57,11 +57,22 @@ class PopulationDefinition(GroupDefinition):
 
 @dataclass(frozen=True)
 class KMap(PopulationDefinition):
-    """Every group is fitted by at least ``k`` people of the population, in the table or not.
+    """Every group is matched by at least ``k`` people of the population, in the table or not.
 
-    Guarantee: somebody who knows all quasi values of a person, but not that the person is in the table, finds at least k candidates.
-    Adversary: knows quasi values of everybody in the population. Weaker than k-anonymity: who knows that somebody is in the table
-    looks at the table. Monotone and absorbing: groups only grow. Source: the contract; the journalist model of re-identification.
+    Guarantee: an adversary who knows all quasi values of a person, but not that the person is in the table, finds at least k candidates.
+    Adversary: knows quasi values of everybody in the population (the journalist model of re-identification). Weaker than k-anonymity: an adversary who
+    knows that a person is in the table looks at the table. Monotone and absorbing: groups only grow.
+    Source: Sweeney, Computational disclosure control (2001).
+
+    Parameters:
+        k: the smallest number of people of the population.
+        population: a table or frame with the same quasi columns.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 58]}, quasi=["age"])
+        >>> rt.assess(table, rt.KMap(2, population={"age": [30, 30, 58, 58]})).holds
+        True
     """
 
     k: int
@@ -101,11 +112,22 @@ class KMap(PopulationDefinition):
 
 @dataclass(frozen=True)
 class DeltaPresence(PopulationDefinition):
-    """In every group, between ``low`` and ``high`` of the people of the population who fit it are in the table (R-PM-9).
+    """In every group, between ``low`` and ``high`` of the people of the population who match it are in the table.
 
-    Guarantee: whoever knows everybody's quasi values is at least ``low`` and at most ``high`` sure that somebody who fits a published
+    Guarantee: an adversary who knows everybody's quasi values is at least ``low`` and at most ``high`` sure that a person who matches a published
     group is in the table. Adversary: knows the population, which contains the table. Monotone where ``low`` is 0; otherwise not: people
-    of the population who join a group without rows of their own lower its share. Source: R-PM-9, judged for the groups that are published.
+    of the population who join a group without rows of their own lower its share. Judged for the groups that are published.
+    Source: Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases (2007).
+
+    Parameters:
+        low, high: the bounds of the share, from 0 to 1.
+        population: a table or frame with the same quasi columns.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 58]}, quasi=["age"])
+        >>> rt.assess(table, rt.DeltaPresence(0, "1/2", population={"age": [30, 30, 58, 58]})).holds
+        True
     """
 
     low: Number

@@ -24,15 +24,29 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class RecursiveLDiversity(SensitiveDefinition):
-    """In every group ``r1 < c * (r_l + ... + r_m)``, the counts sorted with the largest first (R-LD-12, R-PM-2d).
+    """In every group ``r1 < c * (r_l + ... + r_m)``, for the counts r1 >= r2 >= ... of its m sensitive values.
 
-    Guarantee: somebody who can rule out ``l - 2`` values is still less than ``c/(c + 1)`` sure of any value that matters
-    (the thesis prints c; R-LD-40 corrects it). Adversary: knows quasi values, rules out any ``l - 2`` sensitive values.
+    Guarantee: an adversary who rules out ``l - 2`` values is still less than ``c/(c + 1)`` sure of any value that matters (the source prints c).
+    Adversary: knows quasi values, rules out any ``l - 2`` sensitive values.
     The inequality is strict, ``l = 1`` always passes, and a group of fewer than ``l`` values fails.
 
-    Values in ``dont_care`` may be learned about anybody (R-LD-13): only the most frequent other value is bounded, against the rest of
-    the group without the ``l - 2`` most frequent values besides it; a group of don't-care values alone passes. Monotone:
-    leading counts are subadditive and tails superadditive under merging (the thesis prints equality). Not absorbing.
+    With ``dont_care`` only the most frequent other value is bounded, against the rest of the group without the ``l - 2`` most frequent values besides it;
+    a group of don't-care values alone passes. Monotone: leading counts are subadditive and tails superadditive under merging (the source prints equality).
+    Not absorbing.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+
+    Parameters:
+        c: the factor, above 0.
+        l: how many values count as leading, plus 1.
+        dont_care: values that anybody may learn.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        alone: judge the column by itself, against adversaries who know quasi values only.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.RecursiveLDiversity(c=2, l=2)).holds
+        True
     """
 
     c: Number
@@ -134,11 +148,25 @@ class RecursiveLDiversity(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class NegativePositiveDiversity(SensitiveDefinition):
-    """Recursive (c1,l)-diversity with don't-care values, and every must-keep value has its share everywhere (R-LD-14).
+    """Recursive (c1,l)-diversity with don't-care values, and every must-keep value has its share of every group.
 
-    Guarantee: as for :class:`RecursiveLDiversity`, and nobody can rule out a value in ``must_keep``: it makes up at least ``c2``
+    Guarantee: as for :class:`RecursiveLDiversity`, and no adversary can rule out a value in ``must_keep``: it makes up at least ``c2``
     percent of every group, also of those where it would be absent (these fail). Adversary: the same. Monotone: a mixture of
     shares of at least ``c2`` percent has at least ``c2`` percent.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+
+    Parameters:
+        c1, l: as ``c`` and ``l`` of :class:`RecursiveLDiversity`.
+        c2: the least share of a must-keep value, in percent.
+        dont_care: values that anybody may learn.
+        must_keep: values that nobody may rule out.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.NegativePositiveDiversity(c1=2, c2=20, l=2, dont_care=[], must_keep=["flu"])).holds
+        True
     """
 
     c1: Number

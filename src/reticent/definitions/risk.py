@@ -32,12 +32,21 @@ Model = Literal["pitman", "zayatz"]
 
 @dataclass(frozen=True)
 class AverageRisk(GroupDefinition):
-    """The chance of picking the right row, averaged over all people of the table, is at most ``limit``.
+    """The probability of picking the right row, averaged over all people of the table, is at most ``limit``.
 
-    Somebody in a group of n people is picked out with a chance of 1/n, so the average is the number of groups over the number of
-    people. Guarantee: whoever tries to match everybody is right in at most that share of cases (the marketer's risk); single people
+    A person in a group of n people is picked with a probability of 1/n, so the average is the number of groups over the number of
+    people. Guarantee: an adversary who tries to match everybody is right in at most that share of cases (the marketer's risk); single people
     may be more exposed. Adversary: knows the quasi values of everybody in the table. Judged over all groups together. Monotone: a
-    coarser grouping has no more groups. Source: the contract.
+    coarser grouping has no more groups.
+
+    Parameters:
+        limit: the largest average, from 0 to 1.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 58]}, quasi=["age"])
+        >>> rt.assess(table, rt.AverageRisk("1/2")).value
+        Fraction(1, 2)
     """
 
     limit: Number

@@ -28,10 +28,22 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class AlphaKAnonymity(Conjunction):
-    """At least ``k`` people in every group, and no sensitive value makes up more than ``alpha`` of one (R-PM-3).
+    """At least ``k`` people in every group, and no sensitive value makes up more than ``alpha`` of one.
 
-    Guarantee: k candidates, and a sensitive value guessed right with a chance of at most ``alpha``. Adversary: knows quasi
-    values and that the person is in the table. Monotone. Source: R-PM-3, the share bounded for every value.
+    Guarantee: k candidates, and a sensitive value guessed right with a probability of at most ``alpha``. Adversary: knows quasi
+    values and that the person is in the table. Monotone. The share is bounded for every value.
+    Source: Wong, Li, Fu, Wang, (alpha, k)-anonymity (2006).
+
+    Parameters:
+        alpha: the largest share of a value.
+        k: the smallest number of people in a group.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.AlphaKAnonymity(alpha="1/2", k=4)).holds
+        True
     """
 
     alpha: Number
@@ -55,10 +67,22 @@ class AlphaKAnonymity(Conjunction):
 
 @dataclass(frozen=True)
 class PSensitive(Conjunction):
-    """p-sensitive k-anonymity: at least ``k`` people and at least ``p`` different sensitive values in every group (R-PM-3).
+    """p-sensitive k-anonymity: at least ``k`` people and at least ``p`` different sensitive values in every group.
 
-    Guarantee: k candidates, and nobody is certain of a value. Adversary: knows quasi values. Monotone; absorbing with one
+    Guarantee: k candidates, and no adversary is certain of a value. Adversary: knows quasi values. Monotone; absorbing with one
     sensitive column.
+    Source: Truta, Vinay, Privacy protection: p-sensitive k-anonymity property (2006).
+
+    Parameters:
+        p: the smallest number of different values in a group.
+        k: the smallest number of people in a group.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.PSensitive(p=3, k=4)).holds
+        True
     """
 
     p: int
@@ -97,11 +121,24 @@ class SetShares(LargestShare):
 
 @dataclass(frozen=True)
 class ConfidenceBounding(SetShares):
-    """None of the ``values`` makes up more than ``h`` of a group (R-PM-4); join templates with other bounds by ``&``.
+    """None of the ``values`` makes up more than ``h`` of a group; join bounds for other values by ``&``.
 
-    Guarantee: whoever knows all quasi values, or any part of them, concludes one of these values with a confidence of at most ``h``. With
-    ``quasi`` the template is about those columns only: whoever knows these, or any part of them. Adversary: knows quasi values. Monotone, which also
-    covers templates on fewer columns: those groups are unions.
+    Guarantee: an adversary who knows all quasi values, or any part of them, concludes one of these values with a confidence of at most ``h``.
+    Adversary: knows quasi values. Monotone, which also covers adversaries who know fewer columns: their groups are unions.
+    Source: Wang, Fung, Yu, Handicapping attacker's confidence (2007).
+
+    Parameters:
+        h: the largest confidence.
+        values: the values that it bounds.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        quasi: the columns that the adversary knows, where these are not all.
+        alone: judge the column by itself, against adversaries who know quasi values only.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.ConfidenceBounding(h="1/4", values=["asthma"])).holds
+        True
     """
 
     h: Number
@@ -155,11 +192,24 @@ class ConfidenceBounding(SetShares):
 
 @dataclass(frozen=True)
 class CategoryDiversity(SetShares):
-    """Of every category of values that mean nearly the same, less than ``c`` of a group has one (R-LD-40, group predicates).
+    """Less than ``c`` of every group has a value of any category of values that mean nearly the same.
 
-    Guarantee: whoever knows quasi values is less than ``c`` sure that a person's value lies in a category, such as "some stomach
+    Guarantee: an adversary who knows quasi values is less than ``c`` sure that a person's value belongs to a category, such as "some stomach
     disease". Adversary: knows quasi values, and is content with a category. Monotone: a union's share in a mixture is at most the
     largest. Strict, as c-positive disclosure is.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007), on similarity.
+
+    Parameters:
+        c: the share that must not be reached.
+        categories: lists of values, one for each category.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        alone: judge the column by itself, against adversaries who know quasi values only.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.CategoryDiversity(c="0.9", categories=[["flu", "cold"]])).value
+        Fraction(3, 4)
     """
 
     c: Number
@@ -253,11 +303,22 @@ class WeightAtLeast(LeastFigure):
 
 @dataclass(frozen=True)
 class LAlphaDiversity(Conjunction):
-    """(l,alpha)-diversity: at least ``l`` different values in every group, which together weigh at least ``alpha`` (R-PM-3).
+    """(l,alpha)-diversity: at least ``l`` different values in every group, which together weigh at least ``alpha``.
 
-    ``weights`` says how harmless each value is (0: gravest); values that are not listed weigh nothing. Guarantee: besides ``l``
-    possible values, a group does not consist of grave ones. Adversary: knows quasi values. Monotone; absorbing with one
+    Guarantee: besides ``l`` possible values, a group does not consist of grave ones. Adversary: knows quasi values. Monotone; absorbing with one
     sensitive column.
+
+    Parameters:
+        l: the smallest number of different values in a group.
+        alpha: the least weight of these values together.
+        weights: how harmless each value is (0: gravest); values that are not listed weigh nothing.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.LAlphaDiversity(l=2, alpha=2, weights={"flu": 1, "cold": 1})).holds
+        True
     """
 
     l: int  # noqa: E741 - the literature calls it l

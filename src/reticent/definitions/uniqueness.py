@@ -21,10 +21,21 @@ from reticent.definitions.number_text import measured
 
 @dataclass(frozen=True)
 class MUnique(SensitiveDefinition):
-    """Every group has at least ``m`` rows, and no two of them share their sensitive value (R-PM-10).
+    """Every group has at least ``m`` rows, and no two of them share their sensitive value.
 
-    Guarantee: a person's value is one of at least ``m`` equally likely ones, and the set of values of a group (its signature) tells
-    all there is to know about it. Adversary: knows quasi values. Not monotone: groups that share a value cannot merge.
+    Guarantee: a person's value is one of at least ``m`` equally likely ones, and the set of values of a group (its signature) is
+    all that is disclosed about it. Adversary: knows quasi values. Not monotone: groups that share a value cannot merge.
+    Source: Xiao, Tao, m-invariance (2007).
+
+    Parameters:
+        m: the smallest number of rows in a group.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30], "illness": ["flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.MUnique(3)).holds
+        True
     """
 
     m: int
@@ -68,10 +79,21 @@ class MUnique(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class MEligible(SensitiveDefinition):
-    """No sensitive value makes up more than ``1/m`` of a group, so that its rows can be divided into m-unique ones (R-PM-11).
+    """No sensitive value makes up more than ``1/m`` of a group, so that its rows can be divided into m-unique groups.
 
-    Guarantee: as :class:`ProbabilisticLDiversity` with l = m. The diagnostics tell the m for which the whole table is eligible,
+    Guarantee: as :class:`ProbabilisticLDiversity` with l = m. The diagnostics give the m for which the whole table is eligible,
     which is what bucketization with Anatomy needs. Adversary: knows quasi values. Monotone.
+    Source: Xiao, Tao, Anatomy (2006).
+
+    Parameters:
+        m: a whole number of at least 1.
+        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.MEligible(2)).holds
+        True
     """
 
     m: int

@@ -23,12 +23,25 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class XYPrivacy(Conjunction):
-    """Every value of X is linked to at least ``k`` different values of Y, and to none with a confidence above ``h`` (R-PM-5).
+    """Every value of X is linked to at least ``k`` different values of Y, and to none with a confidence above ``h``.
 
-    Y are the sensitive columns ``y``, their values taken jointly; X are the quasi columns and the sensitive columns ``x`` (all but Y if not
-    said). Without ``y`` each sensitive column, or ``column``, is Y in turn. Guarantee: whoever knows X about a person is left with at least k
+    Guarantee: an adversary who knows X of a person is left with at least k
     values of Y, and concludes none with a confidence above ``h``. Adversary: knows X, or any part of it: what holds for X holds for every part,
     whose values join groups. Monotone, for the same reason.
+    Source: Wang, Fung, Anonymizing sequential releases (2006).
+
+    Parameters:
+        k: the smallest number of values of Y.
+        h: the largest confidence.
+        column: one sensitive column that is Y; without ``y`` each is Y in turn.
+        y: the sensitive columns Y, their values taken jointly.
+        x: sensitive columns that belong to X beside the quasi columns; by default all but Y.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30, 30, 30, 30], "illness": ["flu", "flu", "cold", "asthma"]}, quasi=["age"], sensitive="illness")
+        >>> rt.assess(table, rt.XYPrivacy(k=3, h="1/2")).holds
+        True
     """
 
     k: int

@@ -30,12 +30,24 @@ _TABLE = tuple(name for name in inspect.signature(Table).parameters if name not 
 
 
 def read(source: Any = None, policy: str | Path | Policy | None = None, **overrides: Any) -> Table:
-    """A :class:`Table` from a file, a database or a frame.
+    """Read a :class:`Table` from a file, a database or a frame.
 
-    With ``policy`` the roles and hierarchies come from there, and so does the source unless one is given. ``overrides`` are
-    the arguments of :class:`Table` (``quasi=``, ``sensitive=``, ``nulls=``, ...) and of reading (``types=``,
-    ``delimiter=``, ``table=``, ...); they win over the policy. ``engine="spark"`` reads whatever a Spark session reads: files, folders, tables of its catalogue
-    and ``jdbc:`` addresses; ``spark=`` is the session, or settings for one (``{"master": ..., "conf": {...}}``).
+    ``engine="spark"`` reads whatever a Spark session reads: files, folders, tables of its catalogue and ``jdbc:`` addresses.
+
+    Parameters:
+        source: a path, a database address, or a frame; by default the source that the policy names.
+        policy: a policy file, from which roles and hierarchies come.
+        overrides: arguments of :class:`Table` (``quasi=``, ``sensitive=``, ``nulls=``, ...) and of reading (``types=``, ``delimiter=``,
+            ``table=``, ``spark=``, ...); they win over the policy.
+
+    Returns:
+        The table, with a role for every column that is read.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.read({"age": [31, 58], "illness": ["flu", "cold"]}, quasi=["age"], sensitive="illness")
+        >>> table.rows
+        2
     """
     for name in overrides:
         if name not in (*_READING, *_TABLE):

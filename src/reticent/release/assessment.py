@@ -58,11 +58,24 @@ _NOT_RELATED = (
 def assess(subject: Table | Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
     """Judge a table (published as it stands), a draft, a release, or a saved release by its public side.
 
-    Where an adversary may hold one of several sets of columns (``quasi_sets``), the definition must withstand each (R-LD-4): then ``value`` has
-    what was achieved for each set, and ``parts`` their assessments.
+    Where an adversary may know one of several sets of columns (``quasi_sets``), the definition must hold for each: then ``value`` has
+    what was achieved for each set, and ``parts`` their assessments. Of a saved release, what compares with the whole table is compared with the
+    histogram that the certificate declares, and with the published rows where it declares none.
 
-    Of a saved release, what compares with the whole table is compared with the histogram that the certificate declares, and with the published
-    rows where it declares none.
+    Parameters:
+        subject: a :class:`Table`, a draft, a :class:`Release`, or the folder of a saved release.
+        definition: what must hold; join several by ``&``.
+
+    Returns:
+        An :class:`Assessment`: ``holds``, the ``value`` that was achieved, and a ``witness`` where it does not hold.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "town": ["Aix"] * 4, "illness": ["flu", "cold", "flu", "cold"]}
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table(rows, quasi={"age": ages, "town": None}, sensitive="illness")
+        >>> rt.assess(table, rt.KAnonymity(2)).holds
+        False
     """
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")

@@ -23,13 +23,26 @@ POINTS = "recoding.parquet"
 def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
     """Recode new rows as a release recoded the old ones: the same labels, and the same groups.
 
-    ``scheme`` is a :class:`Release`, the folder of a saved one, or its ``private/recoding.json``. A value is *unseen* when it lies outside
-    its column's declared domain or, where the domain came from the data, falls under a label that no row had. ``unseen="error"`` refuses
-    it by name, ``"suppress"`` leaves the row out. Rows that fall into a group which was not published are left out either way: nobody could hide
-    them there. So are rows that several groups of a local recoding would cover, unless their quasi values are those of a row of the table.
+    A value is *unseen* when it lies outside its column's declared domain or, where the domain came from the data, falls under a label that no row had. Rows that
+    fall into a group which was not published are suppressed either way: nobody could hide them there. So are rows that several groups of a local recoding
+    would cover, unless their quasi values are those of a row of the table. What is returned is not a release: nothing was judged or recorded.
 
-    What comes back are the labels, with the columns that were published beside them (coarser where these were) as far as the new rows have them. It is not a
-    release: nothing was judged or recorded. The order of the rows is kept. A frame of Spark gives a frame of Spark, made by its executors.
+    Parameters:
+        scheme: a :class:`Release`, the folder of a saved one, or its ``private/recoding.json``.
+        frame: the new rows; a Spark frame gives a Spark frame, made by its executors.
+        unseen: ``"error"`` refuses an unseen value by name, ``"suppress"`` suppresses its row.
+
+    Returns:
+        The labels in the order of the rows, beside the columns that were published with them.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "town": ["Aix"] * 4, "illness": ["flu", "cold", "flu", "cold"]}
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table(rows, quasi={"age": ages, "town": None}, sensitive="illness")
+        >>> release = rt.publish(table, rt.KAnonymity(2), method=rt.Lattice())
+        >>> rt.apply(release, {"age": [35], "town": ["Aix"], "illness": ["cold"]})["age"].to_list()
+        ['[30, 40)']
     """
     if unseen not in ("error", "suppress"):
         raise PolicyError(f"unseen must be 'error' or 'suppress', but it is {unseen!r}.")

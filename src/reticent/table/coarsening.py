@@ -70,7 +70,18 @@ class Coarsening(ABC):
 
 @dataclass(frozen=True)
 class Rounding(Coarsening):
-    """Multiples of ``to``; what lies beyond ``bottom`` and ``top`` becomes these (bottom- and top-coding)."""
+    """Multiples of ``to``, with bottom- and top-coding.
+
+    Parameters:
+        to: the step.
+        bottom, top: values beyond these become these.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31], "income": [31_460]}, quasi=["age"], sensitive="income", coarsen={"income": rt.Rounding(1000)})
+        >>> table.frame["income"].to_list()
+        [31000]
+    """
 
     to: float | str
     bottom: float | str | None = None
@@ -100,7 +111,18 @@ class Rounding(Coarsening):
 
 @dataclass(frozen=True)
 class Digits(Coarsening):
-    """So many significant ``digits``: small numbers stay fine, large ones become coarse, as suits amounts of money."""
+    """Numbers of so many significant ``digits``: small numbers stay fine, large ones become coarse, as suits amounts of money.
+
+    Parameters:
+        digits: how many digits stay.
+        bottom, top: values beyond these become these.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31], "income": [31_460]}, quasi=["age"], sensitive="income", coarsen={"income": rt.Digits(2)})
+        >>> table.frame["income"].to_list()
+        [31000]
+    """
 
     digits: int
     bottom: float | str | None = None
@@ -129,7 +151,17 @@ class Digits(Coarsening):
 
 @dataclass(frozen=True)
 class Bins(Coarsening):
-    """The range between two ``edges`` that a number lies in, as text; the outermost ranges are open."""
+    """The range between two ``edges`` that a number lies in, as text; the outermost ranges are open.
+
+    Parameters:
+        edges: where ranges begin and end.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31], "income": [31_460]}, quasi=["age"], sensitive="income", coarsen={"income": rt.Bins((20_000, 40_000))})
+        >>> table.frame["income"].to_list()
+        ['[20000, 40000)']
+    """
 
     edges: tuple[float | str, ...]
 
@@ -162,7 +194,18 @@ class Bins(Coarsening):
 
 @dataclass(frozen=True)
 class CalendarUnit(Coarsening):
-    """The first day of the week, month, quarter, year or decade that a date lies in; timestamps also take ``hour`` and ``day``."""
+    """The first day of the week, month, quarter, year or decade that a date lies in; timestamps also take ``hour`` and ``day``.
+
+    Parameters:
+        unit: the name of the unit.
+
+    Example:
+        >>> import datetime, reticent as rt
+        >>> rows = {"age": [31], "visit": [datetime.date(2024, 8, 19)]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="visit", coarsen={"visit": rt.CalendarUnit("month")})
+        >>> table.frame["visit"].to_list()
+        [datetime.date(2024, 8, 1)]
+    """
 
     unit: str
 
@@ -200,6 +243,16 @@ class Microaggregation(Coarsening):
     """The numbers in order, ``size`` rows or more at a time, each replaced by the middle value of its stretch, to three digits.
 
     Equal numbers stay together. What replaces a number comes from the data, and is never an exact mean.
+
+    Parameters:
+        size: the smallest number of rows in a stretch.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31] * 6, "income": [10, 20, 30, 400, 500, 600]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="income", coarsen={"income": rt.Microaggregation(3)})
+        >>> table.frame["income"].to_list()
+        [20, 20, 20, 500, 500, 500]
     """
 
     size: int = 5

@@ -25,15 +25,29 @@ Labels = Literal["sets", "ranges", "hierarchy"]
 
 @dataclass(frozen=True)
 class Angelization:
-    """Rows show labels, by which people look alike, and the number of a batch; sensitive values are counted batch by batch (R-PM-36).
+    """Rows show labels, by which people look alike, and the number of a batch; sensitive values are counted batch by batch.
 
-    The definition has two sides. Parts that hide identity (k-anonymity) are kept by the labels, which ``buckets`` makes (``values`` says how ``Mondrian`` writes them) without a
-    look at sensitive values. Convex parts on sensitive values are kept by the batches, as :class:`Anatomy` makes them, with ``l`` different values or a few more. Labels are therefore
+    The definition has two sides. Parts that hide identity (k-anonymity) are satisfied by the labels, which are made without a
+    look at sensitive values. Convex parts on sensitive values are satisfied by the batches, as :class:`Anatomy` makes them. Labels are therefore
     as fine as identity alone allows, however hard diversity is to reach.
 
-    Guarantee: people with equal labels are a group that keeps the identity parts; what is concluded about anybody's value is a mixture of batches, each of which keeps the others.
+    Guarantee: people with equal labels are a group that satisfies the identity parts; what is concluded about anybody's value is a mixture of batches, each of which satisfies the others.
     Adversary: knows everybody's quasi values, who is in the table, and the method; see :class:`Anatomy`. Not covered: who is in the table.
-    Cost: that of the grouping, and O(n log n). Source: 004, R-PM-36; 13.3 asks for convex definitions.
+    Cost: that of the grouping, and O(n log n). Source: Tao, Chen, Xiao, Zhou, Zhang, ANGEL (2009), for convex definitions.
+
+    Parameters:
+        buckets: the method that makes the labels.
+        values: how ``Mondrian`` writes its labels.
+        l: the number of different values in a batch; by default the least that suffices.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "town": ["Aix"] * 4, "illness": ["flu", "cold", "flu", "cold"]}
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table(rows, quasi={"age": ages, "town": None}, sensitive="illness")
+        >>> release = rt.publish(table, rt.KAnonymity(2) & rt.DistinctLDiversity(2), method=rt.Angelization())
+        >>> sorted(release.tables)
+        ['generalized', 'sensitive']
     """
 
     buckets: Grouping = "Mondrian"

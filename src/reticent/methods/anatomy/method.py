@@ -21,15 +21,26 @@ FORMAT = "bucketize"
 
 @dataclass(frozen=True)
 class Anatomy:
-    """Buckets of rows with ``l`` different sensitive values or a few more; quasi values stay as they are (R-PM-34).
+    """Buckets of rows with ``l`` different sensitive values or a few more; quasi values are published as they are.
 
-    ``l`` is the least for which the buckets satisfy the definition, unless it is given. Every row is published: leaving out rows of a value that is too frequent
-    would tell everybody who is missing that they have it.
+    Every row is published: suppressing rows of a value that is too frequent would show who has it.
 
-    Guarantee: the definition's, on the histograms of the buckets, also against somebody who knows this method: which values meet follows from the histogram
-    of the whole table, which is public, and who goes where is drawn by the operating system.
-    Adversary: knows everybody's quasi values, who is in the table, and the method, and finds all ways to give the values to people equally likely beforehand.
-    Not covered: who is in the table is plain to see. Cost: O(n log n). Source: Xiao and Tao; rows are drawn as 004, 13.3 corrects it.
+    Guarantee: the definition's, on the histograms of the buckets, also against an adversary who knows this method: which values meet follows from the histogram
+    of the whole table, which is public, and who goes where is sampled by the operating system's generator.
+    Adversary: knows everybody's quasi values, who is in the table, and the method, and finds all ways to assign the values to people equally likely beforehand.
+    Not covered: who is in the table is visible. Cost: O(n log n). Source: Xiao, Tao, Anatomy (2006); rows are assigned at random, which the source does not do.
+
+    Parameters:
+        l: the number of different values in a bucket; by default the least for which the buckets satisfy the definition.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "town": ["Aix"] * 4, "illness": ["flu", "cold", "flu", "cold"]}
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table(rows, quasi={"age": ages, "town": None}, sensitive="illness")
+        >>> release = rt.publish(table, rt.DistinctLDiversity(2), method=rt.Anatomy())
+        >>> sorted(release.tables)
+        ['quasi', 'sensitive']
     """
 
     l: int | None = None  # noqa: E741 - as definitions call it

@@ -310,13 +310,34 @@ class ClusterMethod(ABC):
 
 @dataclass(frozen=True)
 class Gather(ClusterMethod):
-    """Clusters of at least ``r`` people whose largest radius is within a proven factor of the least possible (R-CL-2 to R-CL-6).
+    """Clusters of at least ``r`` people whose largest radius is within a proven factor of the least possible.
 
     Guarantee: every published cluster has at least r people and satisfies the definition; the radius is at most 2 times the optimal one, 4 times with ``epsilon`` (of the best centres anywhere), 3 times
     with ``epsilon`` and ``centres="records"`` (of the best centres that are records). With ``k`` there are at most k clusters (2 times; 4 times with ``epsilon``).
     Adversary: who knows a person's quasi values and that she is in the table finds a cluster of at least r.
-    Cost: all distances, up to 4,000 people; more are cut into parts, and the factor holds in each part. ``grouping="neighbours"`` groups exactly r neighbours at a time (MDAV; no factor is proved).
-    Source: clustering for anonymity, spec 002, section 5 with 7.3.
+    Cost: all distances, up to 4,000 people; larger tables are split into parts, and the factor holds in each part. ``grouping="neighbours"`` groups exactly r neighbours at a time (MDAV; no factor is proved).
+    Source: Aggarwal, Feder, Kenthapadi, Khuller, Panigrahy, Thomas, Zhu, Achieving anonymity via clustering (2006), with corrections.
+
+    Parameters:
+        r: the smallest number of people in a cluster.
+        epsilon: the share of people who may be suppressed.
+        centres: ``"synthetic"`` or ``"records"``.
+        norm: ``"L1"`` or ``"L2"``, how distances of columns are added up.
+        weights, scales: how much each column counts, and the unit of its distances.
+        places: pairs of a latitude and a longitude column.
+        categories: columns whose values are equal or not.
+        distances: distances of the values of a column.
+        grid: the step to which published numbers are rounded.
+        numbers, values, aggregate: how numbers, categories and sensitive numbers are published.
+        failing: ``"merge"`` or ``"refuse"`` clusters that violate the definition.
+        k: the largest number of clusters.
+        grouping: ``"gather"`` or ``"neighbours"``.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31, 33, 52, 58], "illness": ["flu"] * 4}, quasi=["age"], sensitive="illness")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Gather(r=2)).groups.sizes.tolist()
+        [2, 2]
     """
 
     k: int | None = None
@@ -375,12 +396,34 @@ class Gather(ClusterMethod):
 
 @dataclass(frozen=True)
 class Cellular(ClusterMethod):
-    """Clusters of at least ``r`` people at the least total cost: ``setup`` for each cluster, and its radius for each member (R-CL-7 to R-CL-10).
+    """Clusters of at least ``r`` people at the least total cost: ``setup`` for each cluster, and its radius for each member.
 
     Guarantee: as for ``Gather``, and the cost is at most 60 times that of the best centres that are records (3 times with r = 1; 4 times by ``algorithm="primal-dual"``, which needs r = 1). With ``epsilon`` or a largest
-    ``diameter`` no factor is claimed. Clusters that dense regions allow to be small stay small: one remote person widens one cluster only.
-    Cost: the cube of the number of people, up to 250 of them; more are cut into parts, and the factor holds in each part.
-    Source: cellular clustering, spec 002, section 5 with 7.3; the algorithm for r > 1 replaces the published one, whose factor does not hold.
+    ``diameter`` no factor is claimed. Clusters in dense regions stay small: one remote person widens one cluster only.
+    Cost: the cube of the number of people, up to 250 of them; larger tables are split into parts, and the factor holds in each part.
+    Source: Aggarwal, Feder, Kenthapadi, Khuller, Panigrahy, Thomas, Zhu, Achieving anonymity via clustering (2006); the algorithm for r > 1 replaces the published one, whose factor does not hold.
+
+    Parameters:
+        r: the smallest number of people in a cluster.
+        epsilon: the share of people who may be suppressed.
+        centres: ``"synthetic"`` or ``"records"``.
+        norm: ``"L1"`` or ``"L2"``, how distances of columns are added up.
+        weights, scales: how much each column counts, and the unit of its distances.
+        places: pairs of a latitude and a longitude column.
+        categories: columns whose values are equal or not.
+        distances: distances of the values of a column.
+        grid: the step to which published numbers are rounded.
+        numbers, values, aggregate: how numbers, categories and sensitive numbers are published.
+        failing: ``"merge"`` or ``"refuse"`` clusters that violate the definition.
+        setup: the cost of a cluster.
+        algorithm: ``"grow"`` or ``"primal-dual"``.
+        diameter: the largest diameter of a cluster.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31, 33, 52, 58], "illness": ["flu"] * 4}, quasi=["age"], sensitive="illness")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Cellular(r=2)).groups.sizes.tolist()
+        [2, 2]
     """
 
     setup: Number = 0

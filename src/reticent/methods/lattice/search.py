@@ -116,13 +116,34 @@ def search(
     node: Mapping[str, int] | None = None,
     context: Context | None = None,
 ) -> Search:
-    """Search all full-domain generalizations of a table.
+    """Search all full-domain generalizations of a table for the best one that satisfies a definition.
 
     After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
-    rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
-    ``floor`` starts the search above the lowest level (0, or the ``min_level`` of a hierarchy) in some columns; finer nodes are then not searched. So does an engine
-    that cannot hold all points of the lowest levels (Spark); the ``floor`` of the answer says where the search began.
-    ``node`` looks at one node only, with the lowest level for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
+    rows are at most ``suppression`` of all rows.
+
+    Parameters:
+        table: the table.
+        definition: what every published group must satisfy.
+        suppression: the share of rows that may be suppressed.
+        objective: a measure by its name, or a function of a node.
+        weights: how much each column counts in the objective.
+        seconds: a time limit, which may leave the answer unproven; so does a ``deadline`` of the ``context``.
+        strategy: how the lattice is walked.
+        floor: levels from which on columns are searched; finer nodes are left aside. An engine that cannot hold all points of the
+            lowest levels (Spark) sets it too, and the answer says where the search began.
+        node: judge one node only, with the lowest level for columns that it does not name.
+        context: reports progress and can stop the run.
+
+    Returns:
+        A search result: ``best``, ``minimal``, ``passing``, ``proven`` and ``bound``; ``best`` is None where nothing passes.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "town": ["Aix"] * 4, "illness": ["flu", "cold", "flu", "cold"]}
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table(rows, quasi={"age": ages, "town": None}, sensitive="illness")
+        >>> rt.search(table, rt.KAnonymity(2)).best.levels
+        {'age': 1, 'town': 0}
     """
     limit = exact(suppression, "suppression", low=0, high=1)
     wanted = of_groups(closed(definition, table), "search")

@@ -146,7 +146,17 @@ class BoundHierarchy:
 
 
 class Hierarchy(ABC):
-    """A recipe for a hierarchy. The class methods make the kinds that there are."""
+    """A chain of ever coarser partitions of a column's values; level 0 is the value itself, the last level is suppressed.
+
+    The class methods make the kinds that there are: :meth:`intervals`, :meth:`cuts`, :meth:`masking`, :meth:`dates`, :meth:`taxonomy`, :meth:`order`, :meth:`priority`,
+    :meth:`suppression`, :meth:`public` (lists that everybody knows), :meth:`from_csv` and :meth:`listed` (the files of ARX). It is bound to a column's values by the table.
+
+    Example:
+        >>> import reticent as rt
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> rt.Hierarchy.masking(digits=5).describe()["kind"]
+        'masking'
+    """
 
     @abstractmethod
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
