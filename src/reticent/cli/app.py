@@ -23,6 +23,7 @@ from reticent.cli import (
     knowledge,
     ledger,
     log,
+    mcp,
     noise,
     preview,
     publish,
@@ -51,6 +52,7 @@ _GROUPS = (
     keys,
     certificate,
     log,
+    mcp,
 )
 
 

@@ -3,11 +3,24 @@
 ``limits``        the TOML file of limits, with errors that point into it
 ``subject``       what is judged: a saved release, or what a policy would publish
 ``gate``          every limit checked, without a value of the data in any sentence
+``redaction``     what may be said where no value may appear
 ``result_files``  the same result as JUnit XML, SARIF and Markdown
 """
 
 from reticent.gates.gate import GateCheck, GateResult, gate
-from reticent.gates.limits import Limits
+from reticent.gates.limits import Limits, LimitSections
+from reticent.gates.redaction import without_message, without_values
 from reticent.gates.result_files import junit, markdown, sarif
 
-__all__ = ["GateCheck", "GateResult", "Limits", "gate", "junit", "markdown", "sarif"]
+__all__ = [
+    "GateCheck",
+    "GateResult",
+    "LimitSections",
+    "Limits",
+    "gate",
+    "junit",
+    "markdown",
+    "sarif",
+    "without_message",
+    "without_values",
+]

@@ -7,7 +7,6 @@ of shares, never of a value of the data. Errors from reading or judging data are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,8 +17,9 @@ from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.definitions import Definition, all_of
-from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
+from reticent.errors import Cancelled, Infeasible, PolicyError
 from reticent.gates.limits import Limits
+from reticent.gates.redaction import without_message, without_values
 from reticent.gates.subject import GateSubject, planned, released
 from reticent.release import assess, read_claims
 
@@ -143,34 +143,8 @@ def _reduced(error: BaseException, path: Path) -> str:
     """What may be said of an error that a run on data ended with: its kind, its column, its position, never its message."""
     if isinstance(error, Infeasible):
         return "No release of these data satisfies the definition of the policy. `reticent preview` shows how far one can get."
-    column = getattr(error, "column", None)
-    parts = [
-        f"{type(error).__name__}",
-        *([f"about column {column!r}"] if column else []),
-        *([f"at {error.position}"] if isinstance(error, ReticentError) and error.position else []),
-    ]
     command = f"reticent preview {path.name}" if path.suffix == ".toml" else f"reticent verify {path.name}"
-    return f"{' '.join(parts)}. Its message may show data and is not repeated here: run `{command}` yourself."
-
-
-def _named(definition: Definition) -> str:
-    """A definition by name and numbers: other parameters may be values of the data."""
-    return " & ".join(_part(part) for part in definition.parts())
-
-
-def _part(part: Definition) -> str:
-    given = part.parameters().items()
-    shown = [f"{name}={value}" for name, value in given if name == "column" or _is_number(value)]
-    return f"{part.name}({', '.join(shown + ['...'] * (len(given) > len(shown)))})"
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, int | float | Fraction):
-        return True
-    with suppress(TypeError, ValueError, ZeroDivisionError):
-        Fraction(str(value))
-        return isinstance(value, str)
-    return False
+    return f"{without_message(error)}. Its message may show data and is not repeated here: run `{command}` yourself."
 
 
 def _verified(subject: GateSubject, limits: Limits, path: Path) -> Iterator[GateCheck]:
@@ -253,7 +227,7 @@ _UNREADABLE = "The release cannot be read, so this was not checked."
 
 def _definitions(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
     for number, definition in enumerate(limits.definitions):
-        line, title = limits.line("definitions", "hold", number), _named(definition)
+        line, title = limits.line("definitions", "hold", number), without_values(definition)
         status, detail = _judged(subject, definition)
         yield GateCheck("definitions.hold", title, status, detail, line)
 

@@ -14,7 +14,7 @@ from reticent.policy.file import PolicyFile, checked
 from reticent.policy.inspection import Inspection, inspect
 from reticent.policy.policy import Policy
 from reticent.policy.policy_preview import compare_policy, preview_policy
-from reticent.policy.policy_publication import Published, publish_policy
+from reticent.policy.policy_publication import Published, check_free, publish_policy
 from reticent.policy.sections import Names as SettingNames
 from reticent.policy.sections import Section, Sections
 from reticent.policy.table_reader import read
@@ -27,6 +27,7 @@ __all__ = [
     "Section",
     "Sections",
     "SettingNames",
+    "check_free",
     "checked",
     "compare_policy",
     "definition_from_text",

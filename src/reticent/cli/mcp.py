@@ -1,0 +1,130 @@
+"""``reticent mcp``: the server for assistants, and the decisions of people on what it asks for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, console, table, working
+from reticent.cli.options import LedgerOption, add_commands
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.mcp import PublicationRequest
+
+_Number = Annotated[str, typer.Argument(help="The number of the request, such as 1f3a9c02.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the server, and the commands beside it."""
+    group = typer.Typer(
+        help="Serve figures and names to assistants (Model Context Protocol), never data; a person confirms publications.",
+        invoke_without_command=True,
+    )
+    group.callback()(serve)
+    add_commands(group, {"requests": requests, "approve": approve, "decline": decline})
+    app.add_typer(group, name="mcp")
+
+
+def serve(
+    invoked: typer.Context,
+    root: Annotated[Path, typer.Option("--root", help="The folder whose files the tools may open.")] = Path("."),
+) -> None:
+    """Serve assistants on standard input and output (Model Context Protocol): figures and names, never data. A client starts this.
+
+    Example: reticent mcp --root studies
+    """
+    if invoked.invoked_subcommand is not None:
+        return
+    from reticent.mcp import RequestFolder, create_server
+
+    if not root.is_dir():
+        raise PolicyError(f"--root must be a folder, but {str(root)!r} is none.")
+    create_server(root, RequestFolder()).run("stdio")
+
+
+def requests(as_json: Json = False) -> None:
+    """List the publications that assistants asked for, and how they were decided.
+
+    Example: reticent mcp requests
+    """
+    from reticent.mcp import RequestFolder
+
+    found = RequestFolder().all()
+    rows = [(each.number, each.state, each.created, each.policy, each.output) for each in found]
+    payload = {"ok": True, "requests": [each.status() for each in found]}
+    columns = ("request", "state", "since", "policy", "output")
+    answer(payload, as_json, lambda screen: screen.print(table("Requests to publish", columns, rows)))
+
+
+def approve(number: _Number, ledger: LedgerOption = None) -> None:
+    """Look at what an assistant asks to publish, and publish it after confirming on this terminal.
+
+    Example: reticent mcp approve 1f3a9c02
+    """
+    import secrets
+
+    from reticent.mcp import RequestFolder
+    from reticent.policy import Policy, publish_policy
+    from reticent.release import certificate_hash
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise PolicyError("A publication is confirmed by a person: run this in a terminal, not through a pipe.")
+    folder = RequestFolder()
+    request = _pending(folder, number)
+    request.check_unchanged()
+    policy = Policy.read(request.policy)
+    _show(request, policy)
+    word = secrets.token_hex(2)
+    typed = typer.prompt(f"Type {word} to publish this, anything else to stop")
+    if typed.strip() != word:
+        console().print(f"Nothing was published. The request still waits; `reticent mcp decline {number}` ends it.")
+        raise typer.Exit(1)
+    request.check_unchanged()
+    with working("Publishing ...", as_json=False) as context:
+        made = publish_policy(policy, request.output, sign=request.sign, ledger=ledger, context=context)
+    folder.decide(request, "published", certificate_hash(made.release.certificate))
+    console().print(f"Published to {made.path}. The assistant is told that it was, and the certificate's hash.")
+
+
+def decline(number: _Number, as_json: Json = False) -> None:
+    """Decline what an assistant asked to publish.
+
+    Example: reticent mcp decline 1f3a9c02
+    """
+    from reticent.mcp import RequestFolder
+
+    folder = RequestFolder()
+    request = _pending(folder, number)
+    folder.decide(request, "declined")
+    answer({"ok": True, "request": number, "state": "declined"}, as_json, f"Request {number} is declined.")
+
+
+def _pending(folder: Any, number: str) -> PublicationRequest:
+    request: PublicationRequest = folder.find(number)
+    if request.state != "pending":
+        raise PolicyError(f"Request {number} was {request.state} already.")
+    return request
+
+
+def _show(request: PublicationRequest, policy: Any) -> None:
+    roles = policy.sections.roles
+    source = f"{request.source} (sha256 {request.source_hash[:16]}...)" if request.source_hash else request.source
+    facts = [
+        ("policy", f"{request.policy} (sha256 {request.policy_hash[:16]}...)"),
+        ("source", source),
+        ("data set", policy.sections.dataset or "without a name: the ledger does not remember it"),
+        ("guarantee", str(policy.definition)),
+        ("quasi columns", ", ".join(roles.quasi)),
+        ("sensitive columns", ", ".join(roles.sensitive)),
+        ("declared unknown", ", ".join(policy.sections.declared) or "none"),
+        ("method", policy.sections.method.get("name", "chosen by comparison")),
+        ("folder", request.output),
+        ("signed with", request.sign or policy.sections.release.sign or "nothing"),
+        ("asked", request.created),
+    ]
+    console().print(table(f"Request {request.number}: publish exactly this", ("", ""), facts))
+    console().print(f"\nLook at it first, if you have not: reticent preview {request.policy}\n")

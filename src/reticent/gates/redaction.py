@@ -1,0 +1,38 @@
+"""What may be said where no value of the data may appear: definitions by their numbers, errors by their kind, column and position."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+
+from reticent.definitions import Definition
+from reticent.errors import ReticentError
+
+
+def without_values(definition: Definition) -> str:
+    """A definition by name, column and numbers: other parameters may be values of the data, and become ``...``."""
+    return " & ".join(_part(part) for part in definition.parts())
+
+
+def _part(part: Definition) -> str:
+    given = part.parameters().items()
+    shown = [f"{name}={value}" for name, value in given if name == "column" or _is_number(value)]
+    return f"{part.name}({', '.join(shown + ['...'] * (len(given) > len(shown)))})"
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, int | float | Fraction):
+        return True
+    with suppress(TypeError, ValueError, ZeroDivisionError):
+        Fraction(str(value))
+        return isinstance(value, str)
+    return False
+
+
+def without_message(error: BaseException) -> str:
+    """An error by its kind, the column that it concerns and its position in a policy: its message may show values."""
+    parts = [type(error).__name__]
+    if isinstance(error, ReticentError):
+        parts += [f"about column {error.column!r}"] if error.column else []
+        parts += [f"at {error.position}"] if error.position else []
+    return " ".join(parts)

@@ -1,0 +1,171 @@
+"""The server: tools over the files below one folder, and resources. What a tool answers comes from :mod:`reticent.mcp.replies` alone."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+import reticent
+from reticent.errors import MissingPackage
+from reticent.mcp import replies
+from reticent.mcp.publications import PublicationRequest, RequestFolder
+from reticent.registry import DEFINITIONS, METHODS
+
+PAGES = (
+    "policy",
+    "definitions",
+    "choosing",
+    "first-hour",
+    "attacks",
+    "releases",
+    "glossary",
+    "command-line",
+    "pipeline",
+    "mcp",
+)
+"""The pages that are resources: ``reticent://docs/policy`` and so on."""
+
+_INSTRUCTIONS = (
+    "Reticent publishes tables about people with proven privacy. These tools return names of columns, counts and shares, never rows or values: do not ask users to paste data. "
+    "Usual order: inspect a file (output= writes a policy), assess, preview, compare, gate; then request_publication, which a person confirms in a terminal; then verify."
+)
+PolicyPath = Annotated[str, Field(description="The path of a policy (.toml), below the folder that is served.")]
+ReleasePath = Annotated[str, Field(description="The folder of a release, below the folder that is served.")]
+
+
+def create_server(root: Path, requests: RequestFolder) -> Any:
+    """The server of the files below ``root``; requests to publish go to ``requests``."""
+    try:
+        from mcp.server import MCPServer
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"The server needs the package {error.name}, which is not installed. Install it with: pip install 'reticent[mcp]'"
+        ) from None
+    server = MCPServer("reticent", version=reticent.__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
+    _add_tools(server, partial(_inside, root.resolve()), requests)
+    _add_resources(server)
+    return server
+
+
+def _inside(root: Path, given: str) -> Path:
+    """A path below the root; links that lead out of it are refused."""
+    path = (root / given).resolve()
+    if not path.is_relative_to(root):
+        raise replies.OutsideRoot(f"{given!r} is not below the folder that is served.")
+    return path
+
+
+def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
+    def existing(given: str) -> Path:
+        path: Path = inside(given)
+        if not path.exists():
+            raise replies.OutsideRoot(f"There is no {given!r} below the folder that is served.")
+        return path
+
+    def optional(given: str | None) -> Path | None:
+        return None if given is None else existing(given)
+
+    def inspect(
+        path: Annotated[str, Field(description="A data file below the folder that is served.")],
+        output: Annotated[str | None, Field(description="Write the proposed policy to this new file.")] = None,
+    ) -> dict[str, Any]:
+        """Profile a data file: columns, proposed roles, counts. With output, the proposed policy is written, beside the data; its text is not returned."""
+        return replies.guarded(lambda: replies.inspected(existing(path), None if output is None else inside(output)))
+
+    def assess(policy: PolicyPath) -> dict[str, Any]:
+        """How exposed people are in the table of a policy as it stands: smallest group, unique records, each definition's verdict."""
+        return replies.guarded(lambda: replies.assessed(existing(policy)))
+
+    def preview(policy: PolicyPath, attacks: bool = True) -> dict[str, Any]:
+        """What a policy would publish: rows, suppressed rows, groups, loss by column, what adversaries reach. Nothing is recorded."""
+        return replies.guarded(lambda: replies.previewed(existing(policy), attacks))
+
+    def compare(policy: PolicyPath) -> dict[str, Any]:
+        """The policy's method beside every other one that keeps its definition: risk and loss of each. Nothing is recorded."""
+        return replies.guarded(lambda: replies.compared(existing(policy)))
+
+    def explain_certificate(release: ReleasePath) -> dict[str, Any]:
+        """What the certificate of a release claims, for whom, about which columns, and who signed it. It is the publisher's word: verify recomputes it."""
+        return replies.guarded(lambda: replies.explained(existing(release)))
+
+    def verify(release: ReleasePath, key: str | None = None, population: str | None = None) -> dict[str, Any]:
+        """Recompute every claim of a release from its public side; key is the publisher's .pub file."""
+        return replies.guarded(lambda: replies.verified(existing(release), optional(key), optional(population)))
+
+    def gate(target: Annotated[str, Field(description="A policy or a release.")], limits: str) -> dict[str, Any]:
+        """Check a policy or a release against a limits file: which limits are met and which are not."""
+        from reticent.gates import gate as check_limits
+
+        return replies.guarded(lambda: check_limits(existing(target), existing(limits)).as_dict())
+
+    def request_publication(policy: PolicyPath, output: str, sign: str | None = None) -> dict[str, Any]:
+        """Ask for a publication. Nothing is published until a person confirms it in a terminal; publication_status says when."""
+
+        def asked() -> dict[str, Any]:
+            request = PublicationRequest.of(existing(policy), inside(output), optional(sign))
+            requests.add(request)
+            return {
+                **request.status(),
+                "confirm": f"A person runs in a terminal: reticent mcp approve {request.number}",
+            }
+
+        return replies.guarded(asked)
+
+    def publication_status(request: str) -> dict[str, Any]:
+        """Whether a requested publication is pending, published or declined."""
+        return replies.guarded(lambda: requests.find(request).status())
+
+    for tool in (
+        inspect,
+        assess,
+        preview,
+        compare,
+        explain_certificate,
+        verify,
+        gate,
+        request_publication,
+        publication_status,
+    ):
+        server.add_tool(tool)
+
+
+def _add_resources(server: Any) -> None:
+    from reticent.gates import LimitSections
+    from reticent.policy import Sections
+
+    def add(uri: str, kind: str, text: str) -> None:
+        server.resource(uri, name=uri.partition("://")[2], mime_type=kind)(_constant(text))
+
+    add("reticent://schema/policy", "application/schema+json", _json(Sections.model_json_schema()))
+    add("reticent://schema/limits", "application/schema+json", _json(LimitSections.model_json_schema()))
+    for name, listed in (("definitions", DEFINITIONS), ("methods", METHODS)):
+        add(f"reticent://{name}", "application/json", _json({each: home.help for each, home in listed.items()}))
+    for page in PAGES:
+        text = _page(page)
+        if text is not None:
+            add(f"reticent://docs/{page}", "text/markdown", text)
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def _constant(text: str) -> Any:
+    def content() -> str:
+        """Text that does not depend on any data."""
+        return text
+
+    return content
+
+
+def _page(name: str) -> str | None:
+    """A page of the documentation: from the package, or in a checkout from docs/; None where neither has it."""
+    packaged = Path(str(files("reticent.mcp"))) / "pages" / f"{name}.md"
+    checkout = Path(__file__).resolve().parents[3] / "docs" / f"{name}.md"
+    found = next((path for path in (packaged, checkout) if path.is_file()), None)
+    return None if found is None else found.read_text("utf-8")
