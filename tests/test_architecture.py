@@ -46,6 +46,7 @@ ROOMS = {
     "baselines": BELOW_RELEASE | {"release", "methods", "audit"},
     "reports": BELOW_REPORT,
     "policy": BELOW_REPORT | {"reports", "audit"},
+    "checks": BELOW_RELEASE | {"release"},
     "gates": BELOW_REPORT | {"reports", "policy"},
     "web": {"audit", "policy"},
 }

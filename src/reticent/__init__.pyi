@@ -95,6 +95,7 @@ from reticent import attacks as attacks
 from reticent import audit as audit
 from reticent import baselines as baselines
 from reticent import belief as belief
+from reticent import checks as checks
 from reticent import demo as demo
 from reticent import knowledge as knowledge
 from reticent import noise as noise

@@ -293,7 +293,18 @@ PUBLIC: dict[str, str] = {
 ROOMS: dict[str, str] = {
     **{
         name: f"reticent.{name}"
-        for name in ("attacks", "audit", "baselines", "belief", "demo", "knowledge", "noise", "reports", "views")
+        for name in (
+            "attacks",
+            "audit",
+            "baselines",
+            "belief",
+            "checks",
+            "demo",
+            "knowledge",
+            "noise",
+            "reports",
+            "views",
+        )
     },
     **{name: f"reticent.methods.{name}" for name in ("grid", "randomize", "synthesize")},
     "republish": "reticent.methods.series",

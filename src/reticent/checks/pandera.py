@@ -1,0 +1,38 @@
+"""A definition as a check of pandera: ``DataFrameSchema(..., checks=pandera_check(rt.KAnonymity(5), quasi=["age", "zip"]))``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reticent.checks.frames import satisfies
+from reticent.errors import MissingPackage
+
+if TYPE_CHECKING:
+    from reticent.definitions import Definition
+    from reticent.table import Hierarchy
+
+
+def pandera_check(
+    definition: Definition,
+    *,
+    quasi: Sequence[str] | Mapping[str, Hierarchy | None],
+    sensitive: str | Sequence[str] = (),
+    only: bool = True,
+) -> Any:
+    """A ``pandera.Check`` of a whole frame that fails where :func:`satisfies` is False. Its failure names the definition, and no value."""
+    try:
+        from pandera.api.checks import Check
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"This check needs the package {error.name}. Install it with: pip install 'reticent[checks]'"
+        ) from None
+
+    def holds(given: Any) -> bool:
+        # The polars backend passes a lazy frame in a tuple with the name of a column, which is None for a check of all of them.
+        lazy = getattr(given, "lazyframe", None)
+        return satisfies(
+            given if lazy is None else lazy.collect(), definition, quasi=quasi, sensitive=sensitive, only=only
+        )
+
+    return Check(holds, name=str(definition), error=f"does not satisfy {definition}")
