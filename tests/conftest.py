@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def ledgers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return iter(tmp_path_factory.mktemp("ledgers") / str(number) / "ledger.sqlite" for number in count())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ledger_of_module(ledgers: Iterator[Path]) -> Iterator[None]:
+    """A ledger of its own for what a module shares: noisy releases are charged there whether or not they have a name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RETICENT_LEDGER", str(next(ledgers)))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def ledger_of_test(ledgers: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger of its own for every test that names none."""
+    monkeypatch.setenv("RETICENT_LEDGER", str(next(ledgers)))
 
 
 @pytest.fixture(scope="session")

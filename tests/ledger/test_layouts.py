@@ -99,7 +99,7 @@ def test_an_update_happens_once_and_takes_the_key_of_audited_sql_along(second: P
     with Ledger(second) as ledger:
         assert ledger.secret.key == b"k" * 32
     with sqlite3.connect(second) as raw:
-        assert raw.execute("PRAGMA user_version").fetchone() == (4,)
+        assert raw.execute("PRAGMA user_version").fetchone() == (5,)
         tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert not tables & {"releases", "views"}
 

@@ -94,7 +94,7 @@ def test_more_faults_than_promised_end_in_an_abort_that_names_them_and_costs_not
     assert set(caught.value.blamed) == {2, 3}
     assert not caught.value.opened
     with Ledger(tmp_path / "one.sqlite") as ledger:
-        assert ledger.budgets.of("hospital", "joint noise").spent == Fraction(0)
+        assert ledger.accounts.all() == []
 
 
 @pytest.mark.slow
@@ -121,10 +121,11 @@ def test_every_party_charges_its_own_budget_and_the_others_go_on_without_one_tha
     assert answer.coins == 84
     assert answer.describe()["standard_error"] == pytest.approx(84**0.5 / 2)
     assert answer.results[1].numbers is None
-    assert "The epsilon budget of data set 'hospital' has 0.5 of 1/2 left" in str(answer.results[1].aborted)
-    for name, left in (("one", "1/2"), ("two", "1/2")):
-        with Ledger(tmp_path / f"{name}.sqlite") as ledger:
-            assert ledger.budgets.of("hospital", "joint noise").left == Fraction(left)
+    assert "its epsilon runs out. It has epsilon 0.5 of 0.5" in str(answer.results[1].aborted)
+    with Ledger(tmp_path / "one.sqlite") as ledger:
+        assert ledger.accounts.of("hospital").left.epsilon == Fraction(1, 2)
+    with Ledger(tmp_path / "two.sqlite") as ledger:
+        assert ledger.accounts.all() == []
 
 
 def test_a_run_can_be_stopped_while_the_parties_compute_and_none_is_left(monkeypatch):
@@ -169,8 +170,13 @@ def test_runs_are_charged_again_and_again_until_epsilon_or_delta_runs_out(tmp_pa
     task = replace(small_task(4, 1), epsilon="1", delta="1/1000000")
     book = tmp_path / "one.sqlite"
     for epsilon, delta, dataset, ran_out in (
-        ("2", "1", "one", "epsilon budget of data set 'one' has 0 of 2 left, and this run costs 1."),
-        ("9", "2e-6", "two", "delta budget of data set 'two' has 0 of 2e-6 left, and this run costs 1e-06."),
+        ("2", "1", "one", "'one' cannot pay for joint .*: its epsilon runs out. It has epsilon 0 of 2 "),
+        (
+            "9",
+            "2e-6",
+            "two",
+            "'two' cannot pay for joint .*: its delta runs out. It has epsilon 7 of 9 and delta 0 of 2e-06 left",
+        ),
     ):
         budget = LifetimeBudget(book, dataset, epsilon, delta)
         budget.check(task)
@@ -181,11 +187,10 @@ def test_runs_are_charged_again_and_again_until_epsilon_or_delta_runs_out(tmp_pa
         budget.charge(task)
         with pytest.raises(LedgerError, match=ran_out):
             budget.check(task)
-        with pytest.raises(LedgerError, match="Nothing was spent"):
+        with pytest.raises(LedgerError, match="Nothing was charged"):
             budget.charge(task)
         with Ledger(book) as ledger:
-            spent = [ledger.budgets.of(dataset, name).spent for name in ("joint noise", "joint noise delta")]
-        assert spent == [2, Fraction("2e-6")]
+            assert dict(ledger.accounts.of(dataset).spent) == {"epsilon": 2, "delta": Fraction("2e-6")}
 
 
 @pytest.mark.parametrize(("budget", "named"), [(("1/2", "1"), "epsilon"), (("2", "1e-4"), "delta")])
@@ -195,7 +200,7 @@ def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path, budget, named):
     keys = tuple(each.public for each in identities)
     place = PartyAddress("127.0.0.1", 1)
     settings = PartySettings(small_task(4, 1), 0, identities[0], keys, (place,) * 4, budget=budget)
-    with pytest.raises(LedgerError, match=f"The {named} budget .* Nothing was sent"):
+    with pytest.raises(LedgerError, match=f"its {named} runs out.* Nothing was sent"):
         run_party(settings, [1])
 
 
@@ -211,7 +216,7 @@ def test_a_party_that_is_stopped_says_what_it_cost(tmp_path):
     with pytest.raises(Cancelled, match="Nothing was opened and nothing was charged"):
         run_party(settings, [1], sockets[0], stop=lambda: True)
     with Ledger(tmp_path / "one.sqlite") as ledger:
-        assert ledger.budgets.of("hospital", "joint noise").spent == 0
+        assert ledger.accounts.all() == []
 
     async def opened():
         settings.budget.charge(settings.task)

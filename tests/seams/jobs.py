@@ -27,7 +27,7 @@ _ILL = {"illness": DISEASES}
 _DOMAIN = {"town": _TOWNS, **_ILL}
 _GRID = {"age": {"from": 0, "to": 100, "step": 50}, **_ILL}
 _TOTALS = {"epsilon": 10, "delta": "0.5"}
-_BUDGET: dict[str, Any] = {"budget_epsilon": 10, "budget_delta": "0.1"}
+_BUDGET: dict[str, Any] = {"budget": {"epsilon": 10, "delta": "0.1"}}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from reticent.base.disclosures import Spending
 from reticent.base.exact import exact, whole
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft, Evidence, Kind, MechanismPlan
-from reticent.definitions import GENERAL, Assessment, ClaimScope, Definition, PlanDefinition, Witness
+from reticent.definitions import GENERAL, Assessment, ClaimScope, Definition, ExpectedError, PlanDefinition, Witness
 from reticent.engine import count_table
 from reticent.errors import DataError
 from reticent.release import ManifestColumn, PublicSide
@@ -170,6 +170,11 @@ class NoisyHistogram:
             details={"column": plan.column, "values": list(plan.values), "ratio": str(plan.ratio), "most": plan.most},
             spend=() if self.budget is None else (cost,),
         )
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        law = self.plan.law(self.most // 2)
+        spread = math.sqrt(sum(float(share) * (output - self.most // 2) ** 2 for output, share in enumerate(law)))
+        return ExpectedError({"standard_error": spread}, f"Counts in the middle are off by about {spread:.1f}.")
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -55,7 +55,7 @@ def full_walk(
     book = place / "ledger.sqlite"
     found = rt.preview(table, definition, method)
     assert not book.exists()
-    assert found.rows > 0
+    assert found.rows > 0 or found.utility["standard_error"] > 0
 
     release = rt.publish(table, definition, method, ledger=book)
     folder = release.save(place / "release")

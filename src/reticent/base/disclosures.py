@@ -127,6 +127,7 @@ class PersonFingerprints:
     ``rows``              whole rows, each with how often it occurs
     ``columns``           the same of sets of two and three named columns: both tables need to have one such set only
     ``numbered columns``  the number of a person, which alone identifies nobody, with the values of a set of named columns
+    ``contents``          all rows of a table together, where they are too few to be told from others', for what its noisy releases cost
     ``numbered``          the same with any one value, as earlier versions kept it
 
     ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash. Of sets of
@@ -221,40 +222,6 @@ class Spending:
 
     def __post_init__(self) -> None:
         exact(self.amount, f"The amount spent from budget {self.budget!r}", low=0)
-
-
-def privacy_spending(
-    epsilon: Number, delta: Number, totals: Mapping[str, Number | None], purpose: str
-) -> tuple[Spending, ...]:
-    """What a differentially private release spends from the budgets ``epsilon`` and ``delta`` of its data set, which all such releases share: amounts add up.
-
-    ``totals`` are those that the steward declared. A budget that was never declared is opened by the first release, which spends all of it.
-    """
-    amounts = {"epsilon": epsilon, "delta": delta}
-    return tuple(
-        Spending(name, amount, purpose, total=totals.get(name), first=amount)
-        for name, amount in amounts.items()
-        if amount or totals.get(name) is not None
-    )
-
-
-def declared_budget(budget: object, owner: str) -> dict[str, Number | None]:
-    """The totals of epsilon and delta that a steward declared as one mapping, or nothing; anything else is a :class:`PolicyError`."""
-    if budget is None:
-        return {}
-    if not isinstance(budget, Mapping) or not {"epsilon"} <= set(budget) <= {"epsilon", "delta"}:
-        raise PolicyError(
-            f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, but it is {budget!r}.",
-            setting=("budget",),
-            value=budget,
-        )
-    for name, total in budget.items():
-        exact(total, f"{owner}: budget: {name}", low=0)
-    return {"delta": 0, **budget}
-
-
-NAMELESS = "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
-"""Why a method with a declared budget refuses a table without a name."""
 
 
 @dataclass(frozen=True)

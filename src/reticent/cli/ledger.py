@@ -14,6 +14,8 @@ from reticent.cli.options import LedgerOption, add_group
 from reticent.errors import LedgerError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from reticent.ledger import Entry, Ledger
 
 Newest = Annotated[
@@ -29,7 +31,7 @@ def register(app: typer.Typer) -> None:
         app,
         "ledger",
         "What was given out about each data set; withdraw what was never written.",
-        {"list": list_entries, "show": show, "withdraw": withdraw, "accept": accept},
+        {"list": list_entries, "show": show, "budget": budget, "withdraw": withdraw, "accept": accept},
     )
 
 
@@ -64,6 +66,62 @@ def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, a
     ]
     payload = {"ok": True, "dataset": dataset, "entries": [_plain(each) for each in found]}
     answer(payload, as_json, lambda console: console.print(*drawn))
+
+
+def budget(
+    dataset: Annotated[
+        str | None, typer.Argument(help="The name of the data set; without it all accounts are shown.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Open the account with this total of epsilon.")
+    ] = None,
+    delta: Annotated[str, typer.Option("--delta", help="The total of delta.")] = "0",
+    unit: Annotated[str | None, typer.Option("--unit", help="Who is protected: row, person or household.")] = None,
+    relation: Annotated[
+        str | None, typer.Option("--relation", help="Neighbours differ by one unit: replace, or add/remove.")
+    ] = None,
+    reason: Annotated[
+        str, typer.Option("--reason", help="Why an open account gets other totals; it stays on record.")
+    ] = "",
+    ledger: LedgerOption = None,
+    newest: Newest = None,
+    as_json: Json = False,
+) -> None:
+    """Show what all noisy releases of a data set may cost together, and what they cost so far; or open the account.
+
+    Example: reticent ledger budget patients --epsilon 3 --delta 1e-6 --unit person --relation replace
+    """
+    from reticent.base.privacy_cost import DeclaredBudget
+
+    if epsilon is None:
+        if delta != "0" or unit or relation or reason:
+            raise PolicyError("An account is opened with --epsilon, the total; without it the account is shown.")
+        with _opened(ledger, newest) as book:
+            found = book.accounts.all() if dataset is None else [book.accounts.of(dataset)]
+    else:
+        if dataset is None:
+            raise PolicyError("Name the data set whose account is to be opened.")
+        given = {"epsilon": epsilon, "delta": delta, "unit": unit, "relation": relation}
+        declared = DeclaredBudget.of(
+            {name: value for name, value in given.items() if value is not None}, "reticent ledger budget"
+        )
+        assert declared is not None
+        with _opened(ledger, newest, make=True) as book:
+            found = [book.accounts.declare(dataset, declared, reason)]
+    payload: dict[str, Any] = {"ok": True, "accounts": [each.as_dict() for each in found]}
+    if dataset is not None:
+        payload |= found[0].as_dict()
+
+    def show_accounts(console: Console) -> None:
+        for each in found:
+            facts = {"unit": each.unit, "neighbours": each.relation, **each.figures()}
+            console.print(table(f"Account of {each.dataset}", ("", ""), list(facts.items())))
+            paid = [(charge.made, charge.purpose, *charge.figures()) for charge in each.charges]
+            console.print(table("Releases", ("since", "for", "epsilon", "delta", "rho"), paid))
+        if not found:
+            console.print("No data set has an account. The first noisy release opens one.")
+
+    answer(payload, as_json, show_accounts)
 
 
 def withdraw(
@@ -108,12 +166,12 @@ def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, a
 
 
 @contextmanager
-def _opened(path: Path | None, newest: Path | None, accept: str | None = None) -> Iterator[Ledger]:
-    """The ledger, which must be there: looking at one does not make it."""
+def _opened(path: Path | None, newest: Path | None, accept: str | None = None, make: bool = False) -> Iterator[Ledger]:
+    """The ledger, which must be there: looking at one does not make it, unless something is to be written (``make``)."""
     from reticent.ledger import Ledger, LedgerLocation
 
     place = LedgerLocation.of(path, newest)
-    if not place.path.exists():
+    if not make and not place.path.exists():
         raise LedgerError(
             f"There is no ledger at {str(place.path)!r}. Name it with --ledger or RETICENT_LEDGER; one is made when something is first published."
         )

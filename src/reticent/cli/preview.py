@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from reticent.policy import Policy
     from reticent.release import Headline
-    from reticent.reports import Preview, PreviewComparison
+    from reticent.reports import MechanismPreview, Preview, PreviewComparison
 
 
 def preview(
@@ -45,6 +45,7 @@ def show_preview(
     """Make the preview of a policy and print it; ``reticent publish --dry-run`` prints the same."""
     from reticent.policy import compare_policy, preview_policy
     from reticent.release import methods_compared
+    from reticent.reports import MechanismPreview
 
     with working("Drafting the release ...", as_json) as context:
         found = preview_policy(policy, **draft.overrides(), context=context)
@@ -54,7 +55,9 @@ def show_preview(
             if compare
             else None
         )
-        compared = found.search.get("compared") or methods_compared(found.table, found.definition, found.cost, context)
+        compared = found.search.get("compared")
+        if compared is None and not isinstance(found, MechanismPreview):
+            compared = methods_compared(found.table, found.definition, found.cost, context)
     headline = found.headline.beside(after.reservation for _, after in achieved if after.succeeds)
     payload: dict[str, Any] = {
         "ok": True,
@@ -70,7 +73,31 @@ def show_preview(
         "analysis": None if found.analysis is None else found.analysis.as_dict(),
         "compared": None if others is None else others.table.to_dicts(),
     }
-    answer(payload, as_json, lambda console: _render(console, found, headline, others, compared, attacks, details))
+
+    def show(console: Console) -> None:
+        if isinstance(found, MechanismPreview):
+            _render_error(console, found, others)
+        else:
+            _render(console, found, headline, others, compared, attacks, details)
+
+    answer(payload, as_json, show)
+
+
+def _render_error(console: Console, found: MechanismPreview, others: PreviewComparison | None) -> None:
+    from reticent.cli.text import shown
+
+    console.print(
+        f"A preview by {found.method.get('name')}. Nothing was drawn: this is the error that a release would have.\n"
+    )
+    console.print(found.error.words)
+    console.print()
+    for sentence in found.sentences:
+        console.print(sentence)
+    console.print(
+        table("Expected error", ("figure", "value"), [(each, shown(value)) for each, value in found.utility.items()])
+    )
+    _show_others(console, others)
+    console.print("\nNothing was recorded or written. `reticent publish` draws and publishes it, once.")
 
 
 def _render(
@@ -123,13 +150,17 @@ def _render(
         ]
         console.print(table("Attacks", ("adversary", "before", "after", "anyway", "succeeds"), hits))
     show_conclusions(console, found.analysis)
-    if others is not None:
-        console.print(
-            table("Methods compared", ("method", "left out", "groups", "loss", "succeeding"), _compared(others))
-        )
-        for row in others.table.filter(~others.table["possible"]).iter_rows(named=True):
-            console.print(f"{row['method']}: {row['problem']}")
+    _show_others(console, others)
     console.print("\nNothing was recorded or written. `reticent publish` publishes it.")
+
+
+def _show_others(console: Console, others: PreviewComparison | None) -> None:
+    if others is None:
+        return
+    heads = ("method", "left out", "groups", "loss", "standard error", "succeeding")
+    console.print(table("Methods compared", heads, _compared(others)))
+    for row in others.table.filter(~others.table["possible"]).iter_rows(named=True):
+        console.print(f"{row['method']}: {row['problem']}")
 
 
 def _compared(others: PreviewComparison) -> list[tuple[object, ...]]:
@@ -142,6 +173,7 @@ def _compared(others: PreviewComparison) -> list[tuple[object, ...]]:
             cell(row["suppressed"], ","),
             cell(row["groups"], ","),
             cell(row["loss"], ".4f"),
+            cell(row["standard_error"], ",.1f"),
             cell(row["succeeding"], ""),
         )
         for row in others.table.iter_rows(named=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reticent.base.disclosures import PriorCheck, SeriesState, Spending, alone
+from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
 from reticent.core.evidence import Evidence
 from reticent.core.recoding import Recoding
 from reticent.table import Meaning, Rows
@@ -22,7 +23,8 @@ class Draft:
 
     ``suppressed`` rows, ``search`` figures, ``utility``, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
     is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind; what it has ``noted`` is kept
-    with its entry, for those that are judged beside it later.
+    with its entry, for those that are judged beside it later. A draft of a random mechanism states its ``cost``, which is charged to the account of the data set, whose totals are the ``budget``
+    where the steward declared one.
     """
 
     format: str
@@ -39,6 +41,8 @@ class Draft:
     search: Mapping[str, Any] = field(default_factory=dict)
     beside: PriorCheck = alone
     spend: tuple[Spending, ...] = ()
+    cost: PrivacyCost | None = None
+    budget: DeclaredBudget | None = None
     state: SeriesState | None = None
     noted: Mapping[str, Any] = field(default_factory=dict)
     insecure: bool = False

@@ -66,7 +66,7 @@ from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneit
 from reticent.definitions.in_turn import InTurn
 from reticent.definitions.known_rows import KnownRows, RowsJudged, ever_shares, known_rows
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
-from reticent.definitions.method import Method
+from reticent.definitions.method import ExpectedError, Method, RandomMechanism, is_random
 from reticent.definitions.noisy_counts import NoisyCounts
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
 from reticent.definitions.personal import PersonalPrivacy
@@ -144,6 +144,7 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "EpsilonMAnonymity",
+    "ExpectedError",
     "GroupDefinition",
     "HistoryDefinition",
     "HomogeneityAudit",
@@ -170,6 +171,7 @@ __all__ = [
     "PrivacyLoss",
     "ProbabilisticDP",
     "ProbabilisticLDiversity",
+    "RandomMechanism",
     "RangeDiversity",
     "Ratios",
     "RecursiveLDiversity",
@@ -206,6 +208,7 @@ __all__ = [
     "highest_allowed",
     "homogeneity_audit",
     "individual_risk",
+    "is_random",
     "judge",
     "known_rows",
     "largest_sets",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from reticent.base.context import Context
 from reticent.core import Draft, Kind
@@ -27,3 +29,24 @@ class Method(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, for policies and manifests."""
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """What noise does to the answers of a release: ``figures`` by name and ``words``, both computed from the plan alone, never from a draw."""
+
+    figures: Mapping[str, float]
+    words: str
+
+
+@runtime_checkable
+class RandomMechanism(Protocol):
+    """A method that publishes at random by a plan. Draws of real rows average to the truth, so a preview shows ``expected_error`` instead of one."""
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """The error that a release would have; no row is read but to see how many there are and whose they are."""
+
+
+def is_random(method: Method) -> bool:
+    """Whether releases of a method are draws: it keeps definitions that judge a plan."""
+    return "plan" in method.keeps

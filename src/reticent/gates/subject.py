@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from reticent.attacks import Findings, attack
 from reticent.base.context import Context
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy, preview_policy
 from reticent.release import PublicSide, Verification, open_public, verify
-from reticent.reports import PrivateFacts
+from reticent.reports import MechanismPreview, PrivateFacts
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ def planned(path: Path, context: Context) -> GateSubject:
     """What a policy would publish; nothing is recorded. Adversaries look up the people of its own table."""
     policy = Policy.read(path)
     preview = preview_policy(policy, context=context)
+    if isinstance(preview, MechanismPreview):
+        raise PolicyError(
+            f"{preview.method.get('name')} publishes at random, and a plan of it draws nothing that a gate could look at. Gate the release instead: reticent gate DIR",
+            setting=("method", "name"),
+        )
     rows = preview.rows + preview.suppressed
     return GateSubject(
         "policy",

@@ -4,7 +4,7 @@
 ``store``     the file itself: transactions that are durable when they return, safe between processes, every row a link of a keyed chain
               (``secret`` has the key, ``rollback_guard`` the newest position outside of the file, ``layouts`` the tables)
 ``entries``   everything that was given out, reserved before it is written; what may go out beside what
-``budgets``   amounts that can be spent once
+``budgets``   amounts of a column that can be spent once; ``accounts`` what all noisy releases of a data set may cost together
 ``answers``   what rules decided about access to views, and the rules
 ``audits``    audited SQL: variables, decisions, who asked, and tokens; ``lock`` who is deciding right now
 
@@ -12,6 +12,7 @@ Nothing leaves before it is written here. A :class:`Ledger` holds an open file; 
 besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.base.disclosures`.
 """
 
+from reticent.ledger.accounts import Account, AccountCharge, Accounts, account, nameless, require_recognisable
 from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
 from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, AuditVerdict, Question, Token
 from reticent.ledger.budgets import Budget, Budgets
@@ -27,6 +28,9 @@ __all__ = [
     "GRANT",
     "NOISY_SUM",
     "TIME_FORMAT",
+    "Account",
+    "AccountCharge",
+    "Accounts",
     "AnsweredQuestion",
     "Answers",
     "AuditEntry",
@@ -41,8 +45,11 @@ __all__ = [
     "Question",
     "Secret",
     "Token",
+    "account",
     "given_out",
     "ledger_path",
+    "nameless",
     "now",
+    "require_recognisable",
     "withdrawn_if_unsaved",
 ]

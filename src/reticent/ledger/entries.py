@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,8 +21,11 @@ from reticent.base.disclosures import (
     SeriesState,
     Spending,
     alone,
+    unjudged,
 )
+from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
 from reticent.errors import LedgerError
+from reticent.ledger.accounts import Account, Accounts
 from reticent.ledger.budgets import Budgets
 from reticent.ledger.location import LedgerLocation
 from reticent.ledger.store import ReadTransaction, Row, Store, WriteTransaction, key_of, now
@@ -46,11 +50,15 @@ Certify = Callable[[Entry], str]
 """Makes the certificate of an entry once number, time and note are known, and returns its hash."""
 
 
+class _RolledBack(Exception):
+    """Takes back a transaction that was only tried."""
+
+
 class Entries:
     """The entries of every data set."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self.budgets = store, Budgets(store)
+        self._store, self.budgets, self.accounts = store, Budgets(store), Accounts(store)
         self._compared: tuple[Any, list[int]] | None = None
         # Entries that were made of rows, each good as long as the row is the one that the store remembers.
         self._made: dict[int, tuple[Row, Entry]] = {}
@@ -67,6 +75,8 @@ class Entries:
         beside: PriorCheck = alone,
         since: int | None = None,
         spend: Sequence[Spending] = (),
+        cost: PrivacyCost | None = None,
+        budget: DeclaredBudget | None = None,
         state: SeriesState | None = None,
         details: Mapping[str, Any] | None = None,
         formerly: Callable[[], Sequence[str]] = tuple,
@@ -79,7 +89,8 @@ class Entries:
         ``beside`` judges it together with what was given out before. That may take long, so it happens before the transaction, and again if something else was
         recorded meanwhile. Whoever made the content from what was given out passes the :meth:`position` of that moment as ``since``: if there is more
         now, the entry is refused. If ``certify`` fails, nothing is recorded. ``people`` says whom it is about: what was given out about the same people
-        under another name counts as well.
+        under another name counts as well. A noisy release has a ``cost``, which is charged to the account of the data set, and of the same people under other names; ``budget`` are the
+        totals that its steward declared.
         """
         while True:
             with self._store.reading() as reading:
@@ -108,9 +119,49 @@ class Entries:
                 self._know(writing, owner, people)
                 for each in spend:
                     self.budgets.spend_within(writing, dataset, each)
+                if cost is not None:
+                    self._charge(writing, owner, people, cost, budget, self._find(writing, entry)["id"])
                 if state is not None:
                     self._keep(writing, owner, entry, state)
                 return replace(entry, new=True)
+
+    def charge(
+        self,
+        dataset: str,
+        cost: PrivacyCost,
+        budget: DeclaredBudget | None = None,
+        people: Sequence[PersonFingerprints] = (),
+        kind: str | None = None,
+    ) -> list[Account]:
+        """Charge what is recorded nowhere else (a run of joint noise, a release of a table without a name), before it leaves; refused beyond the totals.
+
+        An entry of a ``kind`` says that the data set has such charges, where one is given.
+        """
+        with self._store.writing() as writing:
+            owner = writing.dataset(dataset)
+            if kind is not None:
+                self.join(writing, dataset, kind, unjudged)
+            self._know(writing, owner, people)
+            return self._charge(writing, owner, people, cost, budget)
+
+    def affordable(self, dataset: str, cost: PrivacyCost, budget: DeclaredBudget | None = None) -> None:
+        """Refuse what could not be charged now; nothing is written."""
+        with suppress(_RolledBack), self._store.writing() as writing:
+            self._charge(writing, writing.dataset(dataset), (), cost, budget)
+            raise _RolledBack
+
+    def _charge(
+        self,
+        writing: WriteTransaction,
+        owner: int,
+        people: Sequence[PersonFingerprints],
+        cost: PrivacyCost,
+        budget: DeclaredBudget | None,
+        entry: int | None = None,
+    ) -> list[Account]:
+        own = writing.namesakes(writing.name(owner))
+        others = [number for number in (*own, *self._same_people(writing, own, people)) if number != owner]
+        return self.accounts.charge_within(writing, owner, others, cost, budget, entry)
 
     def join(self, writing: WriteTransaction, dataset: str, kind: str, beside: PriorCheck = alone) -> None:
         """Let something go on that gives out little by little (answers, grants, spendings): one entry for all of it, at the first.
@@ -182,14 +233,6 @@ class Entries:
         """
         with self._store.reading() as reading:
             return [reading.name(number) for number in self._same_people(reading, (), people)]
-
-    def budgeted(self, people: Callable[[], Sequence[PersonFingerprints]]) -> list[str]:
-        """The data sets with budgets that are about some ``people``, whom nobody is asked for where there are no budgets."""
-        with self._store.reading() as reading:
-            if not reading.count("budgets"):
-                return []
-            same = self._same_people(reading, (), people())
-            return sorted(reading.name(number) for number in same if reading.rows("budgets", number))
 
     def refusal(self, dataset: str, kind: str, beside: PriorCheck = alone) -> str | None:
         """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""

@@ -20,6 +20,8 @@ SEALED = (
     "audit_variables",
     "audit_decisions",
     "audit_tokens",
+    "accounts",
+    "charges",
 )
 Schema = list[tuple[str, str, str | None]]
 """Kind, name and definition of every table and index."""
@@ -129,7 +131,17 @@ DROP TABLE audit_decisions;
 ALTER TABLE decisions RENAME TO audit_decisions;
 ALTER TABLE asked_again RENAME TO audit_asked
 """
-_CHAINED, VERSION = 3, 4
+_FIFTH = """
+CREATE TABLE accounts (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, unit TEXT NOT NULL, relation TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, reason TEXT NOT NULL, made TEXT NOT NULL
+) STRICT;
+CREATE TABLE charges (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+    rho TEXT NOT NULL, rho_delta TEXT NOT NULL, purpose TEXT NOT NULL, once TEXT NOT NULL, entry INTEGER, made TEXT NOT NULL
+) STRICT
+"""
+_CHAINED, _REARRANGED, VERSION = 3, 4, 5
 
 
 def is_chained(layout: int) -> bool:
@@ -155,12 +167,15 @@ def _change(connection: sqlite3.Connection, layout: int) -> None:
     if not is_chained(layout):
         _fold(connection)
         _run(connection, _FOLDED)
-    _run(connection, _FOURTH)
+    if layout < _REARRANGED:
+        _run(connection, _FOURTH)
+    _run(connection, _FIFTH)
 
 
 def rows_to_seal(connection: sqlite3.Connection, layout: int) -> Iterator[tuple[str, int]]:
     """The rows that the chain of a file does not know as they are after an upgrade, in the order in which it takes them up."""
-    for table in ("audit_decisions",) if is_chained(layout) else SEALED:
+    changed = () if layout >= _REARRANGED else ("audit_decisions",)
+    for table in changed if is_chained(layout) else SEALED:
         for (number,) in connection.execute(f"SELECT id FROM {table} ORDER BY id").fetchall():
             yield table, number
 

@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reticent.base.disclosures import Spending, unjudged
 from reticent.base.exact import exact
+from reticent.base.privacy_cost import Amounts, DeclaredBudget, LossBound, PrivacyCost
 from reticent.errors import Cancelled, LedgerError, PolicyError, ReticentError
 from reticent.noise.agreement import LONGEST
 from reticent.noise.channels import Identity, LinkSession
@@ -31,7 +31,6 @@ from reticent.noise.tasks import JointTask
 
 PATIENCE = 30.0
 GATHERING = 60.0
-_BUDGETS = {"epsilon": "joint noise", "delta": "joint noise delta"}
 MOST_DELTA = "1e-5"
 _LOOPBACK = "127.0.0.1"
 _ASK = 0.25
@@ -39,7 +38,7 @@ _ASK = 0.25
 
 @dataclass(frozen=True)
 class LifetimeBudget:
-    """What a party may lose over all runs: budgets of its data set in a ledger of its own, for epsilon and for delta. Both add up (R-DN-14)."""
+    """The account from which a party pays its runs, in a ledger of its own: the totals of epsilon and delta that all noisy releases of its data set may cost together."""
 
     ledger: Path
     dataset: str
@@ -51,31 +50,30 @@ class LifetimeBudget:
         from reticent.ledger import Ledger
 
         with Ledger(self.ledger) as ledger:
-            left = {
-                each: ledger.budgets.open(self.dataset, name, getattr(self, each)).left
-                for each, name in _BUDGETS.items()
-            }
-        for each, rest in left.items():
-            if exact(getattr(task, each), each) > rest:
-                raise LedgerError(
-                    f"The {each} budget of data set {self.dataset!r} has {float(rest):g} of {getattr(self, each)} left, and this run costs "
-                    f"{float(exact(getattr(task, each), each)):g}. Nothing was sent."
-                )
+            try:
+                ledger.affordable(self.dataset, self._cost(task), self.declared)
+            except LedgerError as error:
+                raise LedgerError(f"{error} Nothing was sent.") from None
 
     def charge(self, task: JointTask) -> None:
         """Spend the run's epsilon and delta, durably, before anything is opened; a run after that is a new charge, whatever became of this one.
 
-        Runs and releases of the same rows are not judged together: each keeps its own promise, and losses add up here.
+        Runs and releases of the same rows are not judged together: each keeps its own promise, and losses add up in the account.
         """
         from reticent.ledger import Ledger
 
-        purpose = f"joint {task.query} in session {task.session}"
         with Ledger(self.ledger) as ledger:
-            ledger.pay(
-                self.dataset,
-                [Spending(name, getattr(task, each), purpose) for each, name in _BUDGETS.items()],
-                beside=unjudged,
-            )
+            ledger.charge(self.dataset, self._cost(task), self.declared, kind="budget")
+
+    @property
+    def declared(self) -> DeclaredBudget:
+        """The totals, as a declaration."""
+        return DeclaredBudget(Amounts(exact(self.epsilon, "epsilon", low=0), exact(self.delta, "delta", low=0)))
+
+    def _cost(self, task: JointTask) -> PrivacyCost:
+        """For rows that are replaced only: the others are told how many there are."""
+        loss = LossBound(exact(task.epsilon, "epsilon"), exact(task.delta, "delta"))
+        return PrivacyCost(f"joint {task.query} in session {task.session}", {"replace": loss})
 
 
 @dataclass(frozen=True)

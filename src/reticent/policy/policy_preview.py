@@ -12,7 +12,7 @@ from reticent.policy.policy import Policy
 from reticent.registry import METHODS, load
 
 if TYPE_CHECKING:
-    from reticent.reports import Preview, PreviewComparison
+    from reticent.reports import MechanismPreview, Preview, PreviewComparison
 
 
 def preview_policy(
@@ -22,7 +22,7 @@ def preview_policy(
     engine: str | None = None,
     method: Mapping[str, Any] | None = None,
     context: Context | None = None,
-) -> Preview:
+) -> Preview | MechanismPreview:
     """Preview what the policy says. Every argument wins over the policy's own setting; None leaves it as it is."""
     from reticent.reports import preview
 

@@ -105,7 +105,7 @@ class Format(ABC):
     ``tables`` are the names of its public tables, the main one first. ``keeps`` are the kinds of definitions that can be claimed. ``roles`` are roles of columns that no column of the original table stands
     behind, such as a bucket. Tables that ``stream`` are judged where they lie when they do not fit in memory. Rows are ``sorted`` by all
     columns, or in an order of the format's ``own``, which :meth:`check` knows. ``alike`` says which records share the sensitive values that an attacker is left with. Releases that are ``chained`` name the one before them, so that their evidence
-    shows a gap in a series by itself.
+    shows a gap in a series by itself. ``row_noun`` is what a row of the main table is called where it is not the row of a person.
     """
 
     name: ClassVar[str]
@@ -116,6 +116,7 @@ class Format(ABC):
     order: ClassVar[Order] = "sorted"
     chained: ClassVar[bool] = False
     alike: ClassVar[str] = GENERAL.alike
+    row_noun: ClassVar[str] = "rows"
 
     def refusal(self, definition: Definition) -> str | None:
         """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""

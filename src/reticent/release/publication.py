@@ -12,12 +12,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reticent.base.context import Context
-from reticent.base.disclosures import unjudged
+from reticent.base.disclosures import PersonFingerprints, unjudged
 from reticent.base.randomness import Randomness
 from reticent.core import Draft
-from reticent.definitions import Definition, KnownRows, Method, closed, ever_shares, judge, known_rows, unkept, verdict
-from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
-from reticent.ledger import Entry, Ledger, LedgerLocation, now
+from reticent.definitions import (
+    Definition,
+    KnownRows,
+    Method,
+    closed,
+    ever_shares,
+    is_random,
+    judge,
+    known_rows,
+    unkept,
+    verdict,
+)
+from reticent.errors import Cancelled, DataError, PolicyError
+from reticent.ledger import Entry, Ledger, LedgerLocation, nameless, now, require_recognisable
 from reticent.release.canonical_json import readable
 from reticent.release.certificate import (
     MANIFEST,
@@ -42,7 +53,7 @@ from reticent.release.release import PrivateSide, Release
 from reticent.release.signature_keys import private_keys
 from reticent.release.spool import Spool
 from reticent.release.statements import reservations, statement
-from reticent.table import PSEUDONYM, Table, beyond_limits, marks_of_people, table_file
+from reticent.table import PSEUDONYM, Table, beyond_limits, contents_marks, marks_of_people, table_file
 
 FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
 
@@ -71,7 +82,7 @@ def publish(
     not given.
     """
     _check_files(files, table)
-    chosen = _method(table, definition, method)
+    chosen = checked_method(table, definition, method)
     keys = private_keys(signing_key)
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
@@ -82,7 +93,7 @@ def publish(
         with made.spool.closed_on_error():
             # From here on the ledger may know of it, so nothing stops any more.
             context.step("recording")
-            _check_name(made.draft, table, ledger)
+            _charge_nameless(made.draft, table, ledger)
             certificate, entry = _recorded(made, table, book, again, keys)
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
@@ -120,9 +131,11 @@ def _recorded(
         certify,
         beside=unjudged if again else draft.beside,
         spend=draft.spend,
+        cost=draft.cost,
+        budget=draft.budget,
         state=draft.state,
         details=draft.noted,
-        people=marks_of_people(table, book.people_key),
+        people=_people(draft, table, book),
         formerly=lambda: former_hashes(content, side.manifest, rows, prints),
     )
     return certificates[-1], entry
@@ -143,7 +156,7 @@ def judged_draft(
 ) -> JudgedDraft:
     """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
     definition = closed(definition, table)
-    chosen = _method(table, definition, method)
+    chosen = checked_method(table, definition, method)
     if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
         # Fitted before the table is copied: whoever publishes it again finds them.
         _ = table.hierarchies, table.sensitive_columns
@@ -214,7 +227,7 @@ def _check_limits(table: Table, draft: Draft, method: Method) -> None:
             )
 
 
-def _method(table: Table, definition: Definition, method: Method | str | None) -> Method:
+def checked_method(table: Table, definition: Definition, method: Method | str | None) -> Method:
     """The method, if it and the format that it publishes can keep the definition."""
     if not isinstance(table, Table):
         raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
@@ -227,12 +240,28 @@ def _method(table: Table, definition: Definition, method: Method | str | None) -
     reason = unkept(name, chosen.keeps, definition)
     if reason is None and table.streamed and not chosen.streams:
         reason = f"{name} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or use Lattice."
-    reason = reason or chosen.refusal(table, definition) or _unclaimed(getattr(chosen, "format", None), definition)
+    reason = (
+        reason
+        or _unweighted(table, chosen)
+        or _nameless(table, chosen)
+        or chosen.refusal(table, definition)
+        or _unclaimed(getattr(chosen, "format", None), definition)
+    )
     if reason is not None:
         raise PolicyError(reason, setting=("method", "name"))
     if table.pseudonyms and PSEUDONYM in table.schema:
         raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
     return chosen
+
+
+def _unweighted(table: Table, method: Method) -> str | None:
+    """Why a random mechanism cannot take a table with weights: noise that hides one row hides nothing of a weight of 1,000, unless the method says that it counts them."""
+    if table.weight is None or not is_random(method) or getattr(method, "counts_weights", False):
+        return None
+    return (
+        f"{type(method).__name__} counts rows, each as one, and this table has a weight for each ({table.weight!r}): counting a weight would need noise for the largest one. Leave the weight "
+        "out, or, where a weight says how many rows there are, repeat each row as often."
+    )
 
 
 def _check_files(files: str, table: Table) -> None:
@@ -262,24 +291,34 @@ def _ledger(table: Table, given: str | Path | LedgerLocation | Ledger | None) ->
     return given if isinstance(given, Ledger) else Ledger(given)
 
 
-def _check_name(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
-    """What spends needs a name where the same people have a budget: nobody gets around a budget by leaving the name out."""
-    if not draft.spend or table.dataset is not None:
+def _nameless(table: Table, method: Method) -> str | None:
+    """Why a random mechanism with a declared budget cannot take a table without a name."""
+    if table.dataset is not None or not is_random(method) or getattr(method, "budget", None) is None:
+        return None
+    return "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
+
+
+def _charge_nameless(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
+    """Charge a noisy release of a table without a name to the account of its people, who are recognised: nobody gets around an account by leaving the name out.
+
+    Draws from a seed protect nobody, as their certificate says, and are not charged.
+    """
+    if draft.cost is None or draft.insecure or table.dataset is not None:
         return
-    place = given if isinstance(given, Ledger | LedgerLocation) else LedgerLocation.of(given)
-    if isinstance(place, LedgerLocation) and not place.path.exists():
-        return
-    book = place if isinstance(place, Ledger) else Ledger(place)
+    book = given if isinstance(given, Ledger) else Ledger(given)
     try:
-        names = book.budgeted(lambda: marks_of_people(table, book.people_key))
+        people = _people(draft, table, book)
+        require_recognisable(people)
+        book.charge(nameless(people), draft.cost, draft.budget, people)
     finally:
         if book is not given:
             book.close()
-    if names:
-        raise LedgerError(
-            f"The table has no name, and its rows are about the same people as the data set {names[0]!r}, which has a budget. What this release spends would "
-            f"not be counted, so it was refused and nothing was published. Pass dataset={names[0]!r} to the table."
-        )
+
+
+def _people(draft: Draft, table: Table, book: Ledger) -> tuple[PersonFingerprints, ...]:
+    """Whom a release is about; one that costs something is recognised by its rows as a whole where there is nothing else."""
+    found = marks_of_people(table, book.people_key)
+    return contents_marks(table, book.people_key) if draft.cost is not None and not found else found
 
 
 def _unclaimed(name: Any, definition: Definition) -> str | None:

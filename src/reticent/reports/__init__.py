@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import PrivateFacts
-from reticent.reports.previews import Preview, PreviewComparison, compare, preview
+from reticent.reports.previews import MechanismPreview, Preview, PreviewComparison, compare, preview
 from reticent.reports.report_files import report, write_report, write_stewards_report
 from reticent.reports.series_measures import ReleaseMeasures, measure_series
 from reticent.reports.series_page import series_figures, series_headline, write_series_page
 
 __all__ = [
     "Analysis",
+    "MechanismPreview",
     "Preview",
     "PreviewComparison",
     "PrivateFacts",

@@ -106,6 +106,7 @@ class ReportFacts:
     judged: str
     promises: tuple[Promise, ...]
     rows: int
+    row_noun: str
     groups: Groups | None
     least: int | None
     drawings: Sequence[Figure] = ()
@@ -160,6 +161,7 @@ def gather(
             for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
         ),
         rows=side.height,
+        row_noun=side.form.row_noun,
         groups=groups,
         least=max(least, default=None),
         drawings=() if groups is None else side.form.figures(side.seen, groups),

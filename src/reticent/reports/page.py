@@ -104,19 +104,20 @@ def _sample(facts: ReportFacts) -> _Section | None:
     rows = [tuple("" if cell is None else str(cell) for cell in row) for row in facts.sample.iter_rows()]
     return _Section(
         "What is published",
-        f"{len(rows)} of {facts.rows:,} rows.",
+        f"{len(rows)} of {facts.rows:,} {facts.row_noun}.",
         _plain_table(facts.sample.columns, rows),
     )
 
 
 def _tiles(facts: ReportFacts) -> str:
-    tiles = [(f"{facts.rows:,}", "rows published")]
+    tiles = [(f"{facts.rows:,}", f"{facts.row_noun} published")]
     if facts.groups is not None:
         tiles.append((f"{len(facts.groups):,}", "groups of people who look alike"))
         tiles.append((f"{int(facts.groups.people.min()):,}", "people in the smallest group"))
     if facts.private is not None:
         left_out = facts.private.suppressed
-        tiles.append((f"{left_out:,}", f"rows left out ({left_out / max(facts.rows + left_out, 1):.1%})"))
+        if facts.row_noun == "rows":
+            tiles.append((f"{left_out:,}", f"rows left out ({left_out / max(facts.rows + left_out, 1):.1%})"))
         if "loss" in facts.private.utility:
             tiles.append((f"{facts.private.utility['loss']:.0%}", "of the detail given up"))
     items = "".join(f"<li><b>{escape(number)}</b><span>{escape(words)}</span></li>" for number, words in tiles)
@@ -140,6 +141,8 @@ def _promises(facts: ReportFacts) -> _Section:
 
 def _left_out(facts: ReportFacts) -> str:
     """How many records are not in the release, for the steward; the public learns that some may be missing."""
+    if facts.row_noun != "rows":
+        return ""
     if facts.private is None or facts.groups is None:
         return "Records may be missing." if facts.groups is not None else ""
     suppressed = facts.private.suppressed

@@ -1,7 +1,8 @@
 """What a release would be: previews and comparisons, for the steward's eyes. Nothing is recorded, saved or given out.
 
 A preview goes the way of a publication (the method's draft, the check of its tables, the judgement of its evidence and of the public tables) and
-stops before the ledger (:func:`reticent.release.judged_draft`).
+stops before the ledger (:func:`reticent.release.judged_draft`). A method that publishes at random is not drafted: every draw of real rows spends what protects
+them, and many previews average to the truth. Its preview is the error that it would make (:class:`MechanismPreview`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -20,9 +21,18 @@ from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.randomness import Randomness
 from reticent.core import Groups, Recoding
-from reticent.definitions import Definition, KAnonymity, Method
+from reticent.definitions import Definition, ExpectedError, KAnonymity, Method, RandomMechanism, is_random
 from reticent.errors import Infeasible, PolicyError
-from reticent.release import Headline, JudgedDraft, MethodCost, PublicSide, cost_of, judged_draft, named_method
+from reticent.release import (
+    Headline,
+    JudgedDraft,
+    MethodCost,
+    PublicSide,
+    checked_method,
+    cost_of,
+    judged_draft,
+    named_method,
+)
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
@@ -160,11 +170,88 @@ class Preview(ShownAsCard):
 
 
 @dataclass(frozen=True, repr=False)
+class MechanismPreview(ShownAsCard):
+    """What a release drawn at random would be: the ``error`` that its noise makes. No row of the table is in it, and there is no draw to look at."""
+
+    definition: Definition
+    table: Table = field(repr=False)
+    method: Mapping[str, Any]
+    format: str
+    error: ExpectedError
+
+    groups: ClassVar[None] = None
+    recoding: ClassVar[None] = None
+    analysis: ClassVar[None] = None
+    suppressed: ClassVar[int] = 0
+    attacks: ClassVar[tuple[Comparison, ...]] = ()
+
+    def card(self) -> Card:
+        """The method, the definition and the error."""
+        facts: dict[str, object] = {"definition": self.definition, "error": self.error.words}
+        listed = [(name, f"{value:,.6g}") for name, value in self.error.figures.items()]
+        return Card(
+            f"Preview by {self.method.get('name')}, nothing drawn or recorded", facts, None, ("figure", "value"), listed
+        )
+
+    @property
+    def headline(self) -> Headline:
+        """No verdict: a preview draws nothing, so nothing was judged."""
+        return Headline("not shown", ("Nothing was drawn: a preview of a random mechanism shows its error.",))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the certificate would promise, claim by claim."""
+        return tuple(part.meaning() for part in self.definition.parts())
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """No rows: a draw of real rows is seen only once it is recorded."""
+        return pl.DataFrame()
+
+    @property
+    def rows(self) -> int:
+        """No rows were drawn."""
+        return 0
+
+    @property
+    def utility(self) -> Mapping[str, float]:
+        """The figures of the error."""
+        return self.error.figures
+
+    @property
+    def loss_by_column(self) -> Mapping[str, float]:
+        """Nothing: no column is generalized."""
+        return {}
+
+    @property
+    def search(self) -> Mapping[str, Any]:
+        """Nothing was searched."""
+        return {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The preview as plain data."""
+        return {
+            "definition": str(self.definition),
+            "headline": self.headline.as_json(),
+            "sentences": list(self.sentences),
+            "method": dict(self.method),
+            "format": self.format,
+            "rows": None,
+            "suppressed": None,
+            "groups": None,
+            "utility": dict(self.utility),
+            "error": {"figures": dict(self.error.figures), "words": self.error.words},
+            "loss_by_column": {},
+            "proven": None,
+        }
+
+
+@dataclass(frozen=True, repr=False)
 class PreviewComparison(ShownAsCard):
     """Previews side by side: ``table`` has a row for each combination, ``previews`` those that are possible, in the same order."""
 
     table: pl.DataFrame
-    previews: tuple[Preview | None, ...] = field(repr=False)
+    previews: tuple[Preview | MechanismPreview | None, ...] = field(repr=False)
 
     def card(self) -> Card:
         """Risk and cost of every combination."""
@@ -180,7 +267,7 @@ class PreviewComparison(ShownAsCard):
         return save_utility_chart(path, self.table, [_k_of(each) for each in self.previews], measure)
 
 
-def _k_of(made: Preview | None) -> int | None:
+def _k_of(made: Preview | MechanismPreview | None) -> int | None:
     """The k that a preview was asked for; None where there is none."""
     if made is None:
         return None
@@ -195,20 +282,31 @@ def preview(
     models: Sequence[str] = (),
     insecure_seed: int | None = None,
     context: Context | None = None,
-) -> Preview:
-    """What :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks.
+) -> Preview | MechanismPreview:
+    """What :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks; of a random mechanism its expected error instead.
 
-    Nothing is recorded, certified or saved, and the ledger is not opened. A method that draws at random draws anew when it publishes; one whose draws must
-    not be seen before they are recorded says so in ``unseen``, and is refused. ``models`` are regressions such as ``"wage ~ age + sex"`` whose conclusions
+    Nothing is recorded, certified or saved, and the ledger is not opened. A method that publishes at random draws nothing here, however often it is asked. ``models`` are regressions such as ``"wage ~ age + sex"`` whose conclusions
     :attr:`Preview.analysis` compares before and after; by default each sensitive column on the quasi columns.
     """
     if not isinstance(table, Table):
         raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
-    refused = getattr(method, "unseen", None)
-    if refused is not None:
-        raise PolicyError(refused, setting=("method", "name"))
+    chosen = checked_method(table, definition, method)
+    if is_random(chosen):
+        return _mechanism(table, definition, chosen)
     context = context or Context(Randomness(insecure_seed))
-    return Preview(definition, table, judged_draft(table, definition, method, "csv", context), tuple(models))
+    return Preview(definition, table, judged_draft(table, definition, chosen, "csv", context), tuple(models))
+
+
+def _mechanism(table: Table, definition: Definition, method: Method) -> MechanismPreview:
+    """The error that a random mechanism would make; one that cannot tell it is refused."""
+    if not isinstance(method, RandomMechanism):
+        raise PolicyError(
+            f"{type(method).__name__} publishes at random and cannot tell its error without a draw (it has no expected_error), and a draw of real rows must be recorded before it is seen. "
+            "Preview a table of made-up rows.",
+            setting=("method", "name"),
+        )
+    error = method.expected_error(table, definition)
+    return MechanismPreview(definition, table, method.describe(), str(getattr(method, "format", "")), error)
 
 
 def compare(
@@ -249,7 +347,7 @@ def compare(
     if not wanted or not ways:
         raise PolicyError("compare needs at least one definition and one method.")
     context = context or Context(Randomness(insecure_seed))
-    made: list[Preview | None] = []
+    made: list[Preview | MechanismPreview | None] = []
     rows: list[dict[str, Any]] = []
     for definition in wanted:
         for number, method in enumerate(ways, start=1):
@@ -268,14 +366,15 @@ def _row(
     definition: Definition,
     method: Method | None,
     number: int,
-    found: Preview | None,
+    found: Preview | MechanismPreview | None,
     problem: str | None,
     attacks: bool,
 ) -> dict[str, Any]:
     """One combination as a row of the comparison; what does not apply is null."""
     how = dict(found.method) if found is not None else {} if method is None else method.describe()
     groups = None if found is None else found.groups
-    hits: list[Findings] = run_adversaries(found._made.side) if found is not None and attacks else []
+    drafted = found if isinstance(found, Preview) else None
+    hits: list[Findings] = run_adversaries(drafted._made.side) if drafted is not None and attacks else []
     smallest = None if groups is None else int(groups.people.min())
     measures = ("loss", "ncp", "discernibility", "average_group_size", "kl")
     return {
@@ -284,11 +383,12 @@ def _row(
         "parameters": ", ".join(f"{name}={value}" for name, value in how.items() if name not in ("name", "seed")),
         "possible": found is not None,
         "problem": problem,
-        "rows": None if found is None else found.rows,
-        "suppressed": None if found is None else found.suppressed,
+        "rows": None if drafted is None else drafted.rows,
+        "suppressed": None if drafted is None else drafted.suppressed,
         "groups": None if groups is None else len(groups),
         "smallest": smallest,
         "highest_risk": None if smallest is None else 1 / smallest,
-        "succeeding": sum(each.succeeds for each in hits) if found is not None and attacks else None,
+        "succeeding": sum(each.succeeds for each in hits) if drafted is not None and attacks else None,
+        "standard_error": found.utility.get("standard_error") if isinstance(found, MechanismPreview) else None,
         **{name: None if found is None else found.utility.get(name) for name in measures},
     }

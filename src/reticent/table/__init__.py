@@ -43,7 +43,7 @@ from reticent.table.meaning import (
     texts_of,
 )
 from reticent.table.opener import opener
-from reticent.table.person_marks import marks_of_columns, marks_of_people
+from reticent.table.person_marks import contents_marks, marks_of_columns, marks_of_people
 from reticent.table.relations import ColumnRelation, RelationFormula, find_relations
 from reticent.table.row_classes import class_sizes
 from reticent.table.row_order import in_order
@@ -141,6 +141,7 @@ __all__ = [
     "clock_text",
     "coarsening_from",
     "conformed",
+    "contents_marks",
     "covers_missing",
     "csv_blocks",
     "csv_header",

@@ -182,16 +182,32 @@ def rows_marks(frame: pl.DataFrame, key: bytes) -> PersonFingerprints | None:
     """The marks of rows: keyed hashes of the distinct combinations, each with how often it occurs."""
     if frame.height < _FEWEST_ROWS or not frame.width:
         return None
-    combined = np.zeros(frame.height, dtype=np.uint64)
-    for place, name in enumerate(sorted(frame.columns)):
-        combined = mixed(combined * _SALT + _value_hashes(frame[name], key, place))
-    distinct, counts = np.unique(combined, return_counts=True)
+    distinct, counts = _distinct_rows(frame, key)
     if len(distinct) < _FEWEST_ROWS:
         return None
     level, levels = _sampled(distinct)
     kept = levels >= level
     hashes = mixed(distinct[kept] + counts[kept].astype(np.uint64))
     return _marks("rows", level, levels[kept], hashes)
+
+
+def contents_marks(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
+    """One mark of everything in a table whose rows are too few to be recognised one by one: who counts the same rows again counts the same people."""
+    if table.streamed or table.rows > _MOST_ROWS or not (table.quasi or table.sensitive):
+        return ()
+    distinct, counts = _distinct_rows(
+        pl.DataFrame([table.frame[name] for name in (*table.quasi, *table.sensitive)]), key
+    )
+    whole = np.array([mixed(mixed(distinct) * _SALT + counts.astype(np.uint64)).sum(dtype=np.uint64)])
+    return (_marks("contents", 0, np.zeros(1, dtype=np.int64), mixed(whole)),)
+
+
+def _distinct_rows(frame: pl.DataFrame, key: bytes) -> tuple[_Hashes, NDArray[np.intp]]:
+    """Keyed hashes of the distinct rows, and how often each occurs."""
+    combined = np.zeros(frame.height, dtype=np.uint64)
+    for place, name in enumerate(sorted(frame.columns)):
+        combined = mixed(combined * _SALT + _value_hashes(frame[name], key, place))
+    return np.unique(combined, return_counts=True)
 
 
 def _marks(kind: str, level: int, levels: NDArray[np.int64], hashes: _Hashes) -> PersonFingerprints:

@@ -105,49 +105,53 @@ def test_the_interval_holds_the_true_count_as_often_as_it_says(tmp_path):
 
 
 def test_epsilon_and_delta_are_spent_from_budgets_of_the_data_set(ledger):
-    method = rt.CentralCounts(domain=DOMAIN, budget_epsilon=2)
+    method = rt.CentralCounts(domain=DOMAIN, budget={"epsilon": 2})
     rt.publish(table(dataset="wards"), rt.NoisyCounts("1.5"), method)
     with Ledger(ledger) as book:
-        assert book.budgets.of("wards", "epsilon").left == Fraction(1, 2)
+        assert book.accounts.of("wards").left.epsilon == Fraction(1, 2)
     with pytest.raises(LedgerError, match="released already"):
         rt.publish(table(dataset="wards"), rt.NoisyCounts("0.5"), method)
-    with pytest.raises(LedgerError, match="has 1/2 of 2 left, and 1 was asked for"):
+    with pytest.raises(LedgerError, match=r"epsilon runs out\. It has epsilon 0.5 of 2 .* this costs epsilon 1 "):
         rt.publish(table(dataset="wards"), rt.NoisyCounts(1), method, again=True)
     rt.publish(table(dataset="wards"), rt.NoisyCounts("0.5"), method, again=True)
     with Ledger(ledger) as book:
-        assert book.budgets.of("wards", "epsilon").left == 0
+        assert book.accounts.of("wards").left.epsilon == 0
 
 
 def test_the_first_release_without_a_declared_total_spends_all_there_is():
     rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
-    with pytest.raises(LedgerError, match="has 0 of 1 left"):
+    with pytest.raises(LedgerError, match=r"epsilon runs out\. It has epsilon 0 of 1"):
         rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN), again=True)
 
 
 def test_a_later_release_goes_on_with_the_total_that_was_declared(ledger):
-    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget_epsilon=2))
+    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget={"epsilon": 2}))
     rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN), again=True)
     with Ledger(ledger) as book:
-        assert book.budgets.of("wards", "epsilon").left == 0
+        assert book.accounts.of("wards").left.epsilon == 0
 
 
 def test_all_differentially_private_releases_share_one_budget(ledger):
     sizes = rows().group_by("town").len("size")
     synthetic = rt.Synthetic(groups=sizes, domain=DOMAIN["illness"])
-    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget_epsilon=3))
+    rt.publish(
+        table(dataset="wards"),
+        rt.NoisyCounts(1),
+        rt.CentralCounts(domain=DOMAIN, budget={"epsilon": 3, "delta": "1e-3"}),
+    )
     rt.publish(table(dataset="wards"), rt.ProbabilisticDP(2, "1e-3"), synthetic, again=True)
     with Ledger(ledger) as book:
-        assert [book.budgets.of("wards", name).left for name in ("epsilon", "delta")] == [0, 0]
-    with pytest.raises(LedgerError, match="'epsilon' of data set 'wards' has 0 of 3 left"):
+        assert dict(book.accounts.of("wards").left) == {"epsilon": 0, "delta": 0}
+    with pytest.raises(
+        LedgerError, match="account of data set 'wards' cannot pay for a synthetic release: its epsilon runs out"
+    ):
         rt.publish(table(dataset="wards"), rt.ProbabilisticDP(2, "1e-3"), synthetic, again=True)
 
 
 def test_nobody_gets_around_a_budget_by_leaving_the_name_out(ledger):
-    """A table without a name is not recorded; where the same people have a budget, it needs the name."""
+    """A table without a name is paid from the account of its people, under whatever name they have one."""
     with pytest.raises(PolicyError, match="this table has no name"):
-        rt.publish(table(), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget_epsilon=2))
-    rt.publish(table(), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
-    assert not ledger.exists()
+        rt.publish(table(), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget={"epsilon": 2}))
     rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
     sizes = rows().group_by("town").len("size")
     synthetic = rt.Synthetic(groups=sizes, domain=DOMAIN["illness"])
@@ -155,7 +159,7 @@ def test_nobody_gets_around_a_budget_by_leaving_the_name_out(ledger):
         (rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN)),
         (rt.ProbabilisticDP(2, "1e-3"), synthetic),
     ):
-        with pytest.raises(LedgerError, match="Pass dataset='wards' to the table"):
+        with pytest.raises(LedgerError, match="account of data set 'wards' cannot pay"):
             rt.publish(table(), promise, method)
     # Groups of the same people are judged by other rules, and other people have no budget.
     rt.publish(table(), rt.KAnonymity(2))
@@ -230,7 +234,7 @@ def test_counts_of_a_secret_alone_are_attacked_and_previewed_as_well(tmp_path):
     folder = rt.publish(table(), rt.NoisyCounts(1), method).save(tmp_path / "release")
     ((before, after),) = rt.attacks.compare(table(), folder)
     assert (before.adversary, before.hits, after.hits) == ("sighting", 300, 0)
-    assert rt.preview(table(), rt.NoisyCounts(1), method).frame.height == 3
+    assert rt.preview(table(), rt.NoisyCounts(1), method).utility["cells"] == 3
     page = write_stewards_report(folder, tmp_path / "report.html", table())
     assert "NoisyCounts(epsilon=1, delta=0)" in page.read_text("utf-8")
     compared = rt.compare(table(), [rt.NoisyCounts(1), rt.NoisyCounts("1/10")], methods=[method])

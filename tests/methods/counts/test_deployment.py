@@ -8,13 +8,14 @@ import re
 import socket
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.base.disclosures import unjudged
+from reticent.base.privacy_cost import LossBound, PrivacyCost
 from reticent.cli.app import app
 from reticent.cli.console import run
 from reticent.errors import DataError, PolicyError, ReticentError
@@ -115,7 +116,7 @@ def check_releases(folder: Path, names: tuple[str, ...], dataset: str, left: str
         assert rt.verify(folder / name / "release").holds
         with Ledger(folder / name / "ledger.sqlite") as book:
             of = dataset.format(name)
-            assert str(book.budgets.of(of, "joint noise").left) == left
+            assert str(book.accounts.of(of).left.epsilon) == left
             assert [entry.status for entry in book.entries(of)][-1] == "given out"
 
 
@@ -275,10 +276,10 @@ def test_honest_hosts_end_with_a_release_each_and_a_charge_each(story):
 def test_a_run_that_costs_more_than_is_left_sends_nothing(story, monkeypatch, capsys):
     folder, _ = story
     with Ledger(folder / "Doris" / "ledger.sqlite") as book:
-        book.spend("patients of Doris", "joint noise", "1/2", "something else", beside=unjudged)
+        book.charge("patients of Doris", PrivacyCost("something else", {"replace": LossBound(Fraction(1, 2))}))
     monkeypatch.setattr(sys, "argv", ["reticent", "noise", "party", "--config", str(folder / "Doris.toml")])
     assert run(app) == 2
-    assert (
-        "The epsilon budget of data set 'patients of Doris' has 0.5 of 2 left, and this run costs 1. Nothing was sent."
-        in " ".join(capsys.readouterr().err.split())
-    )
+    told = " ".join(capsys.readouterr().err.split())
+    assert "The account of data set 'patients of Doris' cannot pay for joint histogram in session" in told
+    assert "its epsilon runs out. It has epsilon 0.5 of 2" in told
+    assert told.endswith("Nothing was sent.")

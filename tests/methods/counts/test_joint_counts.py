@@ -61,8 +61,7 @@ def test_four_parties_make_a_release_that_goes_the_whole_way(tmp_path, ledger):
     assert transcript["step"].to_list()[-1] == "answer"
     assert not (folder / "public" / "transcript.parquet").exists()
     with Ledger(ledger) as book:
-        assert book.budgets.of("region", "epsilon").left == 0
-        assert book.budgets.of("region", "delta").left == 0
+        assert dict(book.accounts.of("region").left) == {"epsilon": 0, "delta": 0}
 
 
 def test_parties_who_only_look_and_exponential_noise():
@@ -113,7 +112,7 @@ def test_what_parties_cannot_count_is_refused(frame, definition, more, message):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"party": 3}, {"faults": -1}, {"law": "laplace"}, {"level": "honest"}, {"budget_epsilon": -1}]
+    "wrong", [{"party": 3}, {"faults": -1}, {"law": "laplace"}, {"level": "honest"}, {"budget": {"epsilon": -1}}]
 )
 def test_parameters_are_checked_at_once(wrong):
     with pytest.raises(PolicyError, match=f"JointCounts: {next(iter(wrong))}"):
@@ -121,7 +120,7 @@ def test_parameters_are_checked_at_once(wrong):
 
 
 def test_a_method_can_be_made_again_from_its_description():
-    made = method(faults=1, budget_epsilon=3, level="byzantine")
+    made = method(faults=1, budget={"epsilon": 3}, level="byzantine")
     told = made.describe()
     assert told.pop("name") == "JointCounts"
     assert rt.JointCounts(**told).describe() == made.describe()

@@ -26,7 +26,7 @@ from reticent.core import Draft
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.ledger import Ledger
 from reticent.methods.grid.box_tables import read_boxes, read_cells
-from reticent.methods.grid.counts import GridCount, count_boxes, count_sample
+from reticent.methods.grid.counts import GridCount, count_boxes, count_sample, most_missed
 from reticent.methods.grid.details import BisectionDetails, SampleDetails
 from reticent.release import adversary_view_of, open_public
 from reticent.reports import write_report
@@ -70,8 +70,9 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> tuple[rt.Release, Path]
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[rt.Release, Path]:
-    release = rt.publish(table(), rt.UnboundedDP(1), COUNTS)
-    return release, release.save(tmp_path_factory.mktemp("counted") / "release")
+    place = tmp_path_factory.mktemp("counted")
+    release = rt.publish(table(), rt.UnboundedDP(1), COUNTS, ledger=place / "ledger.sqlite")
+    return release, release.save(place / "release")
 
 
 # The whole way.
@@ -86,7 +87,8 @@ def test_a_sample_shows_joint_cells_with_enough_rows_and_never_how_many_rows_the
     assert release.frame.select(pl.struct("age", "town", "illness").n_unique()).item() == release.frame.height
     assert rt.verify(folder).holds
     told = "".join((folder / "public" / name).read_text("utf-8") for name in ("manifest.json", "STATEMENT.txt"))
-    assert not re.search(rf"\b(1,?500|{release.private.suppressed:,}|{release.private.suppressed})\b", told)
+    sampled_rows = release.private.search["sampled"]
+    assert not re.search(rf"\b(1,?500|{sampled_rows:,}|{sampled_rows})\b", told)
     assert "publisher's word" in "".join(check.detail for check in rt.verify(folder).checks)
 
 
@@ -226,8 +228,9 @@ def test_fresh_samples_add_up_in_the_ledger_until_nothing_is_left(ledger):
         rt.publish(table(dataset="wards"), DP, method)
     rt.publish(table(dataset="wards"), DP, method, again=True)
     with Ledger(ledger) as book:
-        assert [book.budgets.of("wards", name).left for name in ("epsilon", "delta")] == [0, Fraction(1, 10_000)]
-    with pytest.raises(LedgerError, match="has 0 of 2 left"):
+        assert dict(book.accounts.of("wards").left) == {"epsilon": 0, "delta": Fraction(1, 10_000)}
+        assert book.accounts.of("wards").relation == "add/remove"
+    with pytest.raises(LedgerError, match=r"epsilon runs out\. It has epsilon 0 of 2"):
         rt.publish(table(dataset="wards"), rt.UnboundedDP(1), COUNTS, again=True)
     with pytest.raises(PolicyError, match="has no name"):
         rt.publish(table(), DP, method)
@@ -256,7 +259,38 @@ def test_reports_and_previews_are_made(sampled, counted, tmp_path):
     for release, _ in (sampled, counted):
         page = write_report(release, tmp_path / "report.html", table=table()).read_text("utf-8")
         assert "the way the rows were drawn satisfies" in page
-    assert rt.preview(table(), DP, SAMPLE).rows > 0
+        assert f"{release.frame.height:,}</b><span>{release.public.form.row_noun} published" in page
+        assert "rows left out" not in page
+        assert "are not in the release" not in page
+    assert rt.preview(table(), DP, SAMPLE).error.figures["rows_shown_from"] > 0
+
+
+def test_the_estimate_of_a_sample_says_by_how_much_it_is_biased():
+    """Cells of 12 rows are hidden mostly: without the words an analyst takes 0 for an estimate of 240."""
+    frame = pl.DataFrame({"cell": [i % 20 for i in range(240)]})
+    grid = {"cell": list(range(20))}
+    method = rt.GridSample(grid, sample="0.3", least=5)
+    found = []
+    for seed in range(60):
+        release = rt.publish(rt.Table(frame, quasi=["cell"]), rt.CrowdBlending(5), method, insecure_seed=seed)
+        found.append(release.count("cell >= 0"))
+    mean = sum(each.value for each in found) / len(found)
+    assert mean < 150
+    assert all(mean + each.bias >= 240 for each in found)
+    assert any("biased: on average it misses up to" in line for line in found[0].lines())
+    assert found[0].describe()["bias"] == found[0].bias
+
+
+@pytest.mark.parametrize(("least", "sample"), [(2, "1/2"), (5, "3/10"), (20, "1/5")])
+def test_no_cell_misses_more_on_average_than_is_said(least, sample):
+    share = Fraction(sample)
+
+    def missed(rows: int) -> float:
+        chances = [math.comb(rows, x) * float(share) ** x * float(1 - share) ** (rows - x) for x in range(least)]
+        return sum(x * chance for x, chance in enumerate(chances)) / float(share)
+
+    most = max(missed(rows) for rows in range(1, 12 * least))
+    assert most_missed(least, share) == pytest.approx(most, rel=1e-9)
 
 
 # Refusals.
@@ -299,7 +333,7 @@ def test_a_table_of_nobody_has_releases_too(frame, tmp_path):
     empty = rt.publish(table(frame), DP, SAMPLE)
     assert empty.frame.height == 0
     assert rt.verify(empty.save(tmp_path / "release")).holds
-    assert rt.publish(table(frame), rt.UnboundedDP(1), COUNTS).frame.height >= 4
+    assert rt.publish(table(frame), rt.UnboundedDP(1), COUNTS, ledger=tmp_path / "other").frame.height >= 4
 
 
 @pytest.mark.slow

@@ -147,7 +147,7 @@ def test_a_second_draw_is_another_release_that_the_ledger_knows(tmp_path: Path) 
     with pytest.raises(rt.LedgerError, match="released already"):
         rt.publish(table, promise, limited, **given)
     rt.publish(table, promise, limited, again=True, **given)
-    with pytest.raises(rt.ReticentError, match="Budget 'epsilon'"):
+    with pytest.raises(rt.ReticentError, match="its epsilon runs out"):
         rt.publish(table, promise, limited, again=True, **given)
 
 
@@ -165,8 +165,7 @@ def test_a_draw_cannot_be_looked_at_before_it_is_recorded() -> None:
     table = rt.Table(frame, quasi=["g"], sensitive="v")
     method = rt.Synthetic(groups=frame.group_by("g").len("size"), domain=VALUES, public="the test")
     promise = rt.ProbabilisticDP("1.5", "0.05")
-    with pytest.raises(rt.PolicyError, match="recorded before"):
-        rt.preview(table, promise, method)
+    assert rt.preview(table, promise, method).frame.height == 0
     shown = rt.compare(table, [promise], methods=[method])
-    assert "synthetic" not in shown.table.columns
-    assert "recorded before" in str(shown.table.rows())
+    assert shown.previews[0] is not None
+    assert shown.previews[0].frame.height == 0

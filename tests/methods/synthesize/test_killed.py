@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import reticent as rt
-from reticent.base.disclosures import unjudged
+from reticent.base.privacy_cost import LossBound, PrivacyCost
 from reticent.ledger import Ledger
 
 PUBLISHING = """
@@ -56,12 +56,11 @@ def check(place: Path, numbers: range) -> dict[str, int]:
             entries = book.entries(name)
             if not entries:
                 assert not folder.exists()
-                with pytest.raises(rt.LedgerError, match="no budget"):
-                    book.budgets.of(name, "epsilon")
+                with pytest.raises(rt.LedgerError, match="no account"):
+                    book.accounts.of(name)
                 seen["nothing"] += 1
                 continue
-            spent = [book.budgets.of(name, each).spent for each in ("epsilon", "delta")]
-            assert spent == [2, Fraction("1e-4")]
+            assert dict(book.accounts.of(name).spent) == {"epsilon": 2, "delta": Fraction("1e-4")}
             assert len(entries) == 1
             seen[entries[0].status] += 1
             if entries[0].status == "given out":
@@ -90,8 +89,8 @@ def test_a_killed_publication_has_spent_with_its_entry_or_not_at_all(tmp_path):
     assert seen["given out"] >= 1
     # The ledger goes on.
     name = "data 0"
-    with Ledger(tmp_path / "ledger.sqlite") as book, pytest.raises(rt.LedgerError, match="has 1 of 3 left"):
-        book.spend(name, "epsilon", 2, "more than is left", beside=unjudged)
+    with Ledger(tmp_path / "ledger.sqlite") as book, pytest.raises(rt.LedgerError, match="It has epsilon 1 of 3"):
+        book.charge(name, PrivacyCost("more than is left", {"replace": LossBound(Fraction(2))}))
 
 
 @pytest.mark.slow

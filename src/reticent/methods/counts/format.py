@@ -74,6 +74,7 @@ class NoisyCountsFormat(MechanismFormat):
 
     name: ClassVar[str] = "noisy counts"
     tables: ClassVar[tuple[str, ...]] = ("cells",)
+    row_noun: ClassVar[str] = "cells"
     roles: ClassVar[tuple[str, ...]] = (_CELL, _COUNT)
 
     def refusal(self, definition: Definition) -> str | None:

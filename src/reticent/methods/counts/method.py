@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -13,14 +14,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.base.context import Context
-from reticent.base.disclosures import NAMELESS, PriorCheck, Spending, alone, privacy_spending
-from reticent.base.exact import Number, exact, one_of, whole
+from reticent.base.disclosures import PriorCheck, alone
+from reticent.base.exact import one_of, whole
+from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost, Relation
 from reticent.core import Draft, Evidence, Kind
-from reticent.definitions import Definition, NoisyCounts
+from reticent.definitions import Definition, ExpectedError, NoisyCounts
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.methods.counts.details import NOISY_COUNT, CountsDetails, JointRun, check_size
 from reticent.methods.randomize import ViewDomain, declared_domain
-from reticent.noise import LAWS, LEVELS, BinomialLaw, JointAnswer, NoisePlan, central_noise, run_local
+from reticent.noise import LAWS, LEVELS, BinomialLaw, JointAnswer, NoiseLaw, NoisePlan, central_noise, plan, run_local
 from reticent.table import FrameRows, Rows, Table
 
 _Counts = NDArray[np.int64]
@@ -41,8 +43,7 @@ class _CountsMethod(ABC):
     """What both methods do: lay the domain over the rows, have noise added, and draft the cells."""
 
     domain: Mapping[str, Any] | None
-    budget_epsilon: Number | None
-    budget_delta: Number | None
+    budget: Mapping[str, Any] | None
 
     format: ClassVar[str] = "noisy counts"
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
@@ -52,9 +53,7 @@ class _CountsMethod(ABC):
         name = type(self).__name__
         if self.domain is not None:
             _declared(self.domain, name)
-        for field in ("budget_epsilon", "budget_delta"):
-            if getattr(self, field) is not None:
-                exact(getattr(self, field), f"{name}: {field}", low=0)
+        DeclaredBudget.of(self.budget, name)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Both keep NoisyCounts, which protects rows, and nothing else."""
@@ -65,8 +64,6 @@ class _CountsMethod(ABC):
                 f"{type(self).__name__} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' "
                 "if that is what may be protected."
             )
-        if table.dataset is None and (self.budget_epsilon is not None or self.budget_delta is not None):
-            return NAMELESS
         return None
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
@@ -75,16 +72,40 @@ class _CountsMethod(ABC):
         if refused is not None or not isinstance(definition, NoisyCounts):
             raise PolicyError(refused or str(definition))
         context = context or Context()
+        domain = self._cells(table)
+        context.step("counting rows")
+        cells = domain.pack(domain.frame_columns(table.frame))
+        made = self.counted(table, domain, cells, definition, context)
+        cost, budget = self.cost(table, definition), DeclaredBudget.of(self.budget, type(self).__name__)
+        return replace(_drafted(made, self.describe(), alone), cost=cost, budget=budget)
+
+    @abstractmethod
+    def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
+        """What the release costs the account of its data set."""
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """The spread of the noise on each cell."""
+        assert isinstance(definition, NoisyCounts)
+        domain, deviation = self._cells(table), math.sqrt(float(self.noise(table, definition).variance))
+        return ExpectedError(
+            {"cells": domain.size, "standard_error": deviation},
+            f"Each of the {domain.size:,} cells would be the true number of rows plus noise with a standard deviation of {deviation:,.1f}; a sum of m cells has "
+            f"{deviation:,.1f} x sqrt(m).",
+        )
+
+    def _cells(self, table: Table) -> ViewDomain:
+        """The public cells, if they can be published."""
         domain = declared_domain(table, self.domain)
         if NOISY_COUNT in domain.names:
             raise PolicyError(
                 f"Noisy counts are published in a column {NOISY_COUNT!r}. Rename the column of that name."
             )
         check_size(domain)
-        context.step("counting rows")
-        cells = domain.pack(domain.frame_columns(table.frame))
-        made = self.counted(table, domain, cells, definition, context)
-        return _drafted(made, self.describe(), alone, self._spend(definition))
+        return domain
+
+    @abstractmethod
+    def noise(self, table: Table, definition: NoisyCounts) -> NoiseLaw:
+        """The law of the noise on each cell."""
 
     @abstractmethod
     def counted(
@@ -92,17 +113,10 @@ class _CountsMethod(ABC):
     ) -> NoisyCells:
         """The noisy counts, given the cell of every row."""
 
-    def _spend(self, definition: NoisyCounts) -> tuple[Spending, ...]:
-        epsilon, delta = definition.amounts
-        totals = {"epsilon": self.budget_epsilon, "delta": self.budget_delta}
-        return privacy_spending(epsilon, delta, totals, "noisy counts")
-
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
         given = {
             "domain": None if self.domain is None else ViewDomain.of(self.domain).as_json(),
-            "budget_epsilon": None if self.budget_epsilon is None else str(self.budget_epsilon),
-            "budget_delta": None if self.budget_delta is None else str(self.budget_delta),
         }
         return {"name": type(self).__name__, **{name: value for name, value in given.items() if value is not None}}
 
@@ -113,12 +127,20 @@ class CentralCounts(_CountsMethod):
 
     Guarantee: NoisyCounts(epsilon, 0): discrete Laplace noise of scale 2/epsilon on each cell, since replacing a row moves two cells (E12).
     Adversary: anybody who sees the counts; not the curator. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
-    ``budget_epsilon`` and ``budget_delta`` are what all differentially private releases of the data set may spend together. Cost: one draw a cell.
+    ``budget`` are the totals that all noisy releases of the data set may cost together, such as ``{"epsilon": 3, "delta": "1e-5"}``. Cost: one draw a cell.
     """
 
     domain: Mapping[str, Any] | None = None
-    budget_epsilon: Number | None = None
-    budget_delta: Number | None = None
+    budget: Mapping[str, Any] | None = None
+
+    def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
+        """Replacing a row moves two cells by one, which noise of scale 2/epsilon hides at epsilon; adding or removing one moves one cell, at half of it. No exact number is published."""
+        epsilon = definition.amounts[0]
+        losses: dict[Relation, LossBound] = {"replace": LossBound(epsilon), "add/remove": LossBound(epsilon / 2)}
+        return PrivacyCost("noisy counts", losses, table.unit)
+
+    def noise(self, table: Table, definition: NoisyCounts) -> NoiseLaw:
+        return central_noise(2, definition.amounts[0]).law
 
     def counted(
         self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
@@ -138,7 +160,7 @@ class JointCounts(_CountsMethod):
     Guarantee: NoisyCounts(epsilon, delta), also against up to ``faults`` of the parties together (default: as many as the protocol bears). Adversary: fewer than a third of
     the parties, who may lie, collude or crash; with ``level="semi-honest"`` fewer than half, who only look. Here every party is a process on this machine and ``party`` the column
     that says whose row it is: for a trial, or for data sets of one owner. Several hosts run ``reticent noise party``. How many rows each party has is told to the others.
-    ``domain``, ``budget_epsilon`` and ``budget_delta`` are as for CentralCounts. Noise comes from the parties' own randomness; a seed does not fix it.
+    ``domain`` and ``budget`` are as for CentralCounts. Noise comes from the parties' own randomness; a seed does not fix it.
     Cost: :func:`reticent.noise.plan`.
     """
 
@@ -147,8 +169,7 @@ class JointCounts(_CountsMethod):
     faults: int | None = None
     law: str = "binomial"
     level: str = "byzantine"
-    budget_epsilon: Number | None = None
-    budget_delta: Number | None = None
+    budget: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -170,23 +191,48 @@ class JointCounts(_CountsMethod):
             return f"JointCounts: the table has no column {self.party!r} that says whose row it is.{did_you_mean(self.party, list(table.schema))}"
         return super().refusal(table, definition)
 
-    def counted(
-        self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
-    ) -> NoisyCells:
+    def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
+        """For rows that are replaced only: the parties tell each other how many rows they have."""
+        return PrivacyCost("joint noise", {"replace": LossBound(*definition.amounts)}, table.unit)
+
+    def noise(self, table: Table, definition: NoisyCounts) -> NoiseLaw:
+        parties = len(self._owners(table).unique())
+        return plan(
+            *definition.amounts, parties, self._faults(parties), "histogram", self.law, level=self.level
+        ).published_law
+
+    def _owners(self, table: Table) -> pl.Series:
+        """Whose row each is."""
         owners = table.frame[self.party]
         if owners.null_count():
             raise DataError(
                 f"Column {self.party!r} does not say whose row it is in {owners.null_count():,} rows. Fill it in, or leave these rows out.",
                 column=self.party,
             )
+        return owners
+
+    def _faults(self, parties: int) -> int:
+        share = 3 if self.level == "byzantine" else 2
+        return max(1, (parties - 1) // share) if self.faults is None else self.faults
+
+    def counted(
+        self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
+    ) -> NoisyCells:
+        owners = self._owners(table)
         names = owners.unique().sort()
         rows = [cells[(owners == name).to_numpy()].tolist() for name in names]
         epsilon, delta = definition.amounts
-        share = 3 if self.level == "byzantine" else 2
-        faults = max(1, (len(rows) - 1) // share) if self.faults is None else self.faults
         context.step("computing jointly")
         answer = run_local(
-            rows, epsilon, delta, faults, "histogram", domain.size, law=self.law, level=self.level, context=context
+            rows,
+            epsilon,
+            delta,
+            self._faults(len(rows)),
+            "histogram",
+            domain.size,
+            law=self.law,
+            level=self.level,
+            context=context,
         )
         context.step("joint noise is added")
         blamed = {str(names[party - 1]): why for party, why in answer.blamed.items()}
@@ -257,14 +303,14 @@ class ComputedCounts:
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The cells as they were computed; what was spent for them is in the ledger already."""
-        return _drafted(self.made, self.described, self.beside, ())
+        return _drafted(self.made, self.described, self.beside)
 
     def describe(self) -> dict[str, Any]:
         """How they were computed."""
         return dict(self.described)
 
 
-def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck, spend: tuple[Spending, ...]) -> Draft:
+def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck) -> Draft:
     """The cells of a domain, in its order, with their noisy counts."""
     domain = made.details.domain
     shown = domain.unpack(np.arange(domain.size)).with_columns(pl.Series(NOISY_COUNT, made.counts, pl.Int64))
@@ -277,7 +323,6 @@ def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck, sp
         private=made.private,
         search=made.told,
         beside=beside,
-        spend=spend,
         insecure=not made.secure,
     )
 

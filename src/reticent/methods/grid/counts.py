@@ -34,7 +34,8 @@ class GridCount:
     """How many rows of the table meet a condition: an estimate, and an ``interval`` that holds the true number with at least the stated ``confidence``.
 
     The interval supposes nothing about the table: where a condition cuts through cells, its lower end takes none and its upper end all of their rows. The estimate
-    takes rows to be spread evenly over such cells; ``standard_error`` is its spread in that model. ``hidden`` cells may have rows too few to be shown; the estimate counts none there.
+    takes rows to be spread evenly over such cells; ``standard_error`` is its spread in that model. ``hidden`` cells may have rows too few to be shown; the estimate counts none there, so that
+    it is biased: on average it misses up to ``bias`` rows. No estimate from what is shown is without bias: cells with fewer rows than are ever shown leave no trace.
     """
 
     condition: str
@@ -44,6 +45,7 @@ class GridCount:
     confidence: Fraction
     cells: int
     hidden: int = 0
+    bias: float = 0.0
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -61,6 +63,7 @@ class GridCount:
             "confidence": float(self.confidence),
             "cells": self.cells,
             "hidden": self.hidden,
+            "bias": self.bias,
         }
 
     def lines(self) -> list[str]:
@@ -72,6 +75,8 @@ class GridCount:
         ]
         if self.hidden:
             told.append(f"{self.hidden:,} cells that could meet it show nothing: they are empty, or have too few sampled rows. The estimate counts nobody there.")  # fmt: skip
+        if self.bias:
+            told.append(f"So the estimate is biased: on average it misses up to {self.bias:,.1f} rows. The interval allows for them.")  # fmt: skip
         return told
 
 
@@ -94,7 +99,8 @@ def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, cond
     counts = frame[SAMPLED_ROWS].to_numpy()
     found = _covers(grid, {axis.name: cells[:, place] for place, axis in enumerate(grid.axes)}, condition, len(frame))
     certain, possible = int(counts[found.certain].sum()), int(counts[found.possible].sum())
-    hidden = _possible(grid, condition) - int(found.possible.sum())
+    cells_meant = _possible(grid, condition)
+    hidden = cells_meant - int(found.possible.sum())
     most = possible + hidden * (plan.least - 1)
     share = 1.0 if plan.sample is None else float(plan.sample)
     weighted = counts * found.share
@@ -102,9 +108,21 @@ def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, cond
     variance = math.fsum((counts * found.share * (1 - share * found.share)).tolist()) / share**2
     interval = (certain, most) if plan.sample is None else (_fewest(certain, plan), _most(most, plan))
     confidence = Fraction(1) if plan.sample is None else CONFIDENCE
+    # Every cell may be hidden in another sample of the same rows. Without sampling, cells that are shown are shown always.
+    bias = hidden * (plan.least - 1.0) if plan.sample is None else cells_meant * most_missed(plan.least, plan.sample)
     return GridCount(
-        str(condition), value, math.sqrt(variance), interval, confidence, int(found.possible.sum()), hidden
+        str(condition), value, math.sqrt(variance), interval, confidence, int(found.possible.sum()), hidden, bias
     )
+
+
+@lru_cache(maxsize=64)
+def most_missed(least: int, sample: Fraction) -> float:
+    """The largest expected number of rows that an estimate misses in one cell, E[X; X < k]/p over all sizes n of the cell, for X ~ Binomial(n, p).
+
+    It is n Pr[Y < k - 1] with Y ~ Binomial(n - 1, p), which is below (k - 1)/p everywhere and falls beyond the n where Y is rarely below k - 1.
+    """
+    share, sizes = float(sample), np.arange(1, math.ceil(4 * (least + 10) / float(sample)))
+    return float((sizes * binom.cdf(least - 2, sizes - 1, share)).max())
 
 
 def _fewest(seen: int, plan: SamplePlan) -> int:

@@ -40,6 +40,7 @@ class GridSampleFormat(MechanismFormat):
 
     name: ClassVar[str] = SAMPLE_NAME
     tables: ClassVar[tuple[str, ...]] = ("cells",)
+    row_noun: ClassVar[str] = "cells"
     roles: ClassVar[tuple[str, ...]] = (_COUNT,)
 
     def refusal(self, definition: Definition) -> str | None:
@@ -148,6 +149,7 @@ class GridCountsFormat(MechanismFormat):
 
     name: ClassVar[str] = COUNTS_NAME
     tables: ClassVar[tuple[str, ...]] = ("boxes",)
+    row_noun: ClassVar[str] = "boxes"
     roles: ClassVar[tuple[str, ...]] = (_CELL, _COUNT)
 
     def refusal(self, definition: Definition) -> str | None:

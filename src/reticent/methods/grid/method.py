@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.context import Context
-from reticent.base.disclosures import NAMELESS, Spending, declared_budget, privacy_spending
 from reticent.base.exact import Number, exact, whole
+from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost
 from reticent.base.randomness import uniform_below
 from reticent.core import Draft, Evidence, Kind
-from reticent.definitions import CrowdBlending, Definition, UnboundedDP
+from reticent.definitions import CrowdBlending, Definition, ExpectedError, UnboundedDP
 from reticent.errors import PolicyError
 from reticent.methods.grid.axes import Cells, Grid, check_grid, declared_grid
 from reticent.methods.grid.bisection import Bisection, halve
@@ -49,6 +49,7 @@ class _GridMethod(ABC):
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     streams: ClassVar[bool] = False
     column: ClassVar[str]
+    purpose: ClassVar[str]
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Both protect rows, one each a person, and keep what a plan can promise."""
@@ -58,10 +59,6 @@ class _GridMethod(ABC):
                 f"{name} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' if that is what "
                 "may be protected."
             )
-        if table.weight is not None:
-            return f"{name} counts rows, and this table has a weight for each. Leave the weight out."
-        if table.dataset is None and self.budget is not None:
-            return NAMELESS
         if self.grid is None:
             return f"{name} needs grid: the cells of every column that is to be published, declared from public sources and not from the rows."
         if self.column in self.grid:
@@ -80,25 +77,28 @@ class _GridMethod(ABC):
             raise PolicyError(reason, setting=("method", "name"))
         grid = declared_grid(table, self.grid or {})
         context.step("laying the grid")
-        return self.drafted(grid, grid.encode(table.frame), definition, context)
+        made = self.drafted(grid, grid.encode(table.frame), definition, context)
+        budget = DeclaredBudget.of(self.budget, type(self).__name__)
+        return replace(made, cost=self.cost(table, definition), budget=budget)
 
     @abstractmethod
     def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
         """The draft, given the cell of every row."""
 
     @abstractmethod
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """What sampling or noise does to counts."""
+
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; the grid is in the details of a release."""
 
-    def spending(self, definition: Definition, purpose: str) -> tuple[Spending, ...]:
-        """What goes from the budgets of the data set: a promise without epsilon spends nothing."""
-        totals = declared_budget(self.budget, type(self).__name__)
-        return tuple(
-            each
-            for part in definition.parts()
-            if isinstance(part, UnboundedDP)
-            for each in privacy_spending(*part.amounts, totals, purpose)
-        )
+    def cost(self, table: Table, definition: Definition) -> PrivacyCost | None:
+        """What the release costs for a row that is added or removed, at the least epsilon that is promised; None for a promise without epsilon, which costs nothing that adds up."""
+        promised = [part.amounts for part in definition.parts() if isinstance(part, UnboundedDP)]
+        if not promised:
+            return None
+        return PrivacyCost(self.purpose, {"add/remove": LossBound(*min(promised))}, table.unit)
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,11 @@ class GridSample(_GridMethod):
 
     format: ClassVar[str] = GRID_SAMPLE
     column: ClassVar[str] = SAMPLED_ROWS
+    purpose: ClassVar[str] = "a sample on a grid"
 
     def __post_init__(self) -> None:
         check_grid(self.grid, "GridSample")
-        declared_budget(self.budget, "GridSample")
+        DeclaredBudget.of(self.budget, "GridSample")
         if self.least is not None:
             whole(self.least, "GridSample: least", low=1, high=MOST_LEAST)
         if self.sample is not None:
@@ -183,10 +184,33 @@ class GridSample(_GridMethod):
             evidence=Evidence(plan=plan),
             method=self.describe(),
             details=SampleDetails(grid, plan).as_json(),
-            suppressed=len(cells) - int(counts[shown].sum()),
-            search={"cells": int(shown.sum()), "sampled": len(kept)},
-            spend=self.spending(definition, "a sample on a grid"),
+            search={
+                "cells": int(shown.sum()),
+                "rows": len(cells),
+                "sampled": len(kept),
+                "sampled_and_shown": int(counts[shown].sum()),
+            },
             insecure=not context.randomness.is_secure,
+        )
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        plan, size = self.plan(definition), declared_grid(table, self.grid or {}).size
+        if plan.sample is None:
+            words = (
+                f"Of the {size:,} cells those with at least {plan.least} rows would be shown with their exact numbers."
+            )
+            return ExpectedError({"cells": size, "least": plan.least, "standard_error": 0.0}, words)
+        # Of x rows x p are sampled on average, with variance x p (1 - p); divided by p.
+        shown, per_row = plan.least / float(plan.sample), float((1 - plan.sample) / plan.sample)
+        return ExpectedError(
+            {
+                "cells": size,
+                "least": plan.least,
+                "rows_shown_from": shown,
+                "standard_error": math.sqrt(shown * per_row),
+            },
+            f"Of the {size:,} cells those with at least {plan.least} sampled rows would be shown: about half of the cells that have {shown:,.0f} rows, fewer of smaller ones. A cell of "
+            f"{shown:,.0f} rows is estimated with a standard error of {math.sqrt(shown * per_row):,.1f}.",
         )
 
     def describe(self) -> dict[str, Any]:
@@ -215,10 +239,11 @@ class GridCounts(_GridMethod):
 
     format: ClassVar[str] = GRID_COUNTS
     column: ClassVar[str] = NOISY_COUNT
+    purpose: ClassVar[str] = "noisy counts of a grid"
 
     def __post_init__(self) -> None:
         check_grid(self.grid, "GridCounts")
-        declared_budget(self.budget, "GridCounts")
+        DeclaredBudget.of(self.budget, "GridCounts")
         whole(self.depth, "GridCounts: depth", low=0, high=DEEPEST)
         if self.stop is not None:
             whole(self.stop, "GridCounts: stop", low=0, high=2**50)
@@ -282,8 +307,20 @@ class GridCounts(_GridMethod):
             method=self.describe(),
             details=details.as_json(),
             search={"boxes": len(boxes)},
-            spend=self.spending(definition, "noisy counts of a grid"),
             insecure=not context.randomness.is_secure,
+        )
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        assert isinstance(definition, UnboundedDP)
+        plan, _ = self.plan(declared_grid(table, self.grid or {}), definition.amounts[0])
+        found = {"depth": float(plan.depth), "standard_error": math.sqrt(float(plan.counts.variance))}
+        values = ""
+        if plan.histogram is not None:
+            found["standard_error_of_values"] = math.sqrt(float(plan.histogram.variance))
+            values = f" A count of a value of {self.histogram!r} in a box has {found['standard_error_of_values']:,.1f}."
+        return ExpectedError(
+            found,
+            f"Boxes are halved up to {plan.depth} times, and each is the true number of rows plus noise with a standard deviation of {found['standard_error']:,.1f}.{values}",
         )
 
     def describe(self) -> dict[str, Any]:

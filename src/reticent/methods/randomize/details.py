@@ -11,6 +11,14 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from reticent.base.exact import exact, whole
+from reticent.base.privacy_cost import (
+    LossBound,
+    PrivacyCost,
+    ProtectedUnit,
+    Relation,
+    exponential_above,
+    logarithm_above,
+)
 from reticent.definitions import BoundedBelief
 from reticent.errors import DataError, PolicyError
 from reticent.methods.randomize.domain import ViewDomain
@@ -47,6 +55,21 @@ class ViewManifest:
         It follows from the size of the domain, so that nobody needs to state it.
         """
         return self.plan.rates.noise(self.index) if self.domain.size > POISSON_ABOVE else Fraction(0)
+
+    def cost(self, unit: ProtectedUnit, once: str | None = None) -> PrivacyCost:
+        """What all views of the plan cost together when one tuple is replaced by another; how many there are is public.
+
+        Tuples are shown independently of each other, so that the ratio is that of the tuple that comes, at most ``highest``, times that of the one that goes, at most 1/``lowest``; squared where people are
+        counted, since two counts of each tuple change then. Counts that were drawn from their Poisson limit lie within a total variation h: delta is (1 + e^epsilon) h.
+        """
+        found = self.plan.law.ratios("independent")
+        losses: dict[Relation, LossBound] = {}
+        if found.lowest:
+            ratio = found.highest / found.lowest
+            epsilon = logarithm_above(ratio**2 if self.plan.counts_people else ratio)
+            off = self.approximation
+            losses["replace"] = LossBound(epsilon, (1 + exponential_above(epsilon)) * off if off else Fraction(0))
+        return PrivacyCost("a randomized view", losses, unit, once=once)
 
     @property
     def definition(self) -> BoundedBelief:
@@ -106,6 +129,10 @@ class FrappManifest:
     def domain(self) -> ViewDomain:
         """The public domain."""
         return self.plan.domain
+
+    def cost(self, unit: ProtectedUnit, once: str | None = None) -> PrivacyCost:
+        """What perturbed records cost when one is replaced by another: each is perturbed by itself."""
+        return PrivacyCost("perturbed records", {"replace": self.plan.loss}, unit, once=once)
 
     @property
     def definition(self) -> BoundedBelief:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
+from reticent.base.privacy_cost import LossBound, logarithm_above
+from reticent.definitions import ExpectedError
 from reticent.definitions.mechanisms import Adversary, BoundedBelief, Ratios, highest_allowed
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.methods.randomize.bounds import bernstein_from
@@ -86,6 +88,15 @@ class FrappPlan:
         spread = true * present * (1 - present) + (rows - true) * absent * (1 - absent)
         return max(spread, Fraction(0)) / (present - absent) ** 2
 
+    def expected_error(self, what: str) -> ExpectedError:
+        """The spread of the estimated number of records with one ``what`` (a tuple, a value) that nobody, and that half of them, have."""
+        none, half = (math.sqrt(self.variance(true, self.n, 1)) for true in (Fraction(0), Fraction(self.n, 2)))
+        return ExpectedError(
+            {"kept": float(self.kept), "standard_error": none, "standard_error_of_half": half},
+            f"A record would show its own {what} with probability {float(self.kept):.3g}. Of {self.n:,} records, the number that have one {what} is estimated with a standard error of "
+            f"{none:,.1f} where nobody has it, and of {half:,.1f} where half of them do.",
+        )
+
     def interval(self, shown: int, cells: int, rows: int, error: Number) -> tuple[int, int]:
         """Every number of true records that does not make ``shown`` of ``rows`` too unlikely; as exact as that of a view.
 
@@ -104,6 +115,11 @@ class FrappPlan:
         if self.kept == 1:
             raise Infeasible("Records that are always kept are not protected.")
         return Ratios(self.kept / self.replaced, None)
+
+    @property
+    def loss(self) -> LossBound:
+        """The loss when one record is replaced by another: the logarithm of the largest likelihood ratio."""
+        return LossBound(logarithm_above(self.ratios("record").highest))
 
     def perturb(self, frame: Any, draws: Draws) -> Keys:
         """Every record of a table perturbed by itself, in rising order; a tuple may come out several times."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from reticent.base.context import Context
 from reticent.base.exact import whole
+from reticent.base.privacy_cost import DeclaredBudget
 from reticent.core import Draft, Kind
-from reticent.definitions import BoundedBelief, Definition
+from reticent.definitions import BoundedBelief, Definition, ExpectedError
 from reticent.errors import PolicyError
 from reticent.methods.randomize.details import FrappManifest, ViewManifest
 from reticent.methods.randomize.domain import ViewDomain
@@ -24,8 +25,13 @@ from reticent.table import Table
 class _Mechanism(ABC):
     """What both methods do with a table: plan, draw, and draft what was drawn."""
 
+    budget: Mapping[str, Any] | None
+
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     streams: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        DeclaredBudget.of(self.budget, type(self).__name__)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Both keep BoundedBelief and nothing else."""
@@ -36,10 +42,15 @@ class _Mechanism(ABC):
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The tuples as they are drawn, with the plan as their evidence."""
         seed = None if context is None else context.randomness.insecure_seed
-        return self._drawn(table, definition, seed).draft(table, definition, context)
+        made = self._drawn(table, definition, seed).draft(table, definition, context)
+        return replace(made, budget=DeclaredBudget.of(self.budget, type(self).__name__))
 
     @abstractmethod
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[Any]: ...
+
+    @abstractmethod
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """The spread of counts, estimated from what is shown."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]: ...
@@ -51,7 +62,7 @@ class AlphaBeta(_Mechanism):
 
     Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
     ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. ``count`` adds a column of how many rows share a
-    tuple, capped there (with ``duplicates="count"``), so that people can be counted. Cost: O(n + beta m).
+    tuple, capped there (with ``duplicates="count"``), so that people can be counted. ``budget`` are the totals that all noisy releases of the data set may cost together. Cost: O(n + beta m).
     """
 
     preset: str = "tight"
@@ -61,6 +72,9 @@ class AlphaBeta(_Mechanism):
     floor: str | None = None
     source: Mapping[str, Any] | None = None
     count: int | None = None
+    budget: Mapping[str, Any] | None = None
+
+    format: ClassVar[str] = ViewManifest.format
 
     def plan(self, table: Table, definition: Definition) -> Plan:
         """The plan for a table: its size is taken as public, or ``n_public`` instead."""
@@ -81,6 +95,16 @@ class AlphaBeta(_Mechanism):
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[ViewManifest]:
         made = self.plan(table, definition)
         return draw(table.frame, made, duplicates=self.duplicates, method=self.describe(), insecure_seed=insecure_seed)
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        made = self.plan(table, definition)
+        figures = {each.name: each.standard_error for each in made.samples}
+        listed = "; ".join(f"{name}: {value:,.1f}" for name, value in figures.items())
+        return ExpectedError(
+            {"expected_rows": float(made.expected_rows), "standard_error": figures["one tuple"], **figures},
+            f"About {float(made.expected_rows):,.0f} tuples would be shown, of which about {float(made.s * made.n):,.0f} are true. Standard errors of counts, by the part of the domain that meets "
+            f"the condition: {listed}.",
+        )
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -104,6 +128,9 @@ class Frapp(_Mechanism):
 
     domain: Mapping[str, Any] | None = None
     n_public: int | None = None
+    budget: Mapping[str, Any] | None = None
+
+    format: ClassVar[str] = FrappManifest.format
 
     def plan(self, table: Table, definition: Definition) -> FrappPlan:
         """The plan for a table, verified on the definition."""
@@ -115,6 +142,9 @@ class Frapp(_Mechanism):
         made, draws = self.plan(table, definition), Draws(insecure_seed)
         keys = made.perturb(table.frame, draws)
         return DrawnTuples(FrappManifest(made), iter([keys]), draws.is_secure, made.n, self.describe())
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        return self.plan(table, definition).expected_error("tuple")
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

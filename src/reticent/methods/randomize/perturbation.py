@@ -21,8 +21,9 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.base.disclosures import Judgement, PriorDisclosure, allow, alone
 from reticent.base.exact import Number, exact, whole
+from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
 from reticent.core import Draft, Evidence, Kind
-from reticent.definitions import BoundedBelief, Definition, LocalDP, highest_allowed, ratio_within
+from reticent.definitions import BoundedBelief, Definition, ExpectedError, LocalDP, highest_allowed, ratio_within
 from reticent.errors import DataError, PolicyError
 from reticent.methods.randomize.domain import Attribute, Codes, ViewDomain
 from reticent.methods.randomize.draws import Draws
@@ -71,7 +72,8 @@ class Perturbation:
 
     Without ``keep`` it is the largest probability that the definition allows. ``values`` are those that the column can take; they must not come from the data, so that
     without them they are the declared ones. ``memory`` is a private file in which draws are kept, by person (the table's key) and value: a later release shows the same again, so that
-    it tells nothing more about somebody whose value did not change. Drawing anew each time would multiply epsilon.
+    it tells nothing more about somebody whose value did not change. Drawing anew each time would multiply epsilon. ``budget`` are the totals that all noisy releases of the data set may
+    cost together.
 
     Guarantee: that of the definition (LocalDP, or BoundedBelief about records), judged on the rates exactly. Adversary: the definition's; knows everybody's other values.
     Not covered: the other columns, which are published as they are. Cost: O(n). Source: 004, R-PM-35, 13.3.
@@ -80,6 +82,7 @@ class Perturbation:
     keep: Number | None = None
     values: Sequence[Any] | None = None
     memory: str | Path | None = None
+    budget: Mapping[str, Any] | None = None
 
     format: ClassVar[str] = FORMAT
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
@@ -88,6 +91,7 @@ class Perturbation:
     def __post_init__(self) -> None:
         if self.keep is not None:
             exact(self.keep, "Perturbation: keep", above=0, below=1)
+        DeclaredBudget.of(self.budget, "Perturbation")
         listed = [] if self.values is None else list(self.values)
         if isinstance(self.values, str) or any(
             isinstance(each, Sequence) and not isinstance(each, str) for each in listed
@@ -138,8 +142,22 @@ class Perturbation:
             details=details.as_json(),
             noted={} if name is None else {"memory": name},
             beside=alone if name is None else partial(_beside, name),
+            cost=self.cost(table, plan, name),
+            budget=DeclaredBudget.of(self.budget, "Perturbation"),
             insecure=not draws.is_secure,
         )
+
+    def cost(self, table: Table, plan: FrappPlan, memory: str | None) -> PrivacyCost:
+        """What drawn values cost when a person's value is replaced by another; the other columns are published as they are, so that nothing hides who is there.
+
+        Draws that a memory keeps are paid for once: whoever's value does not change shows the same again.
+        """
+        once = None if memory is None else f"memory {memory}"
+        return PrivacyCost("perturbed values", {"replace": plan.loss}, table.unit, once=once)
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """The spread of the count of one value, estimated from what is shown."""
+        return self.plan(table, definition).expected_error("value")
 
     def plan(self, table: Table, definition: Definition) -> FrappPlan:
         """How values are drawn: with the given probability, or with the largest that the definition allows."""

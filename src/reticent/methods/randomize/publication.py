@@ -10,6 +10,7 @@ from typing import Any
 from reticent.base.context import Context
 from reticent.base.disclosures import PriorCheck, SeriesState, alone
 from reticent.base.frames import as_polars
+from reticent.base.privacy_cost import DeclaredBudget
 from reticent.errors import DataError
 from reticent.ledger import Ledger, withdrawn_if_unsaved
 from reticent.methods.randomize.domain import Keys, ViewDomain
@@ -35,6 +36,7 @@ def publish(
     files: FileKind = "csv",
     ledger: str | Path | Ledger | None = None,
     again: bool = False,
+    budget: Mapping[str, Any] | None = None,
     insecure_seed: int | None = None,
 ) -> View:
     """A view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta (R-AB-7..10).
@@ -42,14 +44,15 @@ def publish(
     ``domain`` lists the values of every column, as they were declared in public; ``source`` is a public distribution for non-uniform noise.
     ``dataset`` names the data: then the view is certified and recorded before this returns, and a second independent view of them is a
     :class:`LedgerError`, since two views give tuples away that neither does (a series of views is :class:`reticent.methods.randomize.Series`). A view of data
-    without a name is certified when it is saved.
+    without a name is certified when it is saved. ``budget`` are the totals that all noisy releases of the data set may cost together
+    (``{"epsilon": 8, "delta": "1e-6"}``).
     """
     drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
     made = View(drawn.details, drawn.keys(), secure=drawn.secure)
     if dataset is None:
         return made
     table = table_of(frame, made.domain, dataset)
-    return replace(made, given=released(made, table, files=files, ledger=ledger, again=again))
+    return replace(made, given=released(made, table, budget=budget, files=files, ledger=ledger, again=again))
 
 
 def publish_to(
@@ -65,6 +68,7 @@ def publish_to(
     ledger: str | Path | Ledger | None = None,
     again: bool = False,
     overwrite: bool = False,
+    budget: Mapping[str, Any] | None = None,
     insecure_seed: int | None = None,
     signing_key: Any = None,
     context: Context | None = None,
@@ -75,7 +79,7 @@ def publish_to(
     release = give(
         table_of(frame, drawn.details.domain, dataset),
         drawn.details.definition,
-        drawn,
+        replace(drawn, budget=DeclaredBudget.of(budget, "publish_to")),
         ledger=ledger,
         again=again,
         files=files,
@@ -102,12 +106,24 @@ def released(
     *,
     state: SeriesState | None = None,
     beside: PriorCheck = alone,
+    series: str | None = None,
+    budget: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Release:
     """Tuples that were drawn as a release: certified, and recorded where the table's data set has a name."""
     if table is None:
         table = table_of(made.domain.unpack(made.keys[:1]), made.domain, None)
-    drawn = DrawnTuples(made.manifest, iter([made.keys]), made.secure, len(made), {"name": made.method}, state, beside)
+    drawn = DrawnTuples(
+        made.manifest,
+        iter([made.keys]),
+        made.secure,
+        len(made),
+        {"name": made.method},
+        state,
+        beside,
+        series,
+        DeclaredBudget.of(budget, "publish"),
+    )
     return give(table, made.manifest.definition, drawn, **options)
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.disclosures import PriorCheck, SeriesState, alone
+from reticent.base.privacy_cost import DeclaredBudget
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
@@ -33,7 +34,7 @@ Kept = TypeVar("Kept", bound=Details)
 class DrawnTuples(Generic[Kept]):
     """Tuples that are drawn, or were, chunk by chunk in the order of their domain, and what a manifest says of them. A method: its draft is ready.
 
-    About ``expected`` tuples come. ``state`` and ``beside`` are those of a series, where it is one.
+    About ``expected`` tuples come. ``state`` and ``beside`` are those of a series, where it is one, and ``series`` a name of its own: it is paid for once.
     """
 
     details: Kept
@@ -43,6 +44,8 @@ class DrawnTuples(Generic[Kept]):
     method: Mapping[str, Any]
     state: SeriesState | None = None
     beside: PriorCheck = alone
+    series: str | None = None
+    budget: DeclaredBudget | None = None
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     streams: ClassVar[bool] = True
@@ -86,6 +89,8 @@ class DrawnTuples(Generic[Kept]):
             insecure=not self.secure,
             state=self.state,
             beside=self.beside,
+            cost=self.details.cost(table.unit, self.series),
+            budget=self.budget,
         )
 
 

@@ -68,6 +68,7 @@ class Series:
         domain: ViewDomain | Mapping[str, Any] | None = None,
         duplicates: str = "refuse",
         ledger: str | Path | Ledger | None = None,
+        budget: Mapping[str, Any] | None = None,
         insecure_seed: int | None = None,
         context: Context | None = None,
     ) -> Series:
@@ -98,7 +99,16 @@ class Series:
             beside = alone if index == 1 else partial(_next, index, self.plan.views)
             view = replace(
                 view,
-                given=released(view, table, state=self._state(view), beside=beside, ledger=ledger, context=context),
+                given=released(
+                    view,
+                    table,
+                    state=self._state(view),
+                    beside=beside,
+                    series=f"series {_digest((*self.views, view)[0].keys)}",
+                    budget=budget,
+                    ledger=ledger,
+                    context=context,
+                ),
             )
         return Series(listed, (*self.views, view), digest)
 

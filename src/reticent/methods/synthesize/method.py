@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from reticent.base.context import Context
-from reticent.base.disclosures import NAMELESS, Spending, declared_budget, privacy_spending
+from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost
 from reticent.base.randomness import WordStream
 from reticent.core import Draft, Evidence, Kind
-from reticent.definitions import Definition, ProbabilisticDP
+from reticent.definitions import Definition, ExpectedError, ProbabilisticDP
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.counts import GroupedCounts
 from reticent.methods.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
@@ -72,10 +72,7 @@ class Synthetic:
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     streams: ClassVar[bool] = True
     format: ClassVar[str] = FORMAT
-    unseen: ClassVar[str] = (
-        "A draw of Synthetic must be recorded before anybody sees it: looking at several and choosing one breaks the promise. Look at the plan instead "
-        "(reticent synthesize plan), or preview a table of public or made-up rows."
-    )
+    counts_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.options
@@ -105,7 +102,7 @@ class Synthetic:
                     setting=(name,),
                     value=getattr(self, name),
                 )
-        declared_budget(self.budget, "Synthetic")
+        DeclaredBudget.of(self.budget, "Synthetic")
 
     @property
     def options(self) -> PlanOptions:
@@ -127,8 +124,6 @@ class Synthetic:
             )
         if len(table.sensitive) != 1:
             return f"Synthetic draws one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
-        if self.budget is not None and table.dataset is None:
-            return NAMELESS
         if table.nulls == "drop":
             return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
         if table.several_rows and self.rows_per_person == 1:
@@ -187,9 +182,16 @@ class Synthetic:
             method=self.describe(),
             details=details.as_json(),
             search={"real_share": plan.real_share},
-            spend=self._spending(plan),
+            cost=self.cost(table, plan),
+            budget=DeclaredBudget.of(self.budget, "Synthetic"),
             insecure=not context.randomness.is_secure,
         )
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """How many rows would repeat real ones, and the spread of a count that half of all rows meet."""
+        assert isinstance(definition, ProbabilisticDP)
+        groups, domain, _ = self.declared(table)
+        return planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options).expected_error()
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; groups and domain are tables of the release."""
@@ -201,9 +203,10 @@ class Synthetic:
             **{name: each for name, each in chosen.items() if each is not None},
         }
 
-    def _spending(self, plan: SynthesisPlan) -> tuple[Spending, ...]:
-        totals = declared_budget(self.budget, "Synthetic")
-        return privacy_spending(plan.epsilon, plan.delta, totals, "a synthetic release")
+    def cost(self, table: Table, plan: SynthesisPlan) -> PrivacyCost:
+        """For values that are replaced within their group only: groups are published with their sizes. The plan protects all rows of a person."""
+        unit = "person" if table.unit == "row" and self.rows_per_person > 1 else table.unit
+        return PrivacyCost("a synthetic release", {"replace": LossBound(plan.epsilon, plan.delta)}, unit)
 
 
 def _is_input(given: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.exact import Number, exact, one_of, whole
-from reticent.definitions import PrivacyLoss, ProbabilisticDP, certainty, ratio_within
+from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP, certainty, ratio_within
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.disclosure_set import is_integer
 from reticent.methods.synthesize.domain_reduction import dropping_need, dropping_scales
@@ -145,6 +145,21 @@ class SynthesisPlan(ShownAsCard):
     def real_share(self) -> float:
         """The expected share of all synthetic rows that repeat real ones."""
         return math.fsum(size * times * float(self.share(size)) for size, times in self.sizes.items()) / self.rows
+
+    def expected_error(self) -> ExpectedError:
+        """How many rows repeat real ones, and the standard error of a count that half of the rows of every group meet.
+
+        Of m drawn rows m_S meet it, with Var m_S = m (n + A + m)/(4 (n + A + 1)) at the worst; the estimate is m_S (n + A)/m - alpha_S.
+        """
+        spread = 0.0
+        for size, times in self.sizes.items():
+            total, drawn = size + float(self.noise(size)), self.drawn.get(size, size)
+            spread += times * (total / drawn) ** 2 * drawn * (total + drawn) / (4 * (total + 1))
+        return ExpectedError(
+            {"real_share": self.real_share, "standard_error": math.sqrt(spread)},
+            f"About {self.real_share:.1%} of {self.rows:,} rows would repeat real ones; the others come from the public domain. A count that half of all rows meet is estimated with a "
+            f"standard error of about {math.sqrt(spread):,.1f}.",
+        )
 
     def need(self, size: int) -> RequiredNoise | None:
         """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""

@@ -1,0 +1,249 @@
+"""What a noisy release costs: bounds on its privacy loss for a unit and a neighbour relation, sound conversions between them, and how losses add up.
+
+All figures are exact fractions; where an exponential or a logarithm is needed, the result is rounded up, so that a figure is never below the proven bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from typing import Literal, get_args
+
+from reticent.base.exact import exact, one_of, whole
+from reticent.errors import PolicyError
+
+Relation = Literal["replace", "add/remove"]
+"""Neighbouring tables: one unit's confidential values are replaced by others (bounded), or one unit is added or removed (unbounded)."""
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+ProtectedUnit = Literal["row", "person", "household"]
+UNITS: tuple[ProtectedUnit, ...] = get_args(ProtectedUnit)
+"""Whose contribution neighbours differ in, the smallest first."""
+_PRECISION, _DIGITS = 50, 18
+# Errors of the last digits of a few decimal operations; arguments are below e^100.
+_MARGIN = Decimal(10) ** -35
+_LARGEST_EXPONENT = 10_000
+
+
+@dataclass(frozen=True)
+class Amounts(Mapping[str, Fraction]):
+    """An epsilon and a delta, by attribute or by name."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __getitem__(self, name: str) -> Fraction:
+        if name not in ("epsilon", "delta"):
+            raise KeyError(name)
+        return self.epsilon if name == "epsilon" else self.delta
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("epsilon", "delta"))
+
+    def __len__(self) -> int:
+        return 2
+
+    def within(self, total: Amounts) -> bool:
+        """Whether both are at most those of ``total``."""
+        return self.epsilon <= total.epsilon and self.delta <= total.delta
+
+
+@dataclass(frozen=True)
+class LossBound:
+    """A bound on the privacy loss between neighbours, in two ways that hold at the same time.
+
+    The mechanism is (``epsilon``, ``delta``)-indistinguishable; and it is ``rho_delta``-approximate ``rho``-zero-concentrated. Without ``rho`` the second
+    follows from the first: (epsilon, delta)-indistinguishable distributions are mixtures, with weights 1 - delta and delta, of which the first parts are
+    epsilon-indistinguishable [Kairouz2015, theorem 3.3's simulation], and such are (epsilon^2/2)-zero-concentrated [BunSteinke2016, proposition 3.3]. A mechanism
+    with a rho of its own (Gaussian noise) passes it, with a ``rho_delta`` of 0.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    rho_delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        for name, low in (("epsilon", 0), ("delta", 0)):
+            object.__setattr__(self, name, exact(getattr(self, name), name, low=low))
+        rho = self.epsilon**2 / 2 if self.rho is None else exact(self.rho, "rho", low=0)
+        beside = (self.delta if self.rho is None else 0) if self.rho_delta is None else self.rho_delta
+        object.__setattr__(self, "rho", rho)
+        object.__setattr__(self, "rho_delta", exact(beside, "rho_delta", low=0))
+
+    @property
+    def concentrated(self) -> tuple[Fraction, Fraction]:
+        """Rho and the delta that goes with it."""
+        assert self.rho is not None
+        assert self.rho_delta is not None
+        return self.rho, self.rho_delta
+
+    def times(self, size: int) -> LossBound:
+        """The loss between tables that are ``size`` neighbours apart (group privacy).
+
+        Along a path of c neighbours Pr[S] <= e^epsilon Pr'[S] + delta is applied c times: (c epsilon, delta (1 + e^epsilon + ... + e^((c-1) epsilon))). Rho grows with c^2
+        where it has no delta [BunSteinke2016, proposition 1.9]; with one it is taken from the epsilon of the group.
+        """
+        whole(size, "size", low=1)
+        if size == 1:
+            return self
+        power = exponential_above(self.epsilon) if self.delta else Fraction(1)
+        delta = _rounded_up(self.delta * sum((power**step for step in range(size)), Fraction(0)))
+        rho, beside = self.concentrated
+        if beside:
+            return LossBound(size * self.epsilon, delta)
+        return LossBound(size * self.epsilon, delta, size**2 * rho, Fraction(0))
+
+
+@dataclass(frozen=True)
+class PrivacyCost:
+    """What one release costs the account of its data set.
+
+    ``losses`` are the proven bounds for one ``unit``, by neighbour relation; none where the release has no bound and no account can pay for it. A larger unit has at most ``most`` of these units, where that is known. Draws
+    that are kept and shown again tell nothing more: a cost with the name ``once`` is charged to an account the first time only.
+    """
+
+    purpose: str
+    losses: Mapping[Relation, LossBound]
+    unit: ProtectedUnit = "row"
+    most: Mapping[ProtectedUnit, int] = field(default_factory=dict)
+    once: str | None = None
+
+    def __post_init__(self) -> None:
+        for relation in self.losses:
+            one_of(relation, "relation", RELATIONS)
+        one_of(self.unit, "unit", UNITS)
+
+    @property
+    def relation(self) -> Relation:
+        """The relation that an account gets which this release opens: the one it was made for."""
+        return next(iter(self.losses))
+
+    def under(self, unit: ProtectedUnit, relation: Relation) -> LossBound:
+        """The loss for one ``unit`` and neighbours by ``relation``; a :class:`PolicyError` where no bound is proven.
+
+        *Bounded from unbounded*: replacing a unit is removing it and adding another, two steps: (2 epsilon, (1 + e^epsilon) delta) and 4 rho. *Unbounded from bounded* has no bound in general:
+        a mechanism may publish the number of units. *Larger units* are groups of smaller ones, at most ``most`` of them. *Smaller units*: replacing one row of a person is replacing
+        the person's rows; adding or removing one is replacing them as well, so it costs as much as that.
+        """
+        if not self.losses:
+            raise PolicyError(
+                f"{self.purpose.capitalize()} has no finite epsilon, so no account can pay for it, and these people have one. Choose a plan that hides every row (s below 1)."
+            )
+        if UNITS.index(unit) < UNITS.index(self.unit) and relation == "add/remove":
+            relation = "replace"
+        loss = self.losses.get(relation)
+        if loss is None and relation == "replace":
+            loss = self.losses["add/remove"].times(2)
+        if loss is None:
+            raise PolicyError(
+                f"{self.purpose.capitalize()} costs an account of neighbours by add/remove more than any bound: the release shows how many {self.unit}s there are, or is not proven to hide it. "
+                "Declare the account with relation = 'replace' before its first release, or use a method for UnboundedDP."
+            )
+        if UNITS.index(unit) <= UNITS.index(self.unit):
+            return loss
+        size = self.most.get(unit)
+        if size is None:
+            raise PolicyError(
+                f"{self.purpose.capitalize()} protects one {self.unit}, and the account one {unit}, who may have any number of {self.unit}s. Publish a table with unit={unit!r}, or one that "
+                f"bounds them (rows_per_person=)."
+            )
+        return loss.times(size)
+
+
+@dataclass(frozen=True)
+class DeclaredBudget:
+    """The totals that all noisy releases of a data set may cost together, and, where they are declared, the unit and the relation of the account."""
+
+    total: Amounts
+    unit: ProtectedUnit | None = None
+    relation: Relation | None = None
+
+    @classmethod
+    def of(cls, given: object, owner: str) -> DeclaredBudget | None:
+        """The budget that a steward wrote as a mapping such as ``{"epsilon": 10, "delta": "1e-4"}``; None for none, and anything else is a :class:`PolicyError`."""
+        if given is None or isinstance(given, DeclaredBudget):
+            return given
+        if not isinstance(given, Mapping) or not {"epsilon"} <= set(given) <= {"epsilon", "delta", "unit", "relation"}:
+            raise PolicyError(
+                f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, and perhaps unit and relation, but it is {given!r}.",
+                setting=("budget",),
+                value=given,
+            )
+        unit, relation = given.get("unit"), given.get("relation")
+        if unit is not None:
+            one_of(unit, f"{owner}: budget: unit", UNITS)
+        if relation is not None:
+            one_of(relation, f"{owner}: budget: relation", RELATIONS)
+        epsilon, delta = (exact(given.get(name, 0), f"{owner}: budget: {name}", low=0) for name in ("epsilon", "delta"))
+        return cls(Amounts(epsilon, delta), unit, relation)
+
+
+def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon such that a rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable, rounded up.
+
+    For every order a > 1, epsilon = a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1))/(a - 1) holds [CanonneKamathSteinke2020, proposition 12 and corollary 13]. The order is found with floats, which can only
+    make the figure larger than need be; the figure itself is computed in decimals and rounded up.
+    """
+    exact(delta, "delta", above=0, below=1)
+    if not rho:
+        return Fraction(0)
+    logarithm = -_log_float(delta)
+
+    def figure(log_step: float) -> float:
+        step = math.exp(log_step)
+        order = 1 + step
+        return order * float(rho) + (logarithm - order * math.log1p(1 / step) - math.log(step)) / step
+
+    low, high = -20.0, 40.0
+    for _ in range(200):
+        third = (high - low) / 3
+        low, high = (low, high - third) if figure(low + third) < figure(high - third) else (low + third, high)
+    step = Fraction(math.exp((low + high) / 2)).limit_denominator(10**6) or Fraction(1, 10**6)
+    with localcontext() as context:
+        context.prec = _PRECISION
+        small, order = _decimal(step), 1 + _decimal(step)
+        told = -_decimal(delta).ln() + order * (small / order).ln() - small.ln()
+        return max(Fraction(0), _ceiled(order * _decimal(rho) + told / small))
+
+
+def exponential_above(value: Fraction) -> Fraction:
+    """A decimal of at least e^value, off by less than one in 10^15."""
+    if value > _LARGEST_EXPONENT:
+        raise PolicyError(f"epsilon = {float(value):g} is too large to be converted.")
+    with localcontext() as context:
+        context.prec = _PRECISION
+        return Fraction(_decimal(value).exp() * (1 + _MARGIN))
+
+
+def logarithm_above(ratio: Fraction) -> Fraction:
+    """A decimal of at least ln(ratio)."""
+    with localcontext() as context:
+        context.prec = _PRECISION
+        return _ceiled(_decimal(exact(ratio, "ratio", above=0)).ln())
+
+
+def _log_float(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _ceiled(value: Decimal) -> Fraction:
+    """A result of a few decimal operations, rounded up beyond their errors."""
+    with localcontext() as context:
+        context.prec = _PRECISION
+        return Fraction((value + abs(value) * _MARGIN + _MARGIN).quantize(Decimal(10) ** -_DIGITS, ROUND_CEILING))
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    """The fraction rounded up to 18 significant digits."""
+    if not value or value.denominator < 10**_DIGITS:
+        return value
+    with localcontext() as context:
+        context.prec, context.rounding = _DIGITS, ROUND_CEILING
+        return Fraction(Decimal(value.numerator) / Decimal(value.denominator))

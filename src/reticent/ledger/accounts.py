@@ -1,0 +1,366 @@
+"""Accounts: one for each data set, from which every noisy release of its people is paid, whatever method made it.
+
+An account has a *unit* (whose contribution is protected: a row, a person, a household), a *neighbour relation* (one unit replaced, or one added or removed) and totals
+of epsilon and delta. Every release states its cost (:class:`reticent.base.privacy_cost.PrivacyCost`), converted to the account's unit and relation; costs add up, and nothing is
+published beyond the totals. A data set that is recognised as another one's people draws on that one's account.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.disclosures import PersonFingerprints
+from reticent.base.privacy_cost import (
+    Amounts,
+    DeclaredBudget,
+    LossBound,
+    PrivacyCost,
+    ProtectedUnit,
+    Relation,
+    concentrated_epsilon,
+)
+from reticent.errors import LedgerError, PolicyError, did_you_mean
+from reticent.ledger.store import ReadTransaction, Store, WriteTransaction, now
+
+if TYPE_CHECKING:
+    from reticent.ledger.ledger import Ledger
+    from reticent.ledger.location import LedgerLocation
+
+# A larger delta would buy a smaller epsilon with a promise that means less.
+_CONVERTED = Fraction(1, 10**6)
+_FIGURES = ("epsilon", "delta", "rho", "rho_delta")
+# Budgets of ledgers that have no accounts yet, and purposes of which the cost was one of neighbours by add/remove.
+_EARLIER = (("epsilon", "delta"), ("joint noise", "joint noise delta"))
+_EARLIER_UNBOUNDED = ("a sample on a grid", "noisy counts of a grid")
+
+
+@dataclass(frozen=True)
+class AccountCharge:
+    """What one release cost, in the account's unit and relation."""
+
+    purpose: str
+    loss: LossBound
+    made: str
+    once: str | None = None
+
+    def figures(self) -> tuple[str, str, str]:
+        """Epsilon, delta and rho for people."""
+        return _short(self.loss.epsilon), _short(self.loss.delta), _short(self.loss.concentrated[0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The charge as plain data."""
+        return {
+            "purpose": self.purpose,
+            "made": self.made,
+            **{name: str(getattr(self.loss, name)) for name in _FIGURES},
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Account(ShownAsCard):
+    """The account of a data set as it stands.
+
+    *Guarantee*: all releases that were charged are together (``spent.epsilon``, ``spent.delta``)-indistinguishable for neighbours of one ``unit`` by ``relation``.
+    Two figures hold, and ``spent`` is the smaller one. ``sum``: (sum of epsilon, sum of delta), by basic composition. ``concentrated``: the rhos add up, and so do the deltas that go with them
+    (Bun and Steinke 2016, section 8: composition of approximate zero-concentrated differential privacy); what is left of the total delta, but at most 10^-6, turns the sum of rho into an epsilon.
+    *Adversary*: knows everything but one unit. Releases whose parameters were chosen after looking at earlier noisy answers are covered too: a history ends within one of the two figures, so
+    that the total delta holds where all charges are pure (delta 0), and twice the total delta otherwise.
+    """
+
+    dataset: str
+    unit: ProtectedUnit
+    relation: Relation
+    total: Amounts
+    charges: tuple[AccountCharge, ...] = ()
+
+    def card(self) -> Card:
+        """Totals and charges."""
+        facts: dict[str, object] = {"unit": self.unit, "relation": self.relation, **self.figures()}
+        rows = [(each.made, each.purpose, *each.figures()) for each in self.charges]
+        return Card(f"Account of {self.dataset!r}", facts, None, ("since", "for", "epsilon", "delta", "rho"), rows)
+
+    def figures(self) -> dict[str, str]:
+        """What was spent of the totals, and the two figures behind it, for people."""
+        concentrated = self.concentrated
+        return {
+            "epsilon": _of(self.spent.epsilon, self.total.epsilon),
+            "delta": _of(self.spent.delta, self.total.delta),
+            "sum": _figure(self.sum),
+            "concentrated": "no delta left for it" if concentrated is None else _figure(concentrated),
+        }
+
+    @cached_property
+    def sum(self) -> Amounts:
+        """What basic composition gives."""
+        losses = [each.loss for each in self.charges]
+        return Amounts(
+            sum((each.epsilon for each in losses), Fraction(0)), sum((each.delta for each in losses), Fraction(0))
+        )
+
+    @cached_property
+    def concentrated(self) -> Amounts | None:
+        """What zero-concentrated composition gives, with a delta of at most 10^-6 to convert with; None where nothing of the total is left for that."""
+        figures = [each.loss.concentrated for each in self.charges]
+        beside = sum((delta for _, delta in figures), Fraction(0))
+        free = min(self.total.delta - beside, _CONVERTED)
+        if free <= 0:
+            return None
+        return Amounts(concentrated_epsilon(sum((rho for rho, _ in figures), Fraction(0)), free), beside + free)
+
+    @property
+    def spent(self) -> Amounts:
+        """The smaller proven figure; of two the one that is within the totals."""
+        figures = [self.sum] if self.concentrated is None else [self.sum, self.concentrated]
+        fitting = [each for each in figures if each.within(self.total)] or figures
+        return min(fitting, key=lambda each: each.epsilon)
+
+    @property
+    def left(self) -> Amounts:
+        """What ``spent`` leaves of the totals."""
+        spent, none = self.spent, Fraction(0)
+        return Amounts(max(self.total.epsilon - spent.epsilon, none), max(self.total.delta - spent.delta, none))
+
+    def with_charge(self, charge: AccountCharge) -> Account:
+        """The account after one more charge; a :class:`LedgerError` where that is more than its totals."""
+        after = replace(self, charges=(*self.charges, charge))
+        if after.spent.within(self.total):
+            return after
+        left, loss = self.left, charge.loss
+        short = "epsilon" if after.sum.epsilon > self.total.epsilon else "delta"
+        raise LedgerError(
+            f"The account of data set {self.dataset!r} cannot pay for {charge.purpose}: its {short} runs out. It has epsilon {_short(left.epsilon)} of {_short(self.total.epsilon)} and delta "
+            f"{_short(left.delta)} of {_short(self.total.delta)} left, for one {self.unit} and neighbours by {self.relation}; this costs epsilon {_short(loss.epsilon)} and delta {_short(loss.delta)}. "
+            "Nothing was charged and nothing published: more noisy answers about these people, under whatever name, would tell more than was declared."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The account as plain data."""
+        figures = {"total": self.total, "spent": self.spent, "left": self.left, "sum": self.sum}
+        return {
+            "dataset": self.dataset,
+            "unit": self.unit,
+            "relation": self.relation,
+            **{name: _plain(each) for name, each in figures.items()},
+            "concentrated": None if self.concentrated is None else _plain(self.concentrated),
+            "charges": [each.as_dict() for each in self.charges],
+        }
+
+
+class Accounts:
+    """The accounts of all data sets."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def of(self, dataset: str) -> Account:
+        """The account of a data set; a :class:`LedgerError` where it has none."""
+        with self._store.reading() as reading:
+            for number in reading.namesakes(dataset):
+                found = self._account(reading, number)
+                if found is not None:
+                    return found
+            names = [name for name in reading.datasets if self._account(reading, reading.known(name) or 0) is not None]
+        raise LedgerError(
+            f"The ledger {str(self._store.path)!r} has no account of a data set {dataset!r}.{did_you_mean(dataset, names)} The first noisy release opens it, or: reticent ledger budget "
+            f"{dataset} --epsilon 3 --delta 1e-6"
+        )
+
+    def all(self) -> list[Account]:
+        """Every account, in the order in which their data sets became known."""
+        with self._store.reading() as reading:
+            found = [self._account(reading, number) for number in reading.numbers("datasets")]
+        return [each for each in found if each is not None]
+
+    def declare(self, dataset: str, budget: DeclaredBudget, reason: str = "") -> Account:
+        """Open the account of a data set before its first noisy release; or, with a ``reason`` that stays on record, give it other totals."""
+        with self._store.writing() as writing:
+            owner = writing.dataset(dataset)
+            found = self._account(writing, owner)
+            if found is None:
+                return self._open(writing, owner, budget, "row", "replace")
+            self._check_same(found, replace(budget, total=found.total))
+            if budget.total == found.total:
+                return found
+            if not reason.strip():
+                raise LedgerError(
+                    f"The account of data set {dataset!r} has the totals {_figure(found.total)}, and releases were made within them. Other totals are the steward's decision: give a reason, which stays on "
+                    "record (--reason)."
+                )
+            self._write(writing, owner, replace(found, total=budget.total), reason.strip())
+            return replace(found, total=budget.total)
+
+    def charge_within(
+        self,
+        writing: WriteTransaction,
+        owner: int,
+        others: Sequence[int],
+        cost: PrivacyCost,
+        budget: DeclaredBudget | None,
+        entry: int | None = None,
+    ) -> list[Account]:
+        """Charge a release, all or nothing, in the transaction that records it: to the account of its data set and to those of ``others`` that are about the same people.
+
+        Where there is none it is opened: with the declared ``budget``, or with totals that this release spends entirely. A charge for an ``entry`` that is withdrawn, because nothing of it
+        was ever written, counts no more.
+        """
+        owners = {number: self._account(writing, number) for number in (owner, *others)}
+        found = {number: account for number, account in owners.items() if account is not None}
+        if not found and not cost.losses:
+            return []
+        if not found:
+            loss = cost.losses[cost.relation]
+            opened = budget or DeclaredBudget(Amounts(loss.epsilon, loss.delta))
+            if budget is not None:
+                relation, unit = budget.relation or cost.relation, budget.unit or cost.unit
+                cost.under(unit, relation)
+            found = {owner: self._open(writing, owner, opened, cost.unit, cost.relation)}
+        charged = []
+        for number, account in found.items():
+            if budget is not None:
+                self._check_same(account, budget)
+            charged.append(self._charge(writing, number, account, cost, entry))
+        return charged
+
+    def _charge(
+        self, writing: WriteTransaction, number: int, account: Account, cost: PrivacyCost, entry: int | None
+    ) -> Account:
+        loss = cost.under(account.unit, account.relation)
+        known = [each.loss for each in account.charges if cost.once is not None and each.once == cost.once]
+        if any(each.epsilon >= loss.epsilon and each.delta >= loss.delta for each in known):
+            return account
+        charge = AccountCharge(cost.purpose, loss, now(), cost.once)
+        after = account.with_charge(charge)
+        if not writing.rows("accounts", number):
+            # What an earlier version spent becomes an account with the first charge.
+            self._write(writing, number, account, "")
+        figures = {name: str(getattr(loss, name)) for name in _FIGURES}
+        writing.add(
+            "charges", number, purpose=cost.purpose, once=cost.once or "", entry=entry, made=charge.made, **figures
+        )
+        return after
+
+    def _open(
+        self, writing: WriteTransaction, owner: int, budget: DeclaredBudget, unit: ProtectedUnit, relation: Relation
+    ) -> Account:
+        opened = Account(writing.name(owner), budget.unit or unit, budget.relation or relation, budget.total)
+        self._write(writing, owner, opened, "")
+        return opened
+
+    def _write(self, writing: WriteTransaction, owner: int, account: Account, reason: str) -> None:
+        totals = {name: str(account.total[name]) for name in account.total}
+        writing.add(
+            "accounts", owner, unit=account.unit, relation=account.relation, reason=reason, made=now(), **totals
+        )
+
+    def _check_same(self, account: Account, budget: DeclaredBudget) -> None:
+        """Refuse a declaration that differs from the account."""
+        declared = {"total": budget.total, "unit": budget.unit, "relation": budget.relation}
+        for name, given in declared.items():
+            stands = getattr(account, name)
+            if given is not None and given != stands:
+                said, had = (_figure(each) if isinstance(each, Amounts) else repr(each) for each in (given, stands))
+                raise LedgerError(
+                    f"The account of data set {account.dataset!r} has the {name} {had} and cannot get {said} by a release: what was published relied on it. Declare {had}, or nothing"
+                    + (
+                        f"; other totals: reticent ledger budget {account.dataset!r} --epsilon ... --reason ..."
+                        if name == "total"
+                        else ""
+                    )
+                    + "."
+                )
+
+    def _account(self, reading: ReadTransaction, number: int) -> Account | None:
+        rows = reading.rows("accounts", number)
+        charges = tuple(
+            AccountCharge(
+                row["purpose"], LossBound(*(Fraction(row[name]) for name in _FIGURES)), row["made"], row["once"] or None
+            )
+            for row in reading.rows("charges", number)
+            if row["entry"] is None or reading.row("entries", row["entry"])["status"] != "withdrawn"
+        )
+        earlier = self._earlier(reading, number)
+        if not rows:
+            return earlier
+        last = rows[-1]
+        before = () if earlier is None else earlier.charges
+        unit, relation = cast(ProtectedUnit, last["unit"]), cast(Relation, last["relation"])
+        total = Amounts(Fraction(last["epsilon"]), Fraction(last["delta"]))
+        return Account(reading.name(number), unit, relation, total, (*before, *charges))
+
+    def _earlier(self, reading: ReadTransaction, number: int) -> Account | None:
+        """What an earlier version spent from budgets of epsilon and delta, as an account of rows that are replaced; None where it spent nothing.
+
+        Those budgets added neighbours of both relations up as they were: here costs by add/remove count twice.
+        """
+        budgets = {row["name"]: row for row in reading.rows("budgets", number) if row["scope"] == "data set"}
+        total, charges = [Fraction(0), Fraction(0)], []
+        for names in _EARLIER:
+            amounts = {purpose: [Fraction(0), Fraction(0)] for purpose in (True, False)}
+            for place, name in enumerate(names):
+                if name in budgets:
+                    total[place] += Fraction(budgets[name]["total"])
+                    for row in reading.rows("spendings", number):
+                        if row["budget"] == budgets[name]["id"]:
+                            amounts[row["purpose"] in _EARLIER_UNBOUNDED][place] += Fraction(row["amount"])
+            for unbounded, (epsilon, delta) in amounts.items():
+                if epsilon or delta:
+                    loss = LossBound(epsilon, delta).times(2 if unbounded else 1)
+                    charges.append(AccountCharge(f"{names[0]} of earlier versions", loss, budgets[names[0]]["made"]))
+        if not charges:
+            return None
+        return Account(reading.name(number), "row", "replace", Amounts(*total), tuple(charges))
+
+
+def account(dataset: str, ledger: str | Path | LedgerLocation | Ledger | None = None) -> Account:
+    """The account of a data set in a ledger, by default the user's own: its unit, relation, totals, what was spent and what is left.
+
+    >>> rt.ledger.account("patients").left.epsilon  # doctest: +SKIP
+    Fraction(2, 1)
+    """
+    from reticent.ledger.ledger import Ledger
+    from reticent.ledger.location import LedgerLocation
+
+    if isinstance(ledger, Ledger):
+        return ledger.accounts.of(dataset)
+    place = ledger if isinstance(ledger, LedgerLocation) else LedgerLocation.of(ledger)
+    if not place.path.exists():
+        raise LedgerError(f"There is no ledger at {str(place.path)!r}, so no data set has an account.")
+    with Ledger(place) as book:
+        return book.accounts.of(dataset)
+
+
+def nameless(people: Sequence[PersonFingerprints]) -> str:
+    """The name of the account of a table that has none: its people as a keyed hash."""
+    marks = sorted((each.kind, each.hashes) for each in people)
+    return f"unnamed table {hashlib.sha256(repr(marks).encode()).hexdigest()[:12]}"
+
+
+def require_recognisable(people: Sequence[PersonFingerprints]) -> None:
+    """Refuse a noisy release of a table without a name whose people leave no mark: nobody could count what it costs."""
+    if not people:
+        raise PolicyError(
+            "A noisy release is paid from the account of its data set. This table has no name, and its rows are too few, or too many, to be recognised. Pass dataset= to the table; nothing was published."
+        )
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.6g}"
+
+
+def _of(spent: Fraction, total: Fraction) -> str:
+    return f"{_short(spent)} of {_short(total)} spent"
+
+
+def _figure(amounts: Amounts) -> str:
+    return f"epsilon {_short(amounts.epsilon)}, delta {_short(amounts.delta)}"
+
+
+def _plain(amounts: Amounts) -> dict[str, str]:
+    return {name: str(amounts[name]) for name in amounts}
