@@ -16,6 +16,7 @@ MODULES = (
     "buckets",
     "assessing",
     "knowledge",
+    "known_columns",
     "views",
     "randomize",
     "audit",

@@ -18,6 +18,8 @@ from reticent.definitions.catalogue import definition_within
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
 from reticent.definitions.column_sets import ColumnSets, LabelCells
 from reticent.definitions.definition import Assessment, Definition, GroupDefinition, Witness, all_of, together
+from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.exchanges import joined
 from reticent.errors import PolicyError
 from reticent.table import Table, relations_in
@@ -29,6 +31,7 @@ MOST_COUNTED = 5 * 10**10
 MOST_JUDGED = 2 * 10**9
 """The same for definitions that look at sensitive values."""
 _COVERING = 200
+_DIVERSITY = (DistinctLDiversity, ProbabilisticLDiversity, EntropyLDiversity)
 
 
 @dataclass(frozen=True)
@@ -210,6 +213,9 @@ class _Check:
             # With several sensitive columns one set may be the worst for one, another for another.
             alone = found is None or part.assess(cells.groups).value == both.value
             worst, found = [cells] if alone else [*worst, cells], both
+            if isinstance(part, _DIVERSITY) and found.value == 1 and not found.holds:
+                # A cell of one value is the least diverse there is.
+                break
         assert found is not None
         if found.witness is None:
             return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import lgamma
 
 import numpy as np
@@ -17,23 +18,38 @@ _ALLOWED, _FEWER = 0.12, 0.25
 _TIED = 1e-9
 
 
-def may_be_banded(numbers: Numbers, codes: Codes) -> NDArray[np.bool_]:
-    """Which rows of numbers may tell the values of a column by bands: in the order of the numbers, the value changes hardly more often than it must, and far less often than by chance."""
-    known = codes > 0
-    numbers, codes = numbers[:, known], codes[known]
-    shares = np.bincount(codes) / max(len(codes), 1)
-    distinct, changing = int((shares > 0).sum()), 1 - float((shares**2).sum())
-    if distinct < 2 or not len(numbers) or evidence(codes) < _EVIDENCE / 2:
-        return np.zeros(len(numbers), dtype=bool)
-    order = np.argsort(numbers, axis=1)
-    placed = np.take_along_axis(numbers, order, axis=1)
-    scale = np.nanmax(np.abs(np.where(np.isnan(numbers), 0.0, numbers)), axis=1, keepdims=True)
-    changes = (np.diff(codes[order], axis=1) != 0) & ~np.isnan(placed[:, 1:])
-    tied = changes & (np.diff(placed, axis=1) <= _TIED * scale)
-    most = min(distinct - 1 + _ALLOWED * len(codes), distinct - 1 + _FEWER * (changing * len(codes) - distinct + 1))
-    enough = 2 * np.isnan(numbers).sum(axis=1) <= len(codes)
-    found: NDArray[np.bool_] = (changes.sum(axis=1) <= most) & (tied.sum(axis=1) <= _ALLOWED * len(codes) / 2) & enough
-    return found
+class OrderedNumbers:
+    """Rows of numbers with the order of each, in which the values of many columns are looked for."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self._numbers, axis=1)
+
+    def may_band(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which rows of numbers may tell the values of a column by bands: in the order of the numbers, the value changes hardly more often than it must, and far less often than by chance."""
+        known, rows = codes > 0, len(self._numbers)
+        many, counts = int(known.sum()), np.bincount(codes[known])
+        shares = counts / max(many, 1)
+        distinct, changing = int((shares > 0).sum()), 1 - float((shares**2).sum())
+        if distinct < 2 or not rows or evidence(codes[known]) < _EVIDENCE / 2:
+            return np.zeros(rows, dtype=bool)
+        order = self._order if many == len(codes) else self._order[known[self._order]].reshape(rows, many)
+        most = min(distinct - 1 + _ALLOWED * many, distinct - 1 + _FEWER * (changing * many - distinct + 1))
+        changes = np.diff(codes[order], axis=1) != 0
+        # Missing numbers come last, and at most half of them may be missing: where values change too often before, nothing else matters.
+        found: NDArray[np.bool_] = changes[:, : max(many // 2 - 1, 0)].sum(axis=1) <= most
+        left = np.flatnonzero(found)
+        numbers, changes = self._numbers[left][:, known], changes[left]
+        placed = np.take_along_axis(self._numbers[left], order[left], axis=1)
+        changes &= ~np.isnan(placed[:, 1:])
+        scale = np.nanmax(np.abs(np.where(np.isnan(numbers), 0.0, numbers)), axis=1, keepdims=True)
+        tied = changes & (np.diff(placed, axis=1) <= _TIED * scale)
+        enough = 2 * np.isnan(numbers).sum(axis=1) <= many
+        found[left] = (changes.sum(axis=1) <= most) & (tied.sum(axis=1) <= _ALLOWED * many / 2) & enough
+        return found
 
 
 def evidence(codes: Codes) -> float:

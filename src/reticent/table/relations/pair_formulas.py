@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.table.relations.agreement import Agreement, agreement, is_shown
-from reticent.table.relations.bands import MOST_BANDS, band_errors, may_be_banded
+from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.correlation import by_blocks, correlations
 from reticent.table.relations.least_squares import product_words, sum_words, weights_of
@@ -109,8 +109,9 @@ class _PairSearch:
             with np.errstate(all="ignore"):
                 features = formula.of(self.x[pairs[:, 0]], self.x[pairs[:, 1]])
             features = np.where(np.isfinite(features), features, np.nan)
+            first = OrderedNumbers(features[:, :_FIRST_BANDED])
             for number, target in enumerate(self.targets):
-                for place in self._bands(features, number) if banded else self._equal(features, number):
+                for place in self._bands(features, first, number) if banded else self._equal(features, number):
                     a, b = (self.numeric[each] for each in pairs[place])
                     if not is_known(target.owner, frozenset((a.owner, b.owner)), self.known):
                         relation = _shown(formula, a, b, target)
@@ -142,13 +143,13 @@ class _PairSearch:
         found: list[int] = first[_agree(features[first], target, slice(None)) >= 1 - most_wrong].tolist()
         return found
 
-    def _bands(self, features: Numbers, number: int) -> list[int]:
-        """The places of features that may tell the bands of a target."""
+    def _bands(self, features: Numbers, ordered: OrderedNumbers, number: int) -> list[int]:
+        """The places of features that may tell the bands of a target: in a few rows, which are ``ordered``, and then in all that were chosen."""
         target = self.small[number]
         if not 2 <= target.distinct <= MOST_BANDS:
             return []
-        first = np.flatnonzero(may_be_banded(features[:, :_FIRST_BANDED], target.codes[:_FIRST_BANDED]))
-        found: list[int] = first[may_be_banded(features[first], target.codes)].tolist()
+        first = np.flatnonzero(ordered.may_band(target.codes[:_FIRST_BANDED]))
+        found: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes)].tolist()
         return found
 
     def explained(self) -> Iterator[ColumnRelation]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from reticent.table.relations.agreement import FEWEST_ROWS, Agreement, agreement, is_shown
-from reticent.table.relations.bands import MOST_BANDS, band_errors, evidence, may_be_banded
+from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, evidence
 from reticent.table.relations.column_forms import Codes, ColumnForm, middle
 from reticent.table.relations.correlation import by_blocks, correlations
 from reticent.table.relations.least_squares import weights_of
@@ -27,9 +27,10 @@ def single_source_relations(
     """The relations of every target to one source each. Candidates are found in some ``rows``, and shown in all of them."""
     few_sources, few_targets = ([each.at(rows) for each in forms] for forms in (sources, targets))
     near = _near(few_sources, few_targets)
-    ordered = np.array([each.ranks if each.is_ordered else np.full(len(rows), np.nan) for each in few_sources])
+    ranks = np.array([each.ranks if each.is_ordered else np.full(len(rows), np.nan) for each in few_sources])
+    ordered, nowhere = OrderedNumbers(ranks), np.zeros(len(sources), dtype=bool)
     for number, (target, few) in enumerate(zip(targets, few_targets, strict=True)):
-        banded = may_be_banded(ordered, few.codes) & (target.distinct <= MOST_BANDS)
+        banded = ordered.may_band(few.codes) if target.distinct <= MOST_BANDS else nowhere
         for place, source in enumerate(sources):
             if source.owner != target.owner:
                 found = _relation(source, target, bool(near[place, number]), bool(banded[place]))
