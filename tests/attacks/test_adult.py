@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from reticent.attacks import (
     Adversary,
+    ColumnInTurn,
     Exclusion,
     Homogeneity,
     Inference,
@@ -170,3 +172,26 @@ def test_looking_records_up_in_a_view_wins_or_loses_by_what_was_promised(shared_
 def test_the_marks_of_the_pairs_are_all_that_adult_has() -> None:
     listed = np.concatenate([np.array(each) for each in KINDS.values()])
     assert len(set(listed)) == 14
+
+
+@pytest.mark.parametrize(("method", "share"), [("lattice", 0.486), ("mondrian", 0.952)])
+def test_race_from_the_other_columns_is_what_published_rows_show(shared_data: Path, method: str, share: float) -> None:
+    """How many learn race depends on the method: full-domain recoding mixes them, and a local group often shows one race."""
+    quasi = [*QUASI, "workclass", "salary-class"]
+    hierarchies = {
+        name: Hierarchy.from_csv(shared_data / "adult" / f"adult_hierarchy_{name}.csv", separator=";") for name in quasi
+    }
+    rows = adult(shared_data).with_row_index("row").cast({"row": pl.Int64})
+    table = Table(rows, quasi=hierarchies, sensitive="occupation", declared={"row": "a number that nobody knows"})
+    release = publish(table, KAnonymity(5), method=METHODS[method])
+    raw = dict(zip(rows["row"], rows["race"], strict=True))
+    alike: dict[Any, Counter[str]] = {}
+    for row in release.frame.iter_rows(named=True):
+        alike.setdefault(tuple(row[name] for name in quasi if name != "race"), Counter())[raw[int(row["row"])]] += 1
+    records = sum(each.total() for each in alike.values())
+    certain = sum(each.total() for each in alike.values() if 10 * max(each.values()) > 9 * each.total())
+    (found,) = attack(release, ColumnInTurn(people=rows))
+    told = found.details["columns"]["race"]
+    assert (told["certain"], told["records"]) == (certain, records)
+    assert told["mean"] == pytest.approx(sum(max(each.values()) for each in alike.values()) / records)
+    assert certain / records == pytest.approx(share, abs=0.001)

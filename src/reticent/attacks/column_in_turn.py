@@ -111,10 +111,10 @@ class ColumnInTurn:
         return Findings(
             self.name,
             f"all quasi columns of everybody but {worst.column}",
-            f"have their {worst.column} learned with a chance above {float(limit):g}",
+            f"have their {worst.column} guessed with a chance above {float(limit):g}",
             worst.certain,
             worst.records,
-            _told(worst),
+            _told(worst, limit),
             details={"columns": {each.column: each.as_dict() for each in figures}, "threshold": str(limit)},
             unit="records",
             judged=False,
@@ -145,8 +145,11 @@ def _placed(series: pl.Series, group: _Array, seen: AdversaryView) -> RawValues 
     return RawValues.counted(column, group[placed], len(seen.sizes), codes, None)
 
 
-def _told(figures: ColumnFigures) -> str:
+def _told(figures: ColumnFigures, limit: Fraction) -> str:
+    """What the figure counts: a large share is no news where one value is frequent among all records."""
+    share = figures.certain / max(figures.records, 1)
     return (
-        f"Whoever guesses {figures.column} from the other columns is right for {float(figures.mean):.0%} of the records; the most frequent value alone is right for "
-        f"{float(figures.mode):.0%}."
+        f"For {figures.certain:,} of {figures.records:,} records ({share:.1%}), one value of {figures.column} has a share above {float(limit):g} among the records that are alike in all "
+        f"other quasi columns. An attacker who guesses it is right for {float(figures.mean):.1%} of all records; one who always guesses the most frequent value "
+        f"of {figures.column} is right for {float(figures.mode):.1%}."
     )
