@@ -329,6 +329,17 @@ def register(kind: Kind, name: str, module: str, help: str = "", attribute: str 
 
     ``module`` is imported when the name is first used; it holds ``attribute`` (by default the name itself). Registering the same home twice
     does nothing; a name that is taken is a :class:`PolicyError`.
+
+    Parameters:
+        kind: ``"definition"``, ``"method"``, ``"format"``, ``"recoding"``, ``"shape"``, ``"engine"`` or ``"table file"``.
+        name: the name that policies and certificates use.
+        module: where it is.
+        help: what it is for, in a line.
+        attribute: what it is called in the module, if not by its name.
+
+    Example:
+        >>> import reticent as rt
+        >>> rt.register("definition", "Evenness", "my_package.evenness", "every value equally frequent")  # doctest: +SKIP
     """
     names, home = _KINDS[kind], Home(module, help, attribute)
     if names.setdefault(name, home) != home:

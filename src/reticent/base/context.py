@@ -48,6 +48,16 @@ class Context:
 
     ``memo`` holds the counts of this run, so that a table is counted once however many parts of the run need it. It must not outlive the run:
     create a new context instead of sharing one between calls.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> stages = []
+        >>> context = rt.Context(listen=lambda event: stages.append(event.stage))
+        >>> release = rt.publish(table, rt.KAnonymity(2), method="Mondrian", context=context)
+        >>> len(stages) > 0
+        True
     """
 
     randomness: Randomness = field(default_factory=Randomness)

@@ -22,10 +22,21 @@ from reticent.table import Table
 
 @dataclass(frozen=True)
 class Datafly:
-    """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go (R-PM-30).
+    """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go.
 
     It finds a release, seldom the best; it is here to compare with. Rows of failing groups are suppressed, at most
     ``suppression`` of all. ``values="typical"`` publishes typical values, as :class:`Lattice` does.
+
+    Parameters:
+        suppression: the share of rows that may be suppressed.
+        values: ``"labels"``, or ``"typical"`` as in :class:`Lattice`.
+
+    Example:
+        >>> import reticent as rt
+        >>> ages = rt.Hierarchy.intervals([10, 20], domain=(0, 99))
+        >>> table = rt.Table({"age": [31, 33, 52, 58], "illness": ["flu"] * 4}, quasi={"age": ages}, sensitive="illness")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Datafly()).frame["age"].unique().sort().to_list()
+        ['[30, 40)', '[50, 60)']
     """
 
     suppression: Number = 0

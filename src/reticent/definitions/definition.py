@@ -45,8 +45,16 @@ class Witness:
 class Assessment(ShownAsCard):
     """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
 
-    ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published. ``about`` names the piece of
+    ``diagnostics`` are statistics of the confidential table; they are for the steward and never published. ``about`` names the piece of
     evidence that was judged, where there are several: the quasi columns that an adversary holds, or those left out. ``scope`` is for its words.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> found = rt.assess(table, rt.KAnonymity(2))
+        >>> found.holds, found.value
+        (False, 1)
     """
 
     definition: Definition
@@ -95,6 +103,12 @@ class Definition(ABC):
     ``counts_people``: looks at how many people a group has, which rows do not tell where several may be one person.
     ``shown_by_files``: whether published tables (with a reference, or a population) show all that it looks at.
     ``kept_by``: the methods that keep it, for the message of one that does not.
+
+    Example:
+        >>> import reticent as rt
+        >>> private = rt.KAnonymity(5) & rt.DistinctLDiversity(3)
+        >>> print(private)
+        KAnonymity(k=5) & DistinctLDiversity(l=3)
     """
 
     kind: ClassVar[Kind]

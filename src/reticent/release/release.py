@@ -52,6 +52,15 @@ class Release(ShownAsCard):
     """What :func:`publish` returns: reserved in the ledger (``entry``), certified, ready to be saved.
 
     ``public`` is everything that others may see, ``private`` the steward's. The public files are spooled until they are saved.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> release = rt.publish(table, rt.KAnonymity(2), method="Mondrian")
+        >>> folder = release.save("release")
+        >>> rt.verify(folder).holds
+        True
     """
 
     public: PublicSide

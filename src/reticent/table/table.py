@@ -34,38 +34,53 @@ PSEUDONYM = "pseudonym"
 
 
 class Table(ShownAsCard):
-    """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
+    """Rows about people with a role for each column. Immutable.
 
-    ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
-    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published;
-    ``private`` ones are never published, but a definition may look at them (people's own wishes); a column without a role is not published.
+    What is published is known: a published column that is not sensitive is part of what an adversary knows, and is judged. A column without a role is not published.
 
-    What is published is known: a published column that is not sensitive is part of what an adversary knows, and is judged. ``declared`` maps the exceptions to
-    reasons, such as ``{"shoe_size": "nobody knows it"}``: columns that the steward declares unknown to everybody. They are published as they are, and certificate, statement and
-    ``verify`` name each with its reason. There is no further role: ``other``, which published columns without a word, is refused unless it is empty.
+    Parameters:
+        frame: the rows: a frame of pandas, polars, Arrow, DuckDB or Spark, a mapping of columns, or rows of a source.
 
-    ``unit`` is whom promises are about: rows, people or households. Not said, it is the person where ``key``, the column that tells people apart, repeats, or where an
-    identifier does, which then is the key (of several the one with most values; ``key_found`` says that it was chosen). k then counts people, however many
-    rows they have and whether or not their quasi values change from row to row. ``household`` is the column that tells households apart: k counts these as well. ``rows_per_person`` keeps
-    at most so many rows of each, spread evenly over those that there are; ``rows_left_out`` says how many others were suppressed. ``quasi_sets`` lists several sets of quasi columns that an adversary may
-    hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
-    were not even read.
+        quasi: columns that may link a row to a person, and are generalized; a list, or a mapping to hierarchies.
+        sensitive: columns that must not be learned about anybody; a name, a list, or a mapping to hierarchies or orders.
+        identifiers: columns that name people; dropped.
+        declared: columns that the steward declares unknown to everybody, with the reason: ``{"shoe_size": "nobody knows it"}``. They
+            are published as they are, and certificate, statement and ``verify`` name each with its reason.
+        pseudonyms: identifiers for which a random name per person is published.
+        private: columns that are never published, but that a definition may use (people's own wishes).
+        other: refused unless empty; it published columns without judging them.
 
-    ``weight`` says how many people of a population a row stands for. It is never published and decides nothing; measures of utility and
-    population estimates use it (see :mod:`reticent.table.weights`).
+        key: the column that tells people apart.
+        unit: whom guarantees are about: ``"row"``, ``"person"`` or ``"household"``. By default the person where ``key`` repeats, or where
+            an identifier does, which then is the key (of several the one with most values; ``key_found`` says that it was chosen). k then
+            counts people, however many rows they have and whether or not their quasi values change from row to row.
+        household: the column that tells households apart: k counts these as well.
+        rows_per_person: keep at most so many rows of each person, spread evenly over those that there are; ``rows_left_out`` says how
+            many others were suppressed.
+        quasi_sets: several sets of quasi columns that an adversary may know, each of which the definition must withstand.
 
-    ``coarsen`` says how numbers and dates of sensitive and declared columns are made coarser, such as ``{"income": Rounding(1000)}`` or
-    ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.table.coarsening`). Everything else then sees the coarser values only.
+        nulls: ``"refuse"``, ``"drop"`` (rows with a missing value), or ``"category"`` (missing is a value of its own).
+        weight: the column that says how many people of a population a row stands for. It is never published and decides nothing;
+            measures of utility and population estimates use it (see :mod:`reticent.table.weights`).
+        coarsen: how numbers and dates of sensitive and declared columns are rounded, such as ``{"income": Rounding(1000)}`` or
+            ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.table.coarsening`). Everything else sees the rounded values only.
 
-    ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
-    ``frame``. A frame of Spark is read by the engine ``"spark"``, where it lies. Not said, a lazy frame or a stream that would not fit into memory is streamed
-    (see :mod:`reticent.base.memory`), and everything else is local.
-
-    ``codebook`` is what the source knows about columns beside their values: titles and labels of codes, which files of statistics programs show
-    again, and which codes were read as missing.
+        dataset: the name under which the ledger knows the data set.
+        engine: ``"local"`` holds the columns with a role in memory, ``"streaming"`` a chunk of rows at a time (then there is no ``frame``),
+            ``"spark"`` leaves a frame of Spark where it is. By default a lazy frame or a stream that would not fit into memory is
+            streamed (see :mod:`reticent.base.memory`), and everything else is local.
+        codebook: titles of columns and labels of codes that the source has, for files of statistics programs; and codes read as missing.
+        left_out: columns of the source that have no role and were not read.
 
     ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
     them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"name": ["Ann", "Bob"], "age": [31, 58], "illness": ["flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness", identifiers=["name"])
+        >>> table.rows, table.unit
+        (2, 'row')
     """
 
     def __init__(

@@ -32,7 +32,7 @@ _BEYOND = 1.25
 
 @dataclass(frozen=True)
 class RPlusTree:
-    """Local recoding by a tree of disjoint boxes (a bucketed kd-B-tree in the manner of an R+-tree), published as the least boxes around its rows (R-PM-33).
+    """Local recoding by a tree of disjoint boxes (a bucketed kd-B-tree in the manner of an R+-tree), published as the least boxes around its rows.
 
     Points are inserted one by one into leaves for ``2 * minimum`` rows; a leaf that overflows is cut between its two farthest points, with at least ``minimum`` rows on both sides. Rows that
     are alike in all quasi columns are one point. For a larger k, leaves that follow each other in the tree are put together until they have k rows; ``minimum`` is k if not given.
@@ -40,6 +40,16 @@ class RPlusTree:
     A baseline for comparisons, which the choice of a default method does not try: Mondrian keeps any definition, and cuts with all rows in view.
     Guarantee: KAnonymity, and no other definition. Adversary: the definition's. Boxes show true extremes.
     Cost: O(points x (depth + minimum x columns)). Source: spec 004, R-PM-33 with 13.3.
+
+    Parameters:
+        minimum: the smallest number of rows in a leaf; by default k.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.RPlusTree(minimum=2)).groups.sizes.sum().item()
+        4
     """
 
     minimum: int | None = None
