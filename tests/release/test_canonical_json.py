@@ -137,3 +137,12 @@ def test_the_hash_of_a_certificate_is_that_of_its_canonical_form(tmp_path: Path)
     folder = release.save(tmp_path / "release")
     said = json.loads((folder / "public" / "certificate.json").read_bytes())
     assert certificate_hash(said) == hashlib.sha256(canonical(said)).hexdigest()
+
+
+def test_whole_numbers_beyond_2_to_the_53_of_a_real_column_are_read_back(tmp_path: Path) -> None:
+    """They are written without an exponent, as integers are; claims that compare carry them in the certificate as well."""
+    frame = pl.DataFrame({"age": [1, 2] * 6, "size": [1e17, 2.5e18, 0.5] * 4})
+    table = rt.Table(frame, quasi=["age"], sensitive="size")
+    folder = rt.publish(table, rt.TCloseness("1/2")).save(tmp_path / "release")
+    assert "100000000000000000\n" in (folder / "public" / "certificate.json").read_text().replace(",", "")
+    assert rt.verify(folder).holds

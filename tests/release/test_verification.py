@@ -20,7 +20,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.methods.lattice import Lattice
 from reticent.release import Verification, generate_keys, publish, verify
 from reticent.release import statements as wording
-from reticent.release.canonical_json import readable
+from reticent.release.canonical_json import private_json, readable
 from reticent.release.certificate import MANIFEST, fingerprint
 from reticent.table import Hierarchy, Table
 from tests.release.conftest import frame_of_patients, table_of_patients
@@ -239,7 +239,7 @@ def test_any_changed_entry_of_the_manifest_is_found_with_the_key_and_never_a_tra
         holder[last] = new
     else:
         del holder[last]
-    forge(folder, lambda certificate: None, {"manifest.json": readable(manifest)})
+    forge(folder, lambda certificate: None, {"manifest.json": private_json(manifest)})
     verify(folder)
     assert not verify(folder, key=keys.public).holds
 
@@ -265,7 +265,7 @@ def test_any_changed_entry_of_the_certificate_is_found_with_the_key_and_never_a_
     holder[last] = new
     if mended:
         del certificate["signature"]
-    file.write_bytes(readable(certificate))
+    file.write_bytes(private_json(certificate))
     verify(folder)
     assert not verify(folder, key=keys.public).holds
 

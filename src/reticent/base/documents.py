@@ -70,10 +70,12 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(f"a number cannot be read: {str(error).partition(';')[0]}") from None
 
 
-def parse_json(text: str, parse_float: Callable[[str], Any] | None = None) -> Any:
+def parse_json(
+    text: str, parse_float: Callable[[str], Any] | None = None, parse_int: Callable[[str], Any] | None = None
+) -> Any:
     """The value of a JSON text; :class:`json.JSONDecodeError` also where it is too deep or a number is too long to be read."""
     try:
-        return json.loads(text, parse_float=parse_float)
+        return json.loads(text, parse_float=parse_float, parse_int=parse_int)
     except RecursionError:
         raise json.JSONDecodeError("the text is nested too deeply", text, 0) from None
     except json.JSONDecodeError:

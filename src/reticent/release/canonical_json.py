@@ -84,10 +84,15 @@ def former_json(value: Any, indent: int | None = None) -> bytes:
     return written.encode() + end
 
 
+def _number(digits: str) -> int | float:
+    """A number without a point or an exponent, as RFC 8785 reads it: 2^53 and beyond are floats, of which only one spelling is canonical."""
+    return int(digits) if len(digits) < 16 or abs(int(digits)) < 2**53 else float(digits)
+
+
 def parsed(content: bytes, name: str) -> dict[str, Any]:
     """The object that a JSON file holds; anything else is a :class:`DataError` that names the file."""
     try:
-        value = parse_json(content.decode("utf-8"))
+        value = parse_json(content.decode("utf-8"), parse_int=_number)
     except UnicodeDecodeError as error:
         raise DataError(f"{name} is not UTF-8 text ({error.reason} at byte {error.start}).") from None
     except json.JSONDecodeError as error:

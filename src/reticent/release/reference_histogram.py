@@ -7,7 +7,7 @@ That of the published rows tells nothing that they do not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -21,12 +21,12 @@ from reticent.errors import DataError, ReticentError
 from reticent.release.canonical_json import settled
 from reticent.table import (
     BoundHierarchy,
-    Hierarchy,
+    Level,
     SensitiveColumn,
     SensitiveKind,
+    Values,
     ValueType,
     as_type,
-    hierarchy_from,
     to_plain,
 )
 
@@ -41,7 +41,6 @@ class ReferenceColumn(WholeColumn):
     ``of`` says which rows: those of the whole table, those left out included, or the published ones.
     """
 
-    hierarchy: Mapping[str, Any] | None = None
     of: Comparison = "whole table"
 
     def as_json(self) -> dict[str, Any]:
@@ -50,7 +49,7 @@ class ReferenceColumn(WholeColumn):
             "values": to_plain(settled(self.column.labels).to_list()),
             "counts": to_plain(self.counts),
             "ordered": self.column.ordered,
-            "hierarchy": to_plain(self.hierarchy),
+            "levels": None if self.column.hierarchy is None else _levels_json(self.column.hierarchy),
             "of": self.of,
         }
 
@@ -79,9 +78,7 @@ def reference_of(
     found, compared = {}, columns_compared(definition, list(sensitive))
     for name in compared:
         marginal = evidence.published.marginal(name)
-        kind = sensitive[name]
-        tree = kind.describe() if isinstance(kind, Hierarchy) else None
-        found[name] = ReferenceColumn(marginal.domain.columns[0], marginal.reference, tree, evidence.compared_with)
+        found[name] = ReferenceColumn(marginal.domain.columns[0], marginal.reference, evidence.compared_with)
     return found or None
 
 
@@ -104,9 +101,9 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
     where = f"certificate.json, reference of column {name!r}"
     if name not in kinds:
         raise DataError(f"{where}: there is no such sensitive column.")
-    if not isinstance(entry, Mapping) or set(entry) != {"values", "counts", "ordered", "hierarchy", "of"}:
-        raise DataError(f"{where} must have values, counts, ordered, hierarchy, and of which rows it is.")
-    values, counts, ordered, hierarchy = (entry[field] for field in ("values", "counts", "ordered", "hierarchy"))
+    if not isinstance(entry, Mapping) or set(entry) != {"values", "counts", "ordered", "levels", "of"}:
+        raise DataError(f"{where} must have values, counts, ordered, levels, and of which rows it is.")
+    values, counts, ordered = (entry[field] for field in ("values", "counts", "ordered"))
     if entry["of"] not in get_args(Comparison):
         raise DataError(f"{where}: it must be of the {' or of the '.join(get_args(Comparison))}.")
     if not isinstance(values, list) or not isinstance(counts, list) or len(values) != len(counts) or not values:
@@ -117,27 +114,48 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
     labels = pl.Series(name, [kind.read(value) for value in values], dtype=kind.dtype)
     if labels.n_unique() != len(labels):
         raise DataError(f"{where}: a value is listed twice.")
+    tree = None if entry["levels"] is None else _read_levels(entry["levels"], labels, where)
+    column = SensitiveColumn(name, labels, ordered, tree)
+    return ReferenceColumn(column, np.array(counts, dtype=np.int64), entry["of"])
+
+
+def _levels_json(hierarchy: BoundHierarchy) -> list[list[int]]:
+    """The levels above the values: for each the category of every value, numbered in the order of their first values."""
+    found = []
+    for level in hierarchy.levels[1:]:
+        _, first, inverse = np.unique(level.parts, return_index=True, return_inverse=True)
+        found.append(np.argsort(np.argsort(first))[inverse].tolist())
+    return found
+
+
+def _read_levels(written: Any, labels: pl.Series, where: str) -> BoundHierarchy:
+    """The tree that :func:`_levels_json` wrote; whatever is none is a :class:`DataError`."""
+    numbers = isinstance(written, list) and all(
+        isinstance(each, list) and len(each) == len(labels) and all(type(part) is int for part in each)
+        for each in written
+    )
+    if not numbers:
+        raise DataError(f"{where}: levels must list the category of every value, level by level.")
+    levels = [np.arange(len(labels), dtype=np.int32)]
+    for each in written:
+        if list(dict.fromkeys(each)) != list(range(len(set(each)))):
+            raise DataError(f"{where}: categories of a level are numbered in the order of their first values.")
+        levels.append(np.array(each, dtype=np.int32))
+    listed = labels.to_list()
+    made = tuple(_level(parts, listed) for parts in levels)
+    null = labels.is_null().arg_max() if labels.null_count() else None
     try:
-        bound = hierarchy_from(hierarchy, where).bind(labels, name) if hierarchy is not None else None
+        return BoundHierarchy(labels.name, labels, made, data_dependent=False, null_leaf=null)
     except ReticentError as error:
         raise DataError(f"{where}: {error}") from None
-    if bound is not None and labels.null_count():
-        bound = bound.with_null_leaf()
-    tree = None if bound is None else _in_order(bound, labels, where)
-    column = SensitiveColumn(name, labels, ordered, tree)
-    return ReferenceColumn(column, np.array(counts, dtype=np.int64), hierarchy, entry["of"])
 
 
-def _in_order(bound: BoundHierarchy, labels: pl.Series, where: str) -> BoundHierarchy:
-    """The hierarchy with its leaves in the order of the histogram: a certificate sorts the branches of a tree by name."""
-    place_of = {value: place for place, value in enumerate(bound.leaves.to_list())}
-    listed = labels.to_list()
-    if set(listed) != set(place_of):
-        raise DataError(f"{where}: the hierarchy's values are not those of the histogram.")
-    places = np.array([place_of[value] for value in listed])
-    levels = tuple(replace(level, parts=level.parts[places]) for level in bound.levels)
-    null = None if bound.null_leaf is None else listed.index(None)
-    return replace(bound, leaves=bound.leaves[places], levels=levels, null_leaf=null)
+def _level(parts: NDArray[np.int32], values: Sequence[Any]) -> Level:
+    """One level of a tree, its categories known by their numbers."""
+    members: list[list[Any]] = [[] for _ in range(int(parts.max()) + 1)]
+    for part, value in zip(parts.tolist(), values, strict=True):
+        members[part].append(value)
+    return Level(parts, tuple(map(str, range(len(members)))), tuple(Values(tuple(each)) for each in members))
 
 
 def with_named_values(column: SensitiveColumn, definitions: Sequence[Definition]) -> SensitiveColumn:

@@ -45,7 +45,7 @@ class LineSegment:
 
 
 class Meaning(ABC):
-    """What a label of one column stands for. Meanings are equal when they are written alike in JSON: 1, 1.0 and true differ."""
+    """What a label of one column stands for. Meanings are equal when they are written alike in canonical JSON: 1 equals 1.0, and true differs."""
 
     __slots__ = ()
 
@@ -86,10 +86,13 @@ class Meaning(ABC):
         return ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Meaning) and json.dumps(self.as_json()) == json.dumps(other.as_json())
+        return isinstance(other, Meaning) and self._written() == other._written()
 
     def __hash__(self) -> int:
-        return hash(json.dumps(self.as_json()))
+        return hash(self._written())
+
+    def _written(self) -> str:
+        return json.dumps({name: _unpointed(entry) for name, entry in self.as_json().items()})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -357,6 +360,13 @@ class Anything(Meaning):
     def words(self) -> str:
         """The fact."""
         return "anything"
+
+
+def _unpointed(entry: Any) -> Any:
+    """Numbers that are whole as integers, whatever type they have."""
+    if isinstance(entry, list):
+        return [_unpointed(each) for each in entry]
+    return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
 class LeafIndex:

@@ -1,0 +1,160 @@
+// The manifest (docs/release-format.md, section 3) and the certificate (section 5): read strictly, so that nothing stands in them that is not checked.
+
+import { isObject, isWhole, need, needKeys, Problem, same, sameSet } from "./canonical.js";
+import { fromJson, readMeaning, toJson, TYPES } from "./values.js";
+
+export const LAYOUT = 4;
+export const ROLES = ["quasi", "sensitive", "declared", "pseudonym"];
+const UNITS = ["row", "person", "household"];
+
+export function checkLayout(found, file) {
+  if (isWhole(found) && found < LAYOUT) throw new Problem(`${file} has layout ${found}, of an earlier version, and this verifier reads layout ${LAYOUT}. Verify it with the version of Reticent that its certificate names.`);
+  need(found === LAYOUT, `${file} has layout ${JSON.stringify(found)}, and this verifier reads layout ${LAYOUT}.`);
+}
+
+export class Manifest {
+  constructor(json) {
+    const where = "manifest.json";
+    checkLayout(json.layout, where);
+    needKeys(json, ["layout", "format", "method", "unit", "columns", "tables", "quasi_sets", "details", ...("known_rows" in json ? ["known_rows"] : [])], where);
+    need(typeof json.format === "string" && isObject(json.method) && isObject(json.details) && Array.isArray(json.columns) && isObject(json.tables), `${where}: an entry has the wrong type.`);
+    need(UNITS.includes(json.unit), `${where}: unit must be row, person or household.`);
+    Object.assign(this, { format: json.format, method: json.method, unit: json.unit, details: json.details, quasiSets: json.quasi_sets, knownRows: json.known_rows ?? null });
+    this.columns = json.columns.map((each, at) => readColumn(each, `${where}, columns, entry ${at + 1}`));
+    this.tables = new Map(Object.keys(json.tables).map((name) => [name, readTable(json.tables[name], `${where}, table "${name}"`)]));
+    this.checkWhole();
+  }
+
+  named(role) { return this.columns.filter((column) => column.role === role).map((column) => column.name); }
+
+  column(name) {
+    const found = this.columns.find((column) => column.name === name);
+    need(found, `manifest.json: no column "${name}" is described.`);
+    return found;
+  }
+
+  // The sets of quasi columns of which an adversary knows one (section 8.1).
+  get sets() { return this.quasiSets ?? [this.named("quasi")]; }
+
+  checkWhole() {
+    const names = this.columns.map((column) => column.name);
+    need(new Set(names).size === names.length, "manifest.json describes a column twice.");
+    const shown = new Set([...this.tables.values()].flatMap((table) => table.columns));
+    need(sameSet([...shown], names), "manifest.json: a column is described or published, but not both.");
+    if (this.quasiSets !== null) {
+      need(Array.isArray(this.quasiSets) && this.quasiSets.length > 0 && this.quasiSets.every(isNames), "manifest.json: quasi_sets must be lists of names.");
+      need(sameSet([...new Set(this.quasiSets.flat())], this.named("quasi")), "manifest.json: quasi_sets must cover the quasi columns and nothing else.");
+    }
+    if (this.knownRows !== null) {
+      needKeys(this.knownRows, ["rows", "judged", "same"], "manifest.json, known_rows");
+      const { rows, judged, same: columns } = this.knownRows;
+      need((rows === "all" || (isWhole(rows) && rows >= 1)) && ["records", "people", "chances"].includes(judged) && isNames(columns), "manifest.json: known_rows must say how many rows may be known and what was judged.");
+      need(this.unit !== "row", "manifest.json: known_rows is about people with several rows, and the unit is the row.");
+    }
+  }
+}
+
+const isNames = (value) => Array.isArray(value) && value.every((name) => typeof name === "string");
+
+function readColumn(json, where) {
+  need(isObject(json) && typeof json.name === "string" && typeof json.role === "string" && TYPES.includes(json.type), `${where}: a column has a name, a role and a type.`);
+  const column = { name: json.name, role: json.role, type: json.type, published: null, labels: {}, meanings: new Map(), computable: [], reason: null };
+  if (json.role !== "quasi") {
+    const optional = ["coarsened", "computable_from"].filter((key) => key in json);
+    needKeys(json, ["name", "role", "type", ...(json.role === "declared" ? ["reason"] : []), ...optional], where);
+    need(!("coarsened" in json) || isObject(json.coarsened), `${where}: coarsened must be an object.`);
+    need(!("computable_from" in json) || (isNames(json.computable_from) && json.computable_from.length > 0), `${where}: computable_from must be names.`);
+    need(json.role !== "declared" || typeof json.reason === "string", `${where}: a declared column has a reason.`);
+    return { ...column, computable: json.computable_from ?? [], reason: json.reason ?? null };
+  }
+  needKeys(json, ["name", "role", "type", "published", "labels", "domain"], where);
+  need(["labels", "values", "typical"].includes(json.published) && isObject(json.labels), `${where}: published or labels are wrong.`);
+  checkDomain(json.domain, json.type, where);
+  const meanings = new Map(Object.keys(json.labels).map((label) => [label, readMeaning(json.labels[label], json.type, `manifest.json, column "${json.name}": the meaning of label "${label}"`)]));
+  return { ...column, published: json.published, labels: json.labels, meanings };
+}
+
+// Section 3.2: a declared domain is all its values, or the ends of a run of at least three whole numbers.
+function checkDomain(domain, type, where) {
+  if (domain === null) return;
+  if (isObject(domain) && Object.keys(domain).sort().join() === "from,to") {
+    const [low, high] = [domain.from, domain.to].map((end) => BigInt(fromJson(type, end)));
+    need((type === "integer" || type === "unsigned") && high - low >= 2n && high - low <= 100_000_000n, `${where}: the domain cannot be understood.`);
+    return;
+  }
+  needKeys(domain, ["values"], `${where}, domain`);
+  need(Array.isArray(domain.values), `${where}: the domain cannot be understood.`);
+  const values = domain.values.map((value) => fromJson(type, value));
+  const whole = type === "integer" || type === "unsigned";
+  const run = whole && values.length > 2 && values.every((value, at) => at === 0 || BigInt(value) === BigInt(values[at - 1]) + 1n);
+  need(!run, `${where}: a domain that is a run of whole numbers is written by its ends.`);
+}
+
+function readTable(json, where) {
+  needKeys(json, ["files", "columns", ...(isObject(json) && "formulas" in json ? ["formulas"] : [])], where);
+  need(isNames(json.files) && json.files.length > 0 && isNames(json.columns) && isNames(json.formulas ?? []), `${where}: files and columns must be lists of names.`);
+  need(!("formulas" in json) || json.formulas.length > 0, `${where}: formulas are left out where there are none.`);
+  return { files: json.files, columns: json.columns, formulas: json.formulas ?? [] };
+}
+
+// ---- The certificate (section 5) ----
+
+const FIELDS = ["layout", "reticent", "format", "headline", "claims", "quasi", "sensitive", "declared", "declared_together", "unit", "reference", "randomness", "residual_risks", "files", "ledger", "created"];
+const MOST_CLAIMS = 100;
+
+export function checkCertificate(json) {
+  const where = "certificate.json";
+  checkLayout(json.layout, where);
+  needKeys(json, [...FIELDS, ...("signature" in json ? ["signature"] : [])], where);
+  for (const name of ["files", "ledger", "randomness"]) need(isObject(json[name]), `${where}: the entry "${name}" must be an object.`);
+  const headline = json.headline;
+  need(isObject(headline) && Array.isArray(headline.reasons), `${where}: the headline must have a state and a list of reasons.`);
+  need(["holds", "holds, but", "does not hold", "not shown"].includes(headline.state) && (headline.reasons.length > 0) === (headline.state !== "holds"), `${where}: the headline contradicts itself.`);
+  need(Array.isArray(json.claims) && json.claims.length <= MOST_CLAIMS, `${where}: claims must be a list of at most ${MOST_CLAIMS}.`);
+  need(typeof json.reticent === "string" && /^\d+(\.\w+)*$/.test(json.reticent), `${where}: "reticent" is no version.`);
+  need(typeof json.created === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(json.created) && !Number.isNaN(Date.parse(json.created)), `${where}: "created" is no time of making.`);
+  const { dataset, release } = json.ledger;
+  const named = typeof dataset === "string" && isWhole(release) && release >= 1 && (!("beside" in json.ledger) || typeof json.ledger.beside === "string");
+  const parts = ["dataset", "release", "statement", ...(named && "beside" in json.ledger ? ["beside"] : [])];
+  need(sameSet(Object.keys(json.ledger), parts) && (named || (dataset === null && release === null)), `${where}: the ledger's entry must have a data set with the number of its release, or neither.`);
+}
+
+// Section 5.3: the histograms with which claims compare, by column.
+export function readReference(json, manifest) {
+  const found = new Map();
+  if (json === null) return found;
+  need(isObject(json), "certificate.json: the reference must be an object with one histogram for each column.");
+  for (const name of Object.keys(json)) {
+    const where = `certificate.json, reference of column "${name}"`, entry = json[name];
+    need(manifest.named("sensitive").includes(name), `${where}: there is no such sensitive column.`);
+    needKeys(entry, ["values", "counts", "ordered", "levels", "of"], where);
+    need(["whole table", "published rows"].includes(entry.of) && typeof entry.ordered === "boolean", `${where}: of or ordered is wrong.`);
+    need(Array.isArray(entry.values) && Array.isArray(entry.counts) && entry.values.length === entry.counts.length && entry.values.length > 0, `${where}: there must be one count for each value.`);
+    need(entry.counts.every((count) => isWhole(count) && count >= 0), `${where}: counts must be whole numbers.`);
+    const type = manifest.column(name).type, values = entry.values.map((value) => fromJson(type, value));
+    need(new Set(values).size === values.length, `${where}: a value is listed twice.`);
+    checkLevels(entry.levels, values.length, where);
+    found.set(name, { name, type, values, counts: entry.counts, ordered: entry.ordered, levels: entry.levels, of: entry.of });
+  }
+  return found;
+}
+
+// Levels of a tree: for each the category of every value, numbered by first appearance, each level a coarsening of the one below.
+function checkLevels(levels, size, where) {
+  if (levels === null) return;
+  need(Array.isArray(levels) && levels.every((level) => Array.isArray(level) && level.length === size && level.every(isWhole)), `${where}: levels must list the category of every value.`);
+  let below = [...Array(size).keys()];
+  for (const level of levels) {
+    let next = 0;
+    const above = new Map();
+    level.forEach((part, at) => {
+      need(part <= next && part >= 0, `${where}: categories of a level are numbered in the order of their first values.`);
+      next = Math.max(next, part + 1);
+      need(!above.has(below[at]) || above.get(below[at]) === part, `${where}: the levels do not nest.`);
+      above.set(below[at], part);
+    });
+    below = level;
+  }
+}
+
+export { toJson, same };

@@ -1,0 +1,382 @@
+// Verification (docs/release-format.md, section 6): every check in its order, and the verdict in one word.
+
+import { canonical, isObject, isWhole, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
+import { checkCertificate, Manifest, readReference, ROLES } from "./manifest.js";
+import { fileKind, NotRead, readTable } from "./tables.js";
+import { DEFINITIONS, HISTORIES, makeDefinition, PLANS, TOO_MANY } from "./definitions.js";
+import { FORMATS, OTHER_FORMATS } from "./formats.js";
+import { Groups } from "./groups.js";
+
+const MIXTURE = "It does not hold for a mixture of batches because it holds for each.";
+const HOLDS = "holds", FAILS = "fails", UNCHECKED = "not re-checked";
+
+// `files`: a Map from name to {size, bytes()}, everything in the public folder. `surroundings`: {readParquet, progress, key}; the key is the publisher's, in hexadecimal digits.
+// The answer: {checks: [{id, name, status, detail, claim}], headline: {state, reasons}, certificate, manifest}.
+export async function verify(files, surroundings = {}) {
+  const run = new Run(files, surroundings);
+  await run.all();
+  return { checks: run.checks, headline: headlineOf(run.checks, run.reservations), certificate: run.certificate ?? null, manifest: run.manifest ?? null, signed: run.signed };
+}
+
+const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const unhex = (text, length) => (typeof text === "string" && text.length === 2 * length && /^[0-9a-f]*$/.test(text) ? Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16)) : null);
+const words = (error) => (error instanceof Problem || error instanceof NotRead ? error.message : `The files cannot be understood (${error.message}).`);
+
+class Run {
+  constructor(files, surroundings) {
+    Object.assign(this, { files, surroundings, checks: [], reservations: [], signed: false });
+  }
+
+  add(id, status, detail, more = {}) { this.checks.push({ id, name: id, status, detail, claim: false, ...more }); }
+  step(what, done = 0, of = 0) { this.surroundings.progress?.(what, done, of); }
+
+  async all() {
+    if (!(await this.readCertificate())) return;
+    const origin = await this.originCheck();
+    if (this.surroundings.key && origin.status === FAILS) {
+      this.checks.push(origin);
+      this.add("claims", UNCHECKED, "The certificate is not the publisher's, so nothing else was read.", { claim: true });
+      return;
+    }
+    const filesHold = await this.checkFiles();
+    this.checks.push(origin);
+    if (!filesHold) {
+      this.add("claims", UNCHECKED, "The files are not those that the certificate is about.", { claim: true });
+      return;
+    }
+    try {
+      await this.checkContents();
+    } catch (error) {
+      if (error instanceof NotRead) this.giveUp(error.message);
+      else this.add("consistency", FAILS, words(error));
+    }
+    this.add("earlier releases", UNCHECKED, String(this.certificate.ledger.statement));
+    this.add("randomness", UNCHECKED, String(this.certificate.randomness.statement));
+  }
+
+  // Section 6.1.
+  async readCertificate() {
+    this.step("reading the certificate");
+    try {
+      need(this.files.has("certificate.json"), "public/certificate.json is missing.");
+      const bytes = await this.files.get("certificate.json").bytes(), certificate = parsed(bytes, "certificate.json");
+      checkCertificate(certificate);
+      need(isWrittenSo(certificate, bytes), "certificate.json is not written the way Reticent writes it; it was changed.");
+      this.certificate = certificate;
+    } catch (error) {
+      this.add("certificate", FAILS, words(error));
+      return false;
+    }
+    this.add("certificate", HOLDS, "It can be read, and it is written as releases are written.");
+    return true;
+  }
+
+  // Section 6.2.
+  async checkFiles() {
+    const listed = this.certificate.files, fail = (text) => { this.add("files", FAILS, text); return false; };
+    for (const name of Object.keys(listed)) if (!this.files.has(name)) return fail(`public/${name} is missing.`);
+    for (const name of this.files.keys()) if (name !== "certificate.json" && !Object.hasOwn(listed, name)) return fail(`public/${name} is not part of the release.`);
+    for (const name of Object.keys(listed)) {
+      this.step(`hashing ${name}`);
+      const bytes = await this.files.get(name).bytes(), sha256 = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+      if (!same(listed[name], { sha256, bytes: bytes.length })) return fail(`public/${name} is not the file that the certificate was made for.`);
+    }
+    this.add("files", HOLDS, `${Object.keys(listed).length} files have the fingerprints that the certificate states.`);
+    return true;
+  }
+
+  // Section 6.3.
+  async originCheck() {
+    const check = (status, detail) => ({ id: "origin", name: "origin", status, detail, claim: false });
+    const { signature, ...body } = this.certificate, known = this.surroundings.key ?? null;
+    if (signature === undefined) {
+      return known === null
+        ? check(UNCHECKED, "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven.")
+        : check(FAILS, "The certificate is not signed, so the key cannot prove where it comes from.");
+    }
+    if (!(await isSignature(signature, body))) return check(FAILS, "The signature does not belong to this certificate.");
+    this.signed = true;
+    if (known === null) return check(UNCHECKED, `Signed with the key ${signature.public_key.slice(0, 16)}...; give that publisher's key to prove the origin.`);
+    return known === signature.public_key ? check(HOLDS, "Signed with the key that was given.") : check(FAILS, "The certificate was signed with another key.");
+  }
+
+  // A format, or a kind of file, that this verifier does not read: nothing fails, and nothing is shown.
+  giveUp(reason) {
+    this.add("consistency", UNCHECKED, reason);
+    this.certificate.claims.forEach((claim, at) => this.add(`claim ${at + 1}`, UNCHECKED, reason, { name: `claim ${isObject(claim) ? claim.definition : at + 1}`, claim: true }));
+  }
+
+  async checkContents() {
+    const { certificate } = this, bytes = await this.files.get("manifest.json")?.bytes();
+    need(bytes, "public/manifest.json is missing.");
+    const json = parsed(bytes, "manifest.json");
+    this.manifest = new Manifest(json);
+    const { manifest } = this, disagreement = () => this.disagreement(json, bytes);
+    if (OTHER_FORMATS.includes(manifest.format)) {
+      const wrong = disagreement();
+      if (wrong !== null) this.add("consistency", FAILS, wrong);
+      this.giveUp(`This verifier reads releases of groups; Reticent itself judges releases of format "${manifest.format}".`);
+      return;
+    }
+    const format = FORMATS[manifest.format];
+    need(format, `"${manifest.format}" is not a published format that this verifier knows.`);
+    need(manifest.tables.size === format.tables.length && format.tables.every((name) => manifest.tables.has(name)), `manifest.json: a release of format "${manifest.format}" has the tables ${format.tables.join(", ")}.`);
+    for (const column of manifest.columns) need(ROLES.includes(column.role) || format.roles.includes(column.role), `manifest.json: column "${column.name}" has a role that is not known.`);
+    for (const [name, table] of manifest.tables) fileKind(name, table.files);
+    this.tables = new Map();
+    for (const name of format.tables) this.tables.set(name, await readTable(name, manifest, this.files, this.surroundings));
+    this.step("checking tables and labels");
+    format.check(manifest, this.tables);
+    const wrong = disagreement();
+    this.add("consistency", wrong === null ? HOLDS : FAILS, wrong ?? "Tables, labels, manifest and certificate agree.");
+    this.checkOrder();
+    this.checkClaims(format);
+    this.checkDeclared(format);
+    this.checkComputable(format);
+    this.reserve();
+    this.add("wording", UNCHECKED, "The plain words of certificate and statement are compared by Reticent itself; this verifier speaks for itself.");
+  }
+
+  // Section 6.4: on what manifest and certificate do not agree; null if they do.
+  disagreement(json, bytes) {
+    const { certificate: said, manifest } = this;
+    if (!isWrittenSo(json, bytes)) return "manifest.json is not written the way Reticent writes it; it was changed.";
+    if ((manifest.method.format ?? manifest.format) !== manifest.format) return "manifest.json: the method made another format than the release has.";
+    const described = { format: manifest.format, quasi: manifest.named("quasi"), sensitive: manifest.named("sensitive"), unit: manifest.unit };
+    const name = Object.keys(described).find((each) => !same(said[each], described[each]));
+    return name === undefined ? null : `The certificate and the manifest do not agree on ${name}.`;
+  }
+
+  // Section 6.5.
+  checkOrder() {
+    for (const [name, table] of this.tables) {
+      if (table.inOrder()) continue;
+      this.add("order", FAILS, `The rows of ${name} are not sorted, so their order may tell something.`);
+      return;
+    }
+    this.add("order", HOLDS, "Rows are sorted by their own values: their order tells nothing.");
+  }
+
+  // Sections 6.6 to 6.8.
+  checkClaims(format) {
+    const { manifest, certificate, tables } = this;
+    this.checkLinks(format);
+    const claims = readClaims(certificate.claims);
+    this.definitions = claims.filter((claim) => claim.definition).map((claim) => claim.definition);
+    this.allKnown = this.definitions.length === claims.length;
+    const reference = readReference(certificate.reference, manifest), view = format.view(manifest, tables);
+    const context = { manifest, reference, format, view, alike: format.alike?.(manifest, tables) ?? null };
+    const sound = reference.size === 0 || this.checkReference(reference, view.groups);
+    claims.forEach((claim, at) => {
+      this.step("judging claims", at, claims.length);
+      const [status, detail] = !claim.known ? [UNCHECKED, "This verifier does not know the definition."]
+        : !claim.definition ? (format.refuses ? [FAILS, MIXTURE] : [claim.status, claim.detail])
+        : claim.definition.compares && !sound ? [UNCHECKED, "It compares with the whole table's histogram, and the one that is declared is not it."]
+        : judged(claim.definition, context);
+      this.add(`claim ${at + 1}`, status, detail, { name: `claim ${claim.text}`, claim: true, definition: claim.definition ?? null });
+    });
+    const attested = format.attested?.(manifest);
+    if (attested) this.add("mechanism", UNCHECKED, attested);
+    const linked = format.judgesLinks && manifest.named("pseudonym").length > 0;
+    if (manifest.unit !== "row" && !linked) this.add("people", UNCHECKED, "The published files show rows; how many people they are about does not follow.");
+  }
+
+  checkLinks(format) {
+    for (const column of this.manifest.named("pseudonym")) {
+      const table = [...this.tables.values()].find((each) => each.has(column)), repeats = table.counted([column]).length < table.rows;
+      const add = (status, detail) => this.add("pseudonym", status, detail, { name: `pseudonym ${column}` });
+      if (!repeats) add(HOLDS, "It never repeats: no rows are linked by it.");
+      else if (this.manifest.unit === "row") add(FAILS, "It repeats, and so links rows of one person, but every row was counted as another person.");
+      else if (!format.judgesLinks) add(FAILS, "It repeats, and so links rows of one person, which were judged one by one.");
+      else add(HOLDS, "It links the rows of a person, and all people of a group show the same sequence of labels.");
+    }
+  }
+
+  // Section 6.7.
+  checkReference(reference, groups) {
+    try {
+      const missing = [...reference.values()].map((column) => unpublished(column, groups).reduce((sum, each) => sum + each, 0));
+      need(new Set(missing).size === 1, "The histograms count different numbers of rows.");
+    } catch (error) {
+      this.add("reference", FAILS, words(error));
+      return false;
+    }
+    this.add("reference", HOLDS, "The histogram with which claims compare, as declared, can contain the published rows.");
+    return true;
+  }
+
+  // Section 6.9: how many records each declared column tells apart.
+  checkDeclared(format) {
+    const { manifest, certificate: said, tables } = this, names = manifest.named("declared");
+    const k = this.definitions.reduce((most, each) => Math.max(most, each.crowd ?? 0), 0) || 5;
+    const [tableName, labels] = format.classes(manifest), table = tables.get(tableName), height = tables.get(format.tables[0]).rows;
+    const figures = (columns) => {
+      const sizes = table.counted([...labels, ...columns]).map((each) => each.rows);
+      return { unique: sizes.filter((size) => size === 1).length, few: sizes.filter((size) => size < k).reduce((sum, each) => sum + each, 0), classes: sizes.length };
+    };
+    const listed = names.map((name) => {
+      const { unique, few, classes } = figures([name]), column = manifest.column(name);
+      return { column: name, reason: column.reason, unique, few, computable_from: column.computable, may_link: mayLink(table.counted([name]).map((each) => each.rows), classes) };
+    });
+    const together = names.length ? figures(names) : null;
+    const summed = together && { unique: together.unique, few: together.few, records: height, k };
+    this.declared = { listed, summed };
+    if (names.length && !this.allKnown) this.add("declared columns", UNCHECKED, "A claim is not known to this verifier, so how many records are few is not known.");
+    else if (!same(said.declared, listed) || !same(said.declared_together, summed)) this.add("declared columns", FAILS, "The certificate states other figures of declared columns than counting gives.");
+    else if (names.length) this.add("declared columns", HOLDS, "Recounted in the published rows.");
+  }
+
+  // Section 6.10: columns that an adversary computes make no class of records fail a claim.
+  checkComputable(format) {
+    const { manifest, tables } = this, named = manifest.columns.filter((column) => column.computable.length).map((column) => column.name);
+    if (named.length === 0) return;
+    const [tableName, labels] = format.classes(manifest), table = tables.get(tableName), known = named.filter((name) => table.has(name));
+    const parts = this.definitions.flatMap((each) => (each.kind.hidden || each.kind.population ? [] : each.inEachGroup())).filter((each) => each.isLocal && each.quasi === null);
+    let failing = 0;
+    if (known.length && parts.length) {
+      const sensitive = manifest.named("sensitive").filter((name) => table.has(name) && !known.includes(name));
+      const { ids, count } = table.numbered([...labels, ...known]);
+      const groups = Groups.ofTable(table, ids, count, sensitive, new Map(manifest.columns.map((column) => [column.name, column.type])));
+      const wrong = new Set(parts.filter((part) => !part.needsSensitive || part.guarded(sensitive).length).flatMap((part) => part.failing(groups, { reference: new Map() })));
+      failing = [...wrong].reduce((sum, group) => sum + groups.sizes[group], 0);
+    }
+    this.add("computable columns", failing ? FAILS : HOLDS, failing ? `Columns can be computed from others, and ${failing} records are in classes that then fail what is promised.` : "Columns can be computed from others; what is promised holds for whoever does, too.");
+  }
+
+  // Section 6.12: what claims that hold do not cover.
+  reserve() {
+    const { manifest, definitions, reservations } = this;
+    if (this.certificate.randomness.releasable !== true) reservations.push("Random choices came from a fixed seed, so that they can be repeated: this release is for tests only.");
+    for (const { column, few, may_link } of this.declared.listed) if (few !== 0 || may_link) reservations.push(`The column "${column}" counts as unknown because the publisher says so. For an adversary who knows it, ${few} records are among fewer than ${this.declared.summed.k}.${may_link ? " Its values may link records of one person." : ""}`);
+    if (this.declared.listed.length > 1 && this.declared.summed.few !== 0) reservations.push(`For an adversary who knows all columns that are declared unknown, ${this.declared.summed.few} records are among fewer than ${this.declared.summed.k}.`);
+    const sensitive = manifest.named("sensitive"), guarded = new Set(definitions.flatMap((each) => each.guarded(sensitive)));
+    for (const name of sensitive) if (!guarded.has(name)) reservations.push(`Nothing is promised about "${name}".`);
+    const known = manifest.knownRows;
+    if (known !== null && known.rows !== "all") {
+      const same = known.same.filter((name) => new Set(definitions.flatMap((each) => each.guarded(known.same))).has(name));
+      if (same.length) reservations.push(`The promises about ${same.join(", ")} are about an adversary who knows at most ${known.rows} of a person's records.`);
+    }
+    const about = (each) => JSON.stringify([each.name, each.column]), whole = new Set(definitions.filter((each) => each.knowsAll(manifest)).map(about));
+    if (definitions.some((each) => !whole.has(about(each)))) reservations.push("The promises are about an adversary who knows some of the published columns, not all of them.");
+  }
+}
+
+async function isSignature(signature, body) {
+  if (!isObject(signature) || !same(Object.keys(signature).sort(), ["algorithm", "public_key", "value"]) || signature.algorithm !== "Ed25519") return false;
+  const [key, value] = [unhex(signature.public_key, 32), unhex(signature.value, 64)];
+  if (key === null || value === null) return false;
+  try {
+    const imported = await crypto.subtle.importKey("raw", key, { name: "Ed25519" }, false, ["verify"]);
+    return await crypto.subtle.verify({ name: "Ed25519" }, imported, value, canonical(body));
+  } catch (error) {
+    if (error.name === "NotSupportedError") throw new Problem("This browser cannot check Ed25519 signatures. Use a current one.");
+    return false;
+  }
+}
+
+// Section 5.2. A claim is {text, known, definition}, or {text, known, status, detail} where it is not judged here.
+function readClaims(listed) {
+  need(Array.isArray(listed) && listed.length > 0, "certificate.json makes no claims.");
+  return listed.map((entry, at) => {
+    need(isObject(entry) && isObject(entry.parameters), `certificate.json: claim ${at + 1} is not a definition with parameters.`);
+    const name = String(entry.definition);
+    if (PLANS.includes(name)) return { text: name, known: true, status: FAILS, detail: "It is about how a release is made, and this one shows groups of rows." };
+    if (name === "TauSafety") return { text: name, known: true, status: FAILS, detail: "It is about releases of a series, and this is none." };
+    if (HISTORIES.includes(name)) return { text: name, known: true, status: UNCHECKED, detail: "It is about a series of releases; Reticent judges all of its folders together." };
+    if (!Object.hasOwn(DEFINITIONS, name)) return { text: name, known: false };
+    const definition = makeDefinition(name, entry.parameters);
+    return { text: String(definition), known: true, definition };
+  });
+}
+
+// Section 5.3: how many rows have each value of a column and are not published.
+function unpublished(column, groups) {
+  const place = groups.place(column.name), missing = [...column.counts];
+  groups.totals(place).forEach((count, value) => {
+    const at = column.values.indexOf(groups.columns[place].values[value]);
+    need(at >= 0, `A published value of column "${column.name}" is not in its histogram.`);
+    missing[at] -= count;
+  });
+  need(missing.every((each) => each >= 0), `A value of column "${column.name}" is published more often than its histogram says.`);
+  need(column.of === "whole table" || missing.every((each) => each === 0), `The histogram of column "${column.name}" is not that of the published rows, as it claims.`);
+  return missing;
+}
+
+// Section 6.8: one claim, for each set of columns that an adversary may know, and for those left out.
+function judged(definition, context) {
+  const { manifest, reference, format } = context, kind = definition.kind;
+  if (definition.hidesIdentity && !format.hidesIdentity) return [FAILS, "It promises that quasi values single nobody out, but the release publishes them exactly."];
+  if (kind.population && format.refusesPopulations) return [FAILS, "Typical values tell who of a population is in the table."];
+  if (format.refuses?.(definition)) return [FAILS, MIXTURE];
+  if (definition.name === "InTurn" && manifest.quasiSets !== null) return [FAILS, "It says itself which columns an adversary knows, and the manifest names sets of them."];
+  if (kind.hidden) return [UNCHECKED, "It depends on what people asked for, which is not published."];
+  if (kind.population) return [UNCHECKED, "It compares with a population, and none was given."];
+  try {
+    const compared = [...new Set(definition.inEachGroup().filter((part) => part.compares).flatMap((part) => (part.column === null ? manifest.named("sensitive") : [part.column])))];
+    for (const name of compared) need(reference.has(name), `The histogram of "${name}", with which it compares, was not published.`);
+    const apart = context.alike !== null && definition.hidesIdentity, view = apart ? context.alike : context.view;
+    const sets = definition.quasi === null ? manifest.sets : [definition.quasi];
+    const remainder = leftOut(reference, context.view.groups);
+    let groups = 0;
+    const shown = sets.map((set) => {
+      const known = view.known(set);
+      known.groups = apart ? known.groups : known.groups.boundTo(reference);
+      return known;
+    });
+    // Where batches stand between labels and values, labels are not those of the groups that are judged.
+    for (const known of apart ? [context.view] : shown) {
+      const hidden = definition.notShown(known, context);
+      if (hidden !== null) return [UNCHECKED, hidden];
+    }
+    for (const known of shown) {
+      const failing = definition.failure(known, context);
+      if (failing !== null) return [FAILS, `A group of ${known.groups.sizes[failing] ?? "some"} rows does not satisfy it.`];
+      groups += known.groups.sizes.length;
+    }
+    if (!apart) judgeLeftOut(definition, remainder, context);
+    return [HOLDS, `Recomputed from the published rows: all ${groups.toLocaleString("en")} groups satisfy it.`];
+  } catch (error) {
+    return error.message === TOO_MANY ? [UNCHECKED, TOO_MANY] : [FAILS, words(error)];
+  }
+}
+
+// Section 8.4: the histograms of the whole table minus the published rows are one more group for each column.
+function leftOut(reference, groups) {
+  const found = [];
+  for (const column of reference.values()) {
+    const missing = unpublished(column, groups);
+    if (missing.some((each) => each > 0)) found.push(Groups.single(column, missing));
+  }
+  return found;
+}
+
+function judgeLeftOut(definition, remainder, context) {
+  const several = context.view.groups.columns.length > 1;
+  for (const groups of remainder) {
+    const name = groups.columns[0].name;
+    for (const part of definition.inEachGroup()) {
+      if (part.needsSensitive && part.column !== null && part.column !== name) continue;
+      need(part.isLocal && (!several || !part.needsSensitive || part.hasColumn), `${part.name} cannot be judged for the rows left out, which the published histogram of "${name}" includes.`);
+      need(part.failing(groups, context, true).length === 0, "The rows left out, as a group of their own, do not satisfy it.");
+    }
+  }
+}
+
+// Section 6.9: values that stand in few rows each, of several classes, may be numbers of people.
+function mayLink(rows, classes) {
+  if (rows.length < 10) return false;
+  const sorted = [...rows].sort((a, b) => a - b), middle = sorted.length / 2;
+  const median = sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
+  return median > 1 && median <= 20 && 2 * classes >= 3 * rows.length;
+}
+
+// Section 6.12: the verdict in one word, with its reasons.
+export function headlineOf(checks, reservations) {
+  const failing = checks.filter((check) => check.status === FAILS);
+  if (failing.length) return { state: "does not hold", reasons: failing.map((check) => `${check.name}: ${check.detail}`) };
+  const claims = checks.filter((check) => check.claim), unknown = claims.filter((check) => check.status !== HOLDS);
+  if (unknown.length || claims.length === 0) return { state: "not shown", reasons: unknown.length ? unknown.map((check) => `${check.name} was not re-checked. ${check.detail}`) : ["The release makes no claim."] };
+  return { state: reservations.length ? "holds, but" : "holds", reasons: [...reservations] };
+}
+
+export { isWhole };

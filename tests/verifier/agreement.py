@@ -1,0 +1,68 @@
+"""Both verifiers on the same folders: Python's checks and those of the JavaScript core, under the names that the conformance suite uses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import reticent as rt
+
+NODE = shutil.which("node")
+PROGRAM = Path(rt.__file__).parent / "verifier" / "node.js"
+OPTIONAL = ("wording",)
+"""Checks that a verifier may leave to Reticent: they compare sentences, and decide nothing about the data."""
+
+Verdicts = dict[str, str]
+
+
+def python_verdicts(folder: Path) -> tuple[str, Verdicts]:
+    """The headline's state, and the status of every check."""
+    found = rt.verify(folder)
+    verdicts: Verdicts = {}
+    claims = 0
+    for check in found.checks:
+        name = check.name
+        if check.claim and name != "claims":
+            claims += 1
+            name = f"claim {claims}"
+        elif name.startswith("pseudonym "):
+            name = "pseudonym"
+        # What is thrown while the files are read is one more check of consistency: a failing one counts.
+        if verdicts.get(name) != "fails":
+            verdicts[name] = check.status
+    return found.headline.state, verdicts
+
+
+def node_verdicts(folders: Sequence[Path], program: Path = PROGRAM) -> list[tuple[str, Verdicts]]:
+    """The same by the JavaScript core, for many public folders at once."""
+    assert NODE is not None
+    listed = "\n".join(map(str, folders))
+    ran = subprocess.run([NODE, str(program), "-"], input=listed, capture_output=True, text=True, check=True)
+    return [_read(json.loads(line)) for line in ran.stdout.splitlines()]
+
+
+def _read(answer: Mapping[str, object]) -> tuple[str, Verdicts]:
+    verdicts: Verdicts = {}
+    for check in answer["checks"]:  # type: ignore[attr-defined]
+        if verdicts.get(check["id"]) != "fails":
+            verdicts[check["id"]] = check["status"]
+    return answer["headline"]["state"], verdicts  # type: ignore[index]
+
+
+def differences(expected: Verdicts, found: Verdicts) -> dict[str, tuple[str | None, str | None]]:
+    """The checks on which two verifiers do not agree, optional ones aside."""
+    names = {*expected, *found} - set(OPTIONAL)
+    return {
+        name: (expected.get(name), found.get(name)) for name in sorted(names) if expected.get(name) != found.get(name)
+    }
+
+
+def write(files: Mapping[str, bytes], folder: Path) -> Path:
+    """A public folder of some files."""
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
