@@ -41,6 +41,7 @@ ROOMS = {
     "belief": BELOW_RELEASE | {"release", "methods"},
     "knowledge": BELOW_RELEASE | {"release", "methods"},
     "propose": BELOW_RELEASE | {"release"},
+    "verifier": set(),
     "views": {"ledger"},
     "audit": {"table", "io", "conditions", "ledger", "noise"},
     "baselines": BELOW_RELEASE | {"release", "methods", "audit"},

@@ -183,8 +183,10 @@ def claims(draw: Random, quasi: list[str], secret: list[str], wide: bool = True)
         part = claims_of(draw.choice(monotone), made)
         relations = {"relations": [[[quasi[0]], quasi[-1]]]} if draw.random() < 0.3 and len(quasi) > 1 else {}
         return {"definition": "AnyColumns", "parameters": {"known": draw.randrange(1, 4), "inner": part, **relations}}
-    if wide and draw.random() < 0.05:
-        inner = {"name": "DistinctLDiversity", "l": draw.randrange(1, 3)}
+    if wide and draw.random() < 0.06:
+        inner = draw.choice(
+            [{"name": "DistinctLDiversity", "l": draw.randrange(1, 3)}, {"name": "EntropyLDiversity", "l": "3/2"}]
+        )
         return {"definition": "InTurn", "parameters": {"columns": draw.sample(quasi, 1), "inner": inner}}
     name = draw.choice(list(made))
     return {"definition": name, "parameters": made[name]()}
@@ -338,7 +340,7 @@ def _other_number(made: OpenRelease, draw: Random) -> None:
         return
     row, at = draw.choice(spots)
     cells[row][at] = str(int(cells[row][at]) + draw.choice([1, 2, 10]))
-    made.set_lines(name, sorted((",".join(each) for each in cells)))
+    made.set_lines(name, sorted(",".join(each) for each in cells))
 
 
 def _formulas(made: OpenRelease, draw: Random) -> None:

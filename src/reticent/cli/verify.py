@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def verify(
     releases: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(help="The folder of a release, or its public folder alone; those of a series, first to last."),
-    ],
+    ] = None,
     key: Annotated[
         str | None, typer.Option("--key", help="The publisher's public key: a .pub file, or its 64 digits.")
     ] = None,
@@ -40,14 +40,36 @@ def verify(
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Claims that are not judged by then are not re-checked.")
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--page", help="Write the recipient's verifier to this HTML file; without a release nothing else is done."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check a release again, from what everybody can see. Exits with 1 when anything does not hold.
 
     Example: reticent verify release --trust trust.json --log releases.log.json
+
+    Example: reticent verify --page reticent-verify.html
     """
     from reticent import release as rooms
 
+    written: dict[str, Any] = {}
+    if page is not None:
+        from reticent.verifier import write_page
+
+        written = {"page": write_page(page)}
+    if not releases:
+        if page is None:
+            raise typer.BadParameter("Name the folder of a release, or --page FILE.html for the recipient's verifier.")
+        answer(
+            {"ok": True, **written},
+            as_json,
+            f"The recipient's verifier is {page}: open it in a browser and drop a public folder into it.",
+        )
+        return
     with working("Recomputing every claim ...", as_json) as context:
         chosen = releases[0] if len(releases) == 1 else releases
         found = rooms.verify(
@@ -68,6 +90,7 @@ def verify(
         "signed": found.signed,
         "path": found.path,
         "checks": [check._asdict() for check in found.checks],
+        **written,
     }
     answer(payload, as_json, lambda console: _render(console, found))
 

@@ -22,6 +22,7 @@ from reticent.definitions import (
     numbers_beyond,
     unique_share,
 )
+from reticent.errors import ReticentError
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import EvidenceRequest, Words, format_of
 from reticent.release.headline import Headline
@@ -171,7 +172,11 @@ def _on_the_publishers_word(side: PublicSide, parts: Sequence[GroupDefinition]) 
     """The claims about raw values that published labels do not show."""
     for part in parts:
         if part.needs_raw and side.form.refusal(part) is None:
-            hidden = part.not_shown(side.form.evidence(side, EvidenceRequest(part, {}, None, (part,))))
+            try:
+                hidden = part.not_shown(side.form.evidence(side, EvidenceRequest(part, {}, None, (part,))))
+            except ReticentError:
+                # A claim about columns that are not there fails, and is on nobody's word.
+                continue
             if hidden is not None:
                 yield f"{part} is the publisher's word, and cannot be re-checked. {hidden}"
 

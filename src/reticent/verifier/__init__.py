@@ -4,3 +4,7 @@
 ``parquet.js`` Parquet files through vendored readers; ``node.js`` the core under node, for tests and servers
 ``page/``      what the page is made of; ``builder`` puts everything into one HTML file that works from disk
 """
+
+from reticent.verifier.builder import bundled, verifier_page, write_page
+
+__all__ = ["bundled", "verifier_page", "write_page"]

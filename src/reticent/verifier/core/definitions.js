@@ -2,7 +2,7 @@
 
 import { exact, exceedsLogarithm, Fraction, ONE, signOfLogarithms, whole } from "./exact.js";
 import { isObject, isWhole, need, Problem, sameSet } from "./canonical.js";
-import { compareValues, exactNumber, fromText, labelText, listed, NULL_LABEL } from "./values.js";
+import { areDisjoint, compareValues, exactNumber, fromText, labelText, listed, NULL_LABEL } from "./values.js";
 import { Groups } from "./groups.js";
 import { largestDisclosure } from "./worst_case.js";
 
@@ -436,35 +436,45 @@ export class Definition {
     return null;
   }
 
-  // Section 9.9: for each column, its raw values among records that are alike in all other quasi columns.
+  // Section 9.9: a cell that certainly fails, among records that are alike in all quasi columns but one.
   failureInTurn(view, context) {
-    for (const name of this.p.columns) {
-      const others = view.names.filter((each) => each !== name), { ids, count } = view.cells(others);
-      const described = context.manifest.column(name), own = view.labels[view.names.indexOf(name)];
-      const values = [...new Set(own)].map((label) => listed(described.meanings.get(label))[0]);
-      const codes = new Map([...new Set(own)].map((label, code) => [label, code]));
-      const histograms = Array.from({ length: count }, () => new Map()), sizes = new Array(count).fill(0);
-      own.forEach((label, group) => {
-        const code = codes.get(label), many = view.groups.sizes[group];
-        sizes[ids[group]] += many;
-        histograms[ids[group]].set(code, (histograms[ids[group]].get(code) ?? 0) + many);
-      });
-      const column = { name, type: described.type, values, ordered: false, levels: null, counts: [] };
-      const found = firstFailure(this.p.inner, new Groups(sizes, histograms, [column], values.map((_, value) => [value])), { ...context, reference: new Map() });
-      if (found !== null) return found;
-    }
-    return null;
+    return this.inTurn(view, context).find((cell) => cell.certain)?.group ?? null;
   }
 
-  // Why the labels do not show all that it looks at; null if they do.
+  // Why the labels do not show all that it looks at; null if they do (section 9.9).
   notShown(view, context) {
     if (this.name !== "InTurn") return null;
+    if (!view.showsLabels) return "It is about the labels of single columns, and the published files show none.";
+    const failing = this.inTurn(view, context);
+    if (failing === null) return "It is about raw values, and published labels stand for several values.";
+    return failing.length === 0 || failing.some((cell) => cell.certain) ? null : "It is about raw values, and published labels stand for several values: for some records they do not show it.";
+  }
+
+  // The failing cells of all columns, each with one of its groups, and whether it fails whatever values its labels stand for; null where labels cannot tell.
+  inTurn(view, context) {
+    const found = [];
     for (const name of this.p.columns) {
       need(view.names.includes(name), `There is no quasi column "${name}".`);
-      const single = view.showsLabels && [...new Set(view.labels[view.names.indexOf(name)])].every((label) => ["value", "missing"].includes(context.manifest.column(name).meanings.get(label).kind));
-      if (!single) return `It is about the raw values of "${name}", and published labels of that column stand for several values.`;
+      const { meanings, type } = context.manifest.column(name), own = view.labels[view.names.indexOf(name)];
+      const labels = [...new Set(own)], single = labels.map((label) => ["value", "missing"].includes(meanings.get(label).kind)), raw = single.every(Boolean);
+      if (!raw && !this.p.inner.every((each) => SPREAD.includes(each.name) && !(each.p.dont_care?.length))) return null;
+      const codes = raw ? labels.map((_, at) => at) : disjointClasses(labels.map((label) => meanings.get(label)));
+      const alone = codes.map((code, at) => single[at] && codes.filter((each) => each === code).length === 1);
+      const { ids, count, firsts } = view.cells(view.names.filter((each) => each !== name));
+      const histograms = Array.from({ length: count }, () => new Map()), sizes = new Array(count).fill(0), certain = new Array(count).fill(true);
+      own.forEach((label, group) => {
+        const at = labels.indexOf(label), cell = ids[group], many = view.groups.sizes[group];
+        sizes[cell] += many;
+        histograms[cell].set(codes[at], (histograms[cell].get(codes[at]) ?? 0) + many);
+        certain[cell] &&= raw || alone[at];
+      });
+      const values = raw ? labels.map((label) => listed(meanings.get(label))[0]) : labels.map((_, at) => String(at));
+      const column = { name, type: raw ? type : "integer", values, ordered: false, levels: null, counts: [] };
+      const groups = new Groups(sizes, histograms, [column], values.map((_, value) => [value])), about = { ...context, reference: new Map() };
+      const failing = new Set(this.p.inner.flatMap((each) => each.failing(groups, about)));
+      found.push(...[...failing].map((cell) => ({ group: firsts[cell], certain: certain[cell] })));
     }
-    return null;
+    return found;
   }
 
   toString() {
@@ -472,6 +482,22 @@ export class Definition {
     const defaults = this.kind.takes;
     return `${this.name}(${Object.keys(this.p).filter((key) => shown(this.p[key]) !== shown(defaults[key][1])).map((key) => `${key}=${shown(this.p[key])}`).join(", ")})`;
   }
+}
+
+// Definitions that hold for every refinement of the values for which they hold.
+const SPREAD = ["DistinctLDiversity", "ProbabilisticLDiversity", "EntropyLDiversity", "RecursiveLDiversity"];
+const MOST_COMPARED = 500;
+
+// Labels numbered such that those of different numbers certainly have no value in common (section 9.9).
+function disjointClasses(meanings) {
+  if (meanings.length > MOST_COMPARED) return meanings.map(() => 0);
+  const codes = meanings.map((_, at) => at);
+  meanings.forEach((one, first) => meanings.slice(0, first).forEach((other, second) => {
+    if (codes[first] === codes[second] || areDisjoint(one, other)) return;
+    const [from, to] = [codes[first], codes[second]];
+    codes.forEach((code, at) => { if (code === from) codes[at] = to; });
+  }));
+  return codes;
 }
 
 export const TOO_MANY = "There are too many sets of columns for this verifier; Reticent judges them.";

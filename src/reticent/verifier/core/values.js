@@ -221,6 +221,24 @@ export function covers(meaning, type, value) {
 // The values that a meaning lists one by one, or null (section 3.3).
 export const listed = (meaning) => (meaning.kind === "value" ? [meaning.value] : meaning.kind === "values" ? meaning.values : meaning.kind === "missing" ? [null] : null);
 
+// Whether two labels certainly stand for different values; false where that is not known (section 9.9).
+export function areDisjoint(one, other) {
+  const missing = (meaning) => meaning.kind === "anything" || covers(meaning, "text", null);
+  if (missing(one) && missing(other)) return false;
+  if (one.kind === "missing" || other.kind === "missing") return true;
+  const [few, others] = [one, other].map((meaning) => listed(meaning)?.filter((value) => value !== null) ?? null);
+  if (few !== null && others !== null) return few.length + others.length > 0 && !few.some((value) => others.includes(value));
+  if (one.kind === "interval" && other.kind === "interval" && !one.orMissing && !other.orMissing) return endsBefore(one, other) || endsBefore(other, one);
+  if (one.kind === "prefix" && other.kind === "prefix" && one.length === other.length) return !one.prefix.startsWith(other.prefix) && !other.prefix.startsWith(one.prefix);
+  return false;
+}
+
+function endsBefore(one, other) {
+  if (one.high === null || other.low === null) return false;
+  const touch = ["right", "both"].includes(one.closed) && ["left", "both"].includes(other.closed);
+  return below(one.high, other.low) || (equal(one.high, other.low) && !touch);
+}
+
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 // The one text of a label with this meaning, or null where there are several (section 3.3).

@@ -163,7 +163,7 @@ class Run {
     this.checkLinks(format);
     const claims = readClaims(certificate.claims);
     this.definitions = claims.filter((claim) => claim.definition).map((claim) => claim.definition);
-    this.allKnown = this.definitions.length === claims.length;
+    this.allKnown = claims.every((claim) => claim.known);
     const reference = readReference(certificate.reference, manifest), view = format.view(manifest, tables);
     const context = { manifest, reference, format, view, alike: format.alike?.(manifest, tables) ?? null };
     const sound = reference.size === 0 || this.checkReference(reference, view.groups);
