@@ -81,6 +81,13 @@ def _by_hand(folder: Path) -> Iterator[tuple[str, Files]]:
         yield f"bucketize, {name}", _files(buckets, folder)
     table = made["keys"]
     yield "signed", _files(rt.publish(table, definition, signing_key=KEY), folder)
+    both = [KEY, Ed25519PrivateKey.from_private_bytes(bytes(32))]
+    twice = _files(rt.publish(table, definition, signing_key=both), folder)
+    yield "signed twice", twice
+    yield (
+        "signed twice, in the wrong order",
+        _changed(twice, folder, lambda made: made.certificate["signature"].reverse()),
+    )
     good = _files(rt.publish(table, definition), folder)
     yield "without a claim", _changed(good, folder, lambda made: made.certificate.update(claims=[]))
     yield "of layout 3", _changed(good, folder, lambda made: made.certificate.update(layout=3))

@@ -8,6 +8,7 @@ import { FORMATS, OTHER_FORMATS } from "./formats.js";
 import { Groups } from "./groups.js";
 
 const MIXTURE = "It does not hold for a mixture of batches because it holds for each.";
+const MOST_SIGNATURES = 100;
 const HOLDS = "holds", FAILS = "fails", UNCHECKED = "not re-checked";
 
 // `files`: a Map from name to {size, bytes()}, everything in the public folder. `surroundings`: {readParquet, progress, key}; the key is the publisher's, in hexadecimal digits.
@@ -94,10 +95,11 @@ class Run {
         ? check(UNCHECKED, "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven.")
         : check(FAILS, "The certificate is not signed, so the key cannot prove where it comes from.");
     }
-    if (!(await isSignature(signature, body))) return check(FAILS, "The signature does not belong to this certificate.");
+    const keys = await signers(signature, body);
+    if (keys === null) return check(FAILS, "The signature does not belong to this certificate.");
     this.signed = true;
-    if (known === null) return check(UNCHECKED, `Signed with the key ${signature.public_key.slice(0, 16)}...; give that publisher's key to prove the origin.`);
-    return known === signature.public_key ? check(HOLDS, "Signed with the key that was given.") : check(FAILS, "The certificate was signed with another key.");
+    if (known === null) return check(UNCHECKED, `Signed with the key ${keys.map((key) => `${key.slice(0, 16)}...`).join(" and ")}; give that publisher's key to prove the origin.`);
+    return keys.includes(known) ? check(HOLDS, "Signed with the key that was given.") : check(FAILS, "The certificate was signed with another key.");
   }
 
   // A format, or a kind of file, that this verifier does not read: nothing fails, and nothing is shown.
@@ -259,6 +261,15 @@ class Run {
     const about = (each) => JSON.stringify([each.name, each.column]), whole = new Set(definitions.filter((each) => each.knowsAll(manifest)).map(about));
     if (definitions.some((each) => !whole.has(about(each)))) reservations.push("The promises are about an adversary who knows some of the published columns, not all of them.");
   }
+}
+
+// Section 5.5: one signature stands alone, several are a list in the order of their keys, each key once. The keys, or null if any signature is not this certificate's.
+async function signers(signature, body) {
+  const listed = Array.isArray(signature) ? signature : [signature];
+  if (listed.length > MOST_SIGNATURES || (Array.isArray(signature) && listed.length < 2)) return null;
+  for (const each of listed) if (!(await isSignature(each, body))) return null;
+  const keys = listed.map((each) => each.public_key);
+  return keys.every((key, at) => at === 0 || keys[at - 1] < key) ? keys : null;
 }
 
 async function isSignature(signature, body) {
