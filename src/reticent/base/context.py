@@ -44,7 +44,7 @@ class Context:
     ``listen`` is called with every :class:`Event`. ``stop`` is asked often; once it returns true the run ends with
     :class:`reticent.errors.Cancelled`. ``deadline`` (of ``time.monotonic``) makes an anytime search return its best answer so far. Large tables
     are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get. ``series`` tells the true state of a series of
-    the data set by its name, as the ledger has it (None before the first release); there is none where nothing will be recorded.
+    the data set by its name, as the ledger has it (None before the first release); there is none where nothing will be recorded. ``ledger`` is the fingerprint of that ledger.
 
     ``memo`` holds the counts of this run, so that a table is counted once however many parts of the run need it. It must not outlive the run:
     create a new context instead of sharing one between calls.
@@ -67,6 +67,7 @@ class Context:
     scratch: Path | None = None
     engine: Any = None
     series: Callable[[str], SeriesState | None] | None = None
+    ledger: str = ""
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def step(self, stage: str, done: float | None = None, total: float | None = None, note: str = "") -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reticent.base.context import Context
 from reticent.definitions import Definition
 from reticent.errors import Cancelled, DataError, PolicyError, ReticentError
-from reticent.ledger import LedgerLocation, withdrawn_if_unsaved
+from reticent.ledger import Ledger, LedgerLocation, withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
 from reticent.table import Table
@@ -59,7 +59,10 @@ def publish_policy(
     target = Path(output) if output is not None else policy.path(said.output)
     if target is None:
         raise policy.error(("release",), "name the folder of the release: -o FOLDER, or [release] output = 'FOLDER'.")
-    check_free(target)
+    location = LedgerLocation.of(ledger if ledger is not None else policy.path(said.ledger), policy.path(said.newest))
+    unfinished = _is_unfinished(target, location)
+    if not unfinished:
+        check_free(target)
     place, named = to if to is not None else said.to, to_table if to_table is not None else said.to_table
     if (place is None) != (named is None):
         raise PolicyError(
@@ -83,14 +86,16 @@ def publish_policy(
             table,
             chosen,
             method=how,
-            ledger=LedgerLocation.of(
-                ledger if ledger is not None else policy.path(said.ledger), policy.path(said.newest)
-            ),
+            ledger=location,
             again=said.again if again is None else again,
             signing_key=keys,
             files=cast(Any, files if files is not None else said.files),
             context=replace(context or Context(), scratch=_nearest(target)),
         )
+    if unfinished and release.entry is not None and release.entry.new:
+        with Ledger(location) as book:
+            book.withdraw(release.entry, f"{str(target)!r} holds another release.")
+        check_free(target)
     _save(release, target, place, named)
     if entered is not None:
         entered.add(release, target)
@@ -158,6 +163,21 @@ def _save(release: Release, target: Path, to: str | None, table: str | None) -> 
 def _nearest(target: Path) -> Path:
     """The nearest folder above ``target`` that there is: what is spooled there can be moved."""
     return next(folder for folder in target.absolute().parents if folder.exists())
+
+
+def _is_unfinished(target: Path, location: LedgerLocation) -> bool:
+    """Whether a folder holds a release that was written by a process that was killed before the ledger heard of it."""
+    if not (target / "public").is_dir() or not location.path.exists():
+        return False
+    from reticent.release import certificate_hash, open_public
+
+    stated = open_public(target).certificate
+    dataset = (stated.get("ledger") or {}).get("dataset")
+    if dataset is None:
+        return False
+    with Ledger(location) as book:
+        entries = book.entries(str(dataset))
+    return any(each.status == "reserved" and each.certificate == certificate_hash(stated) for each in entries)
 
 
 def check_free(target: Path) -> None:

@@ -87,7 +87,7 @@ def publish(
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     if book is not None and table.dataset is not None:
-        context = replace(context, series=partial(book.state, table.dataset))
+        context = replace(context, series=partial(book.state, table.dataset), ledger=book.secret.fingerprint)
     try:
         made = judged_draft(table, definition, chosen, files, context)
         with made.spool.closed_on_error():

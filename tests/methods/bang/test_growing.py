@@ -518,3 +518,63 @@ def test_a_release_that_was_withdrawn_leaves_a_gap_in_the_ledger_and_none_in_the
     # The second release of the series is judged beside the first, although the ledger gave it another number.
     let_through = [folders[1], folders[0]]
     assert not rt.verify(let_through).holds
+
+
+def test_another_ledger_and_an_older_one_do_not_begin_the_series_again(tmp_path):
+    """Under another HOME the ledger is another one, and a second "release 1" went out."""
+    frame = people(400)
+    place = Place(tmp_path, rt.KAnonymity(5), few="merge")
+    grow(place, frame, [200])
+    before = {each.name: each.read_bytes() for each in tmp_path.glob("ledger.sqlite*")}
+    method = rt.Bang(grow=tmp_path / "series", few="merge")
+    with pytest.raises(LedgerError, match=r"series of at least 1 releases, and the ledger knows none of them"):
+        rt.publish(table_of(frame[:300]), rt.KAnonymity(5), method=method, ledger=tmp_path / "other.sqlite")
+    grow(place, frame, [300, 400])
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(LedgerError, match="at least 3 releases, and the ledger knows 1 of them"):
+        place.publish(frame)
+    assert len(list((tmp_path / "series").iterdir())) == 3
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "clusters.parquet", "state.json"])
+def test_a_state_that_was_changed_is_refused(tmp_path, name):
+    frame = people(300)
+    place = Place(tmp_path, rt.KAnonymity(5), few="merge")
+    grow(place, frame, [200])
+    (state,) = (tmp_path / "series").iterdir()
+    (state / name).write_bytes((state / name).read_bytes() + b" ")
+    with pytest.raises(DataError, match="missing or damaged"):
+        place.publish(frame)
+
+
+def test_a_job_that_was_killed_after_its_folder_was_written_can_be_repeated(tmp_path, monkeypatch):
+    from reticent.ledger import Ledger
+    from reticent.policy import Policy, publish_policy
+
+    frame = people(300)
+    (tmp_path / "policy.toml").write_text(
+        'dataset = "wards"\n[data]\nsource = "people.csv"\n[roles]\nkey = "id"\nquasi = ["x", "y"]\nsensitive = ["illness"]\n'
+        '[[definition]]\nname = "KAnonymity"\nk = 5\n[method]\nname = "Bang"\ngrow = "series"\nfew = "merge"\n[release]\nledger = "ledger.sqlite"\n'
+    )
+    target = tmp_path / "release"
+    frame[:200].write_csv(tmp_path / "people.csv")
+
+    class KilledError(BaseException):
+        pass
+
+    def die(*_):
+        raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "give_out", die)
+        with pytest.raises(KilledError):
+            publish_policy(Policy.read(tmp_path / "policy.toml"), target)
+    written = (target / "public" / "certificate.json").read_bytes()
+    again = publish_policy(Policy.read(tmp_path / "policy.toml"), target)
+    assert (again.release.entry.number, again.release.entry.new) == (1, False)
+    assert (target / "public" / "certificate.json").read_bytes() == written
+    with Ledger(tmp_path / "ledger.sqlite") as book:
+        assert [each.status for each in book.entries("wards")] == ["given out"]
+    with pytest.raises(DataError, match="exists already"):
+        publish_policy(Policy.read(tmp_path / "policy.toml"), target)

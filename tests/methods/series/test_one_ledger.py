@@ -137,3 +137,25 @@ def test_an_old_snapshot_is_refused(tmp_path):
     with pytest.raises(DataError, match="exactly that of release 1, and release 2 came after it"):
         history.publish(MONTHS[0])
     assert history.publish(MONTHS[0], again=True).number == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "problem"),
+    [
+        ("id", [1.5, 2.5, 3.5, 4.5, 5.5, 6.5], "has the type|has type Float64"),
+        ("id", ["1", "2", "3", "4", "5", "06"], r"'06', which would be read as 6"),
+        ("age", [21.5, 22.0, 24.0, 23.0, 41.0, 42.0], r"21.5, which would be read as 21"),
+    ],
+)
+def test_keys_and_numbers_are_not_read_as_others(tmp_path, column, values, problem):
+    """Numbers of people were cut to whole ones, and texts became numbers: another person's signature."""
+    history = begin(tmp_path / "wards")
+    january = MONTHS[0].with_columns(id=pl.Series(range(1, 7)))
+    history.publish(january)
+    with pytest.raises(DataError, match=problem):
+        history.publish(january.with_columns(pl.Series(column, values)))
+    assert history.publish(january.with_columns(pl.col("id").cast(pl.String), age=pl.col("age") + 1.0)).number == 2
+    with pytest.raises(DataError, match="told apart by whole numbers or texts"):
+        begin(tmp_path / "other", ledger=tmp_path / "o.sqlite").publish(
+            january.with_columns(pl.col("id").cast(pl.Float64))
+        )

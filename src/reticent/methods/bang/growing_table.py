@@ -6,10 +6,11 @@ or after a release. People who wait are not remembered; they are in the table an
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,12 @@ from reticent.base.disclosures import (
     refuse,
 )
 from reticent.base.documents import parse_json, read_document
-from reticent.base.files import folder_aside, write_new
+from reticent.base.files import folder_aside, make_folder, write_new
 from reticent.base.packing import sum_by
 from reticent.core import Draft, Groups
 from reticent.definitions import GroupDefinition
 from reticent.engine import count_table
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.methods.bang.cell_space import GridSpace, Ids
 from reticent.methods.bang.cut import BangCut
 from reticent.methods.bang.digest import RowDigest
@@ -57,7 +58,8 @@ _LARGEST_STATE = 1 << 24
 class GrowingState:
     """What is kept after a release: everybody who is out (``people``: key, values, and the number of the release that they came with), the ``clusters`` that are the classes, and what was promised.
 
-    ``token`` names the series, ``first`` the version whose folder has the frozen index, ``follows`` the version before. ``anonymity`` is the BCF-anonymity of all releases so far.
+    ``token`` names the series, ``first`` the version whose folder has the frozen index, ``follows`` the version before. ``anonymity`` is the BCF-anonymity of all releases so far,
+    ``ledger`` the fingerprint of the ledger that the series belongs to.
     """
 
     token: str
@@ -71,6 +73,7 @@ class GrowingState:
     anonymity: int
     people: pl.DataFrame
     clusters: Ids
+    ledger: str = ""
 
     def told(self) -> dict[str, Any]:
         """The few figures, as plain data."""
@@ -86,15 +89,15 @@ class GrowingFolder:
 
     path: Path
 
-    def write(self, version: str, state: GrowingState, index: BangIndex | None) -> None:
-        """Write a state aside under a name that is never used again; the first one has the index."""
+    def write(self, version: str, state: GrowingState, index: BangIndex | None) -> dict[str, str]:
+        """Write a state aside under a name that is never used again; the first one has the index. Returns the hashes of the files, which the index has of its own."""
         files = {
             _STATE: json.dumps(state.told(), ensure_ascii=False).encode(),
             _PEOPLE: as_parquet(state.people),
             _CLUSTERS: as_parquet(pl.DataFrame({"cluster": state.clusters})),
         }
         try:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self.path, mode=0o700)
             with folder_aside(self.path / version, mode=0o700) as aside:
                 for name, content in files.items():
                     write_new(aside / name, content, mode=0o600)
@@ -104,11 +107,15 @@ class GrowingFolder:
             raise DataError(
                 f"The state of the series could not be written to {str(self.path)!r}: {error.strerror or error}. Nothing was published."
             ) from error
+        return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
 
-    def read(self, version: str) -> GrowingState:
-        """The state of a version; one that is missing or damaged is a :class:`DataError`."""
+    def read(self, version: str, files: Mapping[str, str]) -> GrowingState:
+        """The state of a version; one of which a file is missing, damaged, or not one of ``files`` by its hash, is a :class:`DataError`."""
         folder = self.path / version
         try:
+            for name, expected in files.items():
+                if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
+                    raise ValueError(f"{name} was changed")
             told = _told(folder)
             return GrowingState(
                 people=pl.read_parquet(folder / _PEOPLE),
@@ -127,6 +134,21 @@ class GrowingFolder:
     def newest(self) -> str | None:
         """The last version that is whole, where no ledger says which is true; for previews."""
         return max((each.name for each in self._versions()), default=None)
+
+    def check_ledger(self, ledger: str, known: SeriesState | None) -> None:
+        """Refuse a ledger that is not the one of the series, or an older copy of it, which would begin the series again."""
+        try:
+            every = [_told(each) for each in self._versions()]
+        except (OSError, ValueError):
+            return
+        number = 0 if known is None else int(known.details["number"])
+        others = [told for told in every if told.get("ledger", ledger) not in ("", ledger)]
+        if others or any(told["number"] > number + 1 for told in every):
+            held = max(told["number"] for told in others or every)
+            raise LedgerError(
+                f"The folder {str(self.path)!r} belongs to a series of at least {held} releases, and the ledger knows {number or 'none'} of them: it is another ledger, or an older copy. "
+                "Nothing was published. Name the ledger of the series (ledger=, --ledger), or restore it from a backup."
+            )
 
     def sweep(self, version: str, state: GrowingState) -> None:
         """Remove states of the series that can never be true: those up to the true one's number that do not lead to it."""
@@ -180,19 +202,20 @@ def grown_draft(method: Bang, minimum: int, table: Table, definition: GroupDefin
     """The next release of a table that grows."""
     assert method.grow is not None
     folder = GrowingFolder(Path(method.grow))
-    version = _version(folder, context)
+    files: Mapping[str, str] = {}
+    if context.series is None:
+        version = folder.newest()
+    else:
+        known = context.series(SERIES)
+        folder.check_ledger(context.ledger, known)
+        version = None if known is None else known.version
+        files = {} if known is None else known.details["files"]
     if version is None:
         return _first(folder, method, minimum, table, definition, context)
-    state = folder.read(version)
-    folder.sweep(version, state)
+    state = folder.read(version, files)
+    if context.series is not None:
+        folder.sweep(version, state)
     return _Growth(folder, method, version, state, table, definition, context).draft()
-
-
-def _version(folder: GrowingFolder, context: Context) -> str | None:
-    if context.series is None:
-        return folder.newest()
-    told = context.series(SERIES)
-    return None if told is None else told.version
 
 
 def _promises(definition: GroupDefinition) -> list[Any]:
@@ -233,17 +256,18 @@ def _recorded(
 ) -> Draft:
     """The draft with its place in the series; the state is on the disk before the ledger hears of it."""
     version = f"{state.number:04d}-{secrets.token_hex(8)}"
-    state = state if state.first else replace(state, first=version)
+    state = replace(state, first=state.first or version, ledger=context.ledger)
+    files: dict[str, str] = {}
     if context.series is not None:
         context.step("writing the state of the series")
-        folder.write(version, state, index)
+        files = folder.write(version, state, index)
     return replace(
         _placed(draft, state, facts),
         beside=_beside(state),
         noted={SERIES: state.token, "number": state.number},
         state=None
         if context.series is None
-        else SeriesState(SERIES, version, {"number": state.number}, follows=state.follows),
+        else SeriesState(SERIES, version, {"number": state.number, "files": files}, follows=state.follows),
     )
 
 

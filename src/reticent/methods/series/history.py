@@ -747,18 +747,36 @@ def _next(number: int, given: Sequence[PriorDisclosure]) -> Judgement:
 
 
 def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySettings) -> pl.DataFrame:
-    """The rows with keys and quasi values in the types that the release before had: files of two months may be read differently."""
-    if state is None:
-        return rows
-    known = {settings.key: state.release.people.dtype, **state.release.quasi.schema}
+    """The rows with keys and quasi values in the types that the release before had: files of two months may be read differently.
+
+    Keys are whole numbers or texts, and no key and no number is read as another one.
+    """
+    rows = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    kind = rows.schema[settings.key]
+    if not (kind == pl.String or (kind.is_integer() and kind not in (pl.UInt64, pl.Int128, pl.UInt128))):
+        raise DataError(
+            f"Column {settings.key!r} has type {kind}, and people are told apart by whole numbers or texts: two keys could be read as one. Read the column as text.",
+            column=settings.key,
+        )
+    known = {} if state is None else {settings.key: state.release.people.dtype, **state.release.quasi.schema}
     for name, dtype in known.items():
+        given = rows[name]
         try:
-            rows = rows.with_columns(pl.col(name).cast(dtype))
+            read = given.cast(dtype)
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"Column {name!r} has type {rows[name].dtype}, and {dtype} in the release before; a value cannot be read as that. Give the column the same type in all snapshots.",
+                f"Column {name!r} has type {given.dtype}, and {dtype} in the release before; a value cannot be read as that. Give the column the same type in all snapshots.",
                 column=name,
             ) from None
+        if given.dtype != dtype and (name == settings.key or given.dtype.is_numeric()):
+            lost = given.filter(read.cast(given.dtype) != given)
+            if len(lost):
+                raise DataError(
+                    f"Column {name!r} has the value {lost[0]!r}, which would be read as {read.filter(read.cast(given.dtype) != given)[0]!r}: the release before has {dtype}. Give the column the same type in all snapshots.",
+                    column=name,
+                    value=lost[0],
+                )
+        rows = rows.with_columns(read)
     return rows
 
 
