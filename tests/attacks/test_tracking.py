@@ -13,6 +13,7 @@ from reticent.attacks.tracking import world_counts as counting
 from reticent.methods.series import EventKind, PublishedSeries
 from tests.attacks.series_examples import random_series, release_of
 from tests.attacks.series_publisher import published, random_months
+from tests.methods.series import drafts
 from tests.methods.series.examples import DOMAIN, unsafe_series
 from tests.oracles.series_worlds import chances, joined_values, months_of, worlds
 from tests.sampling import campaign, seeds
@@ -317,3 +318,18 @@ def test_the_engines_see_no_true_value():
     for release in series:
         object.__setattr__(release, "value_of", np.zeros_like(release.value_of))
     assert rt.attacks.series(series) == rt.attacks.series(unsafe_series())
+
+
+def test_worlds_that_are_too_many_are_refused_before_they_are_laid_out(monkeypatch):
+    """One group with many open people: the limit is looked at within a step, not after it."""
+    monkeypatch.setattr(counting, "MOST_TRANSITIONS", 20_000)
+    steps = []
+    true = counting._less
+    monkeypatch.setattr(counting, "_less", lambda room, at: steps.append(at) or true(room, at))
+    domain, frames = drafts.random_months(3, 120, 5, 12)
+    drafted = drafts.DraftedSeries(4, domain)
+    for number, frame in enumerate(frames):
+        drafted.publish(frame, number)
+    with pytest.raises(rt.PolicyError, match="too many to count"):
+        rt.attacks.series(drafted.series)
+    assert len(steps) < 25_000

@@ -40,7 +40,16 @@ from reticent.attacks.singling_out import SinglingOut
 from reticent.attacks.skewness import Skewness
 from reticent.attacks.suite import adversaries_for, compare, run_adversaries
 from reticent.attacks.targets import attack
-from reticent.attacks.tracking import Learned, bcf_of_releases, explain, hd_composition, m_distinct, series
+from reticent.attacks.tracking import (
+    Learned,
+    WaitingFindings,
+    bcf_of_releases,
+    explain,
+    hd_composition,
+    m_distinct,
+    series,
+    waiting,
+)
 
 __all__ = [
     "Adversary",
@@ -66,6 +75,7 @@ __all__ = [
     "Similarity",
     "SinglingOut",
     "Skewness",
+    "WaitingFindings",
     "adversaries_for",
     "attack",
     "bcf_of_releases",
@@ -77,5 +87,6 @@ __all__ = [
     "run_adversaries",
     "series",
     "synthetic",
+    "waiting",
     "wilson",
 ]

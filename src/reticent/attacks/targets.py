@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -11,12 +12,12 @@ from reticent.attacks.foreign import synthetic
 from reticent.attacks.guess_models import ModelName, checked_model
 from reticent.attacks.results import AttackResults
 from reticent.attacks.suite import adversaries_for, compare, run_adversaries
-from reticent.attacks.tracking import Learned, series
+from reticent.attacks.tracking import Learned, series, waiting
 from reticent.base.context import Context
 from reticent.base.frames import as_polars
 from reticent.errors import PolicyError
 from reticent.io import Source
-from reticent.methods.series import HasSeries, PublishedSeries
+from reticent.methods.series import HasSeries, History, PublishedSeries
 from reticent.release import adversary_view_of
 from reticent.table import Table
 
@@ -81,7 +82,8 @@ def attack(
 
     Returns:
         For releases, tables and synthetic records :class:`AttackResults`: a sequence of findings with ``.table``, a frame with
-        one row an adversary. For a history ``{person: {release: {value: chance}}}``.
+        one row an adversary. For a history ``{person: {release: {value: chance}}}``, and ``.waiting``, what an adversary
+        learns besides who knows who waited for a later release.
 
     Example:
         >>> import reticent as rt
@@ -91,7 +93,8 @@ def attack(
     """
     if isinstance(target, PublishedSeries) or isinstance(getattr(target, "series", None), PublishedSeries):
         _refuse("a series", adversaries=adversaries, raw=raw, people=people, control=control, original=original)
-        return series(target, mode or "exact", knows_change, returns=returns, context=context)
+        learned = series(target, mode or "exact", knows_change, returns=returns, context=context)
+        return replace(learned, waiting=waiting(target, context=context)) if isinstance(target, History) else learned
     if mode is not None:
         raise PolicyError(f"mode= is about a series of releases, and the target is a {type(target).__name__}.")
     if original is not None:

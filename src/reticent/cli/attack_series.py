@@ -95,6 +95,7 @@ class TrackingOptions:
 
 def attack_history(options: TrackingOptions, as_json: bool) -> None:
     """Run the attack and print who is exposed."""
+    from reticent.attacks import waiting
     from reticent.methods.series import History
 
     assert options.history is not None
@@ -114,6 +115,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
             shown = {"this series": series} | ({options.beside: weaker} if options.beside else {})
             taken = {"this series": [each.get("seconds") for each in history.facts()]}
             _write_page(learned, shown, taken, history.check(), options, context)
+        known = waiting(history, context=context)
     limit = Fraction(1, series.m)
     found = learned["this series"]
     payload: dict[str, Any] = {
@@ -122,6 +124,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
         "mode": found.mode,
         "worlds": found.worlds,
         "series": {name: _summary(each, limit) for name, each in learned.items()},
+        "waiting": known.as_dict(),
         "people": told,
         "page": options.page,
     }
@@ -244,6 +247,12 @@ def _render(console: Console, payload: dict[str, Any]) -> None:
             console.print(f"  Release {number}: {told}")
     if payload["page"] is not None:
         console.print(f"\nThe figures over time are in {payload['page']} (for the steward: do not publish it).")
+    waited = payload["waiting"]
+    if waited["waited"]:
+        console.print(
+            f"\nNot covered by the claim: an adversary who also knows who waited in releases {', '.join(map(str, waited['waited']))} is certain of {waited['disclosed']:,} values; the greatest chance is "
+            f"{float(waited['highest']):.3g}. With balance = 'blocks' nobody waits."
+        )
     if payload["ok"]:
         console.print(f"\nNobody's value has a chance above 1/{payload['m']}.")
     elif not payload["people"]:

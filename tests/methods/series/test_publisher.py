@@ -24,6 +24,8 @@ MODES = {
     "blind random": {"balance": "blind", "choice": "random"},
     "filled bang": {"choice": "bang"},
     "blind bang": {"balance": "blind", "choice": "bang"},
+    "blocks near": {"balance": "blocks"},
+    "blocks random": {"balance": "blocks", "choice": "random"},
 }
 every_mode = pytest.mark.parametrize("options", MODES.values(), ids=list(MODES))
 

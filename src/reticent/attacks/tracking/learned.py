@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from reticent.attacks.tracking.tracked_view import Places, Tracks, distinct_values
 from reticent.base.cards import Card, ShownAsCard
 from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.attacks.tracking.hold_back import WaitingFindings
 
 _SMALL = 2_000
 """Up to this size of groups, distinct chances are looked up in a table instead of sorted."""
@@ -57,13 +60,15 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
     """``{person: {release: {value: chance}}}``, values without a chance left out; worked out person by person when asked for.
 
     ``mode`` is the engine. In mode ``exact`` a chance is a share of all consistent worlds (``worlds`` of them), in the other modes the share among the rows of the
-    person's group whose values were not ruled out. All of it is for the steward.
+    person's group whose values were not ruled out. ``waiting`` is what knowledge of who waited adds, where a
+    history was attacked. All of it is for the steward.
     """
 
     tracks: Tracks
     mode: str
     chances: Chances
     worlds: int | None = None
+    waiting: WaitingFindings | None = None
 
     def __len__(self) -> int:
         return int((np.diff(self.tracks.sightings[0]) > 0).sum())

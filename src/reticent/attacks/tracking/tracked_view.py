@@ -77,11 +77,15 @@ class Tracks:
         made = 0
         tracks, before, previous, owner = [], [], [], []
         for release, code in zip(series, codes, strict=True):
-            follows = equal[release.events] & (last[code] >= 0)
+            # Whoever is said to be new and was seen before was forgotten meanwhile, and came back: the adversary knows who it is.
+            events = np.where(
+                (release.events == EventKind.INSERTED) & (last[code] >= 0), EventKind.RETURNED, release.events
+            )
+            follows = equal[events] & (last[code] >= 0)
             track = np.where(follows, last[code], 0).astype(np.int32)
             fresh = np.flatnonzero(~follows)
             track[fresh] = np.arange(made, made + len(fresh), dtype=np.int32)
-            began = release.events[fresh]
+            began = events[fresh]
             differs = knows_change & (began == EventKind.SENSITIVE_UPDATED)
             before.append(np.where(differs, last[code[fresh]], -1).astype(np.int32))
             goes_on = (began == EventKind.SENSITIVE_UPDATED) | (began == EventKind.RETURNED)

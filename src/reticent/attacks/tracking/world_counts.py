@@ -17,7 +17,8 @@ from reticent.base.context import Context
 from reticent.errors import DataError, PolicyError
 
 MOST_TRANSITIONS = 2_000_000
-"""How many transitions one component may take before the exact engine gives up."""
+"""How many transitions one component may take before the exact engine gives up; those of long states count for more, so that giving up takes seconds."""
+_LONG_STATE = 8
 Shares = dict[int, Fraction]
 Room = tuple[tuple[int, int], ...]
 Codes = tuple[int, ...]
@@ -174,7 +175,7 @@ class _Transfer:
                 self._choose(track, values)
             self._close()
             context.check("counting worlds")
-            if self._transitions > MOST_TRANSITIONS:
+            if self._is_too_large:
                 person = tracks.people[int(tracks.owner[members[0]])]
                 raise PolicyError(
                     f"The worlds around {person!r} are too many to count: {len(self._component.allowed):,} tracks of people hang together in "
@@ -193,6 +194,10 @@ class _Transfer:
                 "Groups, event lists or published values are wrong; nothing can be said about this series."
             )
         return self._backward()
+
+    @property
+    def _is_too_large(self) -> bool:
+        return self._transitions > MOST_TRANSITIONS
 
     def _order(self) -> Iterator[int]:
         """The constraints, each time the one that leaves the fewest tracks open."""
@@ -251,7 +256,12 @@ class _Transfer:
         targets: dict[State, int] = {}
         places: dict[State, int] = {}
         layer = _Layer(track, [], [], [], list(self._states.values()))
+        if self._is_too_large:
+            return
         for source, ((live, room), weight) in enumerate(self._states.items()):
+            self._transitions += (len(live) + len(room)) // _LONG_STATE
+            if self._transitions + len(layer.source) > MOST_TRANSITIONS:
+                break
             for next_live, next_room, value in step(live, room):
                 state = next_live, next_room
                 targets[state] = targets.get(state, 0) + weight

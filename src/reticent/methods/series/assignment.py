@@ -24,7 +24,7 @@ from reticent.methods.series.signatures import SignatureBook
 
 Ints = NDArray[np.int64]
 Choice = Literal["near", "random", "bang"]
-Balance = Literal["filled", "blind"]
+Balance = Literal["filled", "blind", "blocks"]
 Baseline = Literal["tau", "m-invariance"]
 
 _WINDOW = 128
@@ -38,7 +38,7 @@ _MOST_KNOWN = 10_000
 class PublishingRules:
     """How a series is published; fixed for all of its releases.
 
-    Without a ``baseline`` the publisher is hardened (13.1). ``"tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison: changed people are
+    With ``balance="blocks"`` the signature of a person is the block of the declared domain that holds the value (:func:`domain_blocks`), whatever the rows are. Without a ``baseline`` the publisher is hardened (13.1). ``"tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison: changed people are
     new ones there, groups are made anew each time, and rows that are not eligible get counterfeits (tau) or block the release (m-invariance).
     """
 
@@ -106,6 +106,10 @@ def place(
     Source: R-TS-10 to R-TS-15 as corrected by 13.1.
     """
     work = _Placing(rows, rules, domain, shuffler)
+    if rules.balance == "blocks":
+        context.step("placing people in blocks of values")
+        work.place_in_blocks()
+        return work.grouped()
     if rules.hardened:
         context.step("placing changed people")
         work.place_changed()
@@ -141,6 +145,20 @@ class _Placing:
         wanted = np.zeros(len(self.value), dtype=bool)
         wanted[rows] = True
         return self._along[wanted[self._along]]
+
+    def place_in_blocks(self) -> None:
+        """Everybody whose group does not go on gets the block of the own value as signature; counterfeits fill every block up to its most frequent value.
+
+        Across any change or return, the old and the new block are equal or disjoint, so that nothing need be remembered, nobody waits, and nothing but numbers of people depends on values.
+        """
+        rows = np.flatnonzero(self.stays < 0)
+        blocks = domain_blocks(self.domain, self.rules.m)
+        width = max(map(len, blocks))
+        padded = np.array([[*each, *[-1] * (width - len(each))] for each in blocks], dtype=np.int64)
+        block_of = np.repeat(np.arange(len(blocks)), [len(each) for each in blocks])
+        self.signature[:] = -1
+        self._sign(rows, padded, block_of[self.value[rows]])
+        self.needed = int(self._vacancies()[2].sum())
 
     def place_changed(self) -> None:
         """People whose new value is outside their old signature (R-TS-21): into vacancies, together, or with a fresh signature.
@@ -432,6 +450,14 @@ class _Placing:
         """Which group of its bucket each row is in; rows come cell by cell, in the order in which they are chosen."""
         starts = starts_of(counts.reshape(-1))
         if not self.rules.near:
+            if self.rules.balance == "blocks":
+                # A cell with vacancies leaves them to groups drawn at random, so that no group is known to hold the most frequent value alone.
+                taken = [
+                    self.shuffler.order(int(totals[cell // self.book.width]))[:many]
+                    for cell, many in enumerate(counts.reshape(-1).tolist())
+                    if many
+                ]
+                return np.concatenate([*taken, np.empty(0, dtype=np.int64)])
             return np.arange(len(rows)) - starts[cells]
         slot = np.empty(len(self.value), dtype=np.int64)
         if self.rules.choice == "bang":
@@ -443,6 +469,11 @@ class _Placing:
         draws = self.shuffler.numbers(int(totals.sum()))
         match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)
         return slot[rows]
+
+
+def domain_blocks(values: int, m: int) -> list[list[int]]:
+    """The codes of a declared domain in blocks of neighbours, at least ``m`` each and nearly equal in size; public, since the domain is."""
+    return [each.tolist() for each in np.array_split(np.arange(values), max(values // m, 1))]
 
 
 def _lower_bound(value: Ints, vacant: Ints, arriving: Ints, domain: int) -> int:

@@ -13,7 +13,7 @@ from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft, Evidence
 from reticent.definitions import Definition
 from reticent.errors import DataError
-from reticent.methods.series.assignment import Choice
+from reticent.methods.series.assignment import Balance, Choice
 from reticent.methods.series.definitions import NOT_JUDGED, MInvariance, PublicSeries, TauSafety
 from reticent.methods.series.method import COUNT, FORMAT
 from reticent.release import Count, ManifestColumn, certificate_hash, count_labels
@@ -28,9 +28,18 @@ _FIELDS = {"m", "number", "follows", "choice", "balance", "baseline"}
 _RETENTION, _ALIKE = "retention", "k"
 _PRINTED = "This release was made by the printed algorithm ({0}), for comparison: whoever sees that a person's set of values changed may learn more than its definition says."
 _ALGORITHM = (
-    "With random choice, blind balance and whole hold-back the bound is meant to hold also for somebody who knows the algorithm; the evidence for this are adversaries who ran on "
-    "small histories, not a proof."
+    "With random choice and blind balance the bound is meant to hold also for an adversary who knows the algorithm, but not who waits for a later release; the evidence for this are adversaries "
+    "who ran on small histories, not a proof."
 )
+_BLOCKS = (
+    "The set of values of a group is a block of the declared domain, whatever the rows are, and who shares a group is drawn. So the bound holds also for an adversary who knows the algorithm: "
+    "exchanging the values of a block in all tables changes nothing of what is published. New people never wait."
+)
+_WAITING = (
+    "New people wait for a later release if one of their values is too frequent. An adversary who knows who was in the table and in no group learns that, and then values: with two people "
+    "waiting at m = 2, all four people of the next groups were certain in {0} of {1} reruns. Nothing is claimed against an adversary who knows who waits; with balance 'blocks' nobody does."
+)
+_RERUNS = (57, 57)
 _EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
 _FORGETS = "People who left are forgotten {0} releases later. Whoever comes back after that stays out of the series."
 _AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
@@ -203,7 +212,7 @@ def check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
     wrong = wrong or not (
         details["follows"] is None or (isinstance(details["follows"], str) and len(details["follows"]) == 64)
     )
-    wrong = wrong or details["choice"] not in get_args(Choice) or details["balance"] not in ("filled", "blind")
+    wrong = wrong or details["choice"] not in get_args(Choice) or details["balance"] not in get_args(Balance)
     if wrong or details["baseline"] not in (None, "tau", "m-invariance"):
         raise DataError("manifest.json: the details are not those of a release of a series.")
     return details
@@ -226,9 +235,12 @@ def risks_of(details: Mapping[str, Any]) -> list[str]:
     if details["baseline"] is not None:
         knows = _PRINTED.format(details["baseline"])
     else:
-        knows = _ALGORITHM if (details["choice"], details["balance"]) == ("random", "blind") else _AWARE
+        drawn = {"blind": _ALGORITHM, "blocks": _BLOCKS} if details["choice"] == "random" else {}
+        knows = drawn.get(details["balance"], _AWARE)
+    waits = details["baseline"] is None and details["balance"] != "blocks"
     return [
         knows,
+        *([_WAITING.format(*_RERUNS)] if waits else []),
         *([_EXPERIMENTAL] if details["choice"] == "bang" else []),
         *([_FORGETS.format(details[_RETENTION])] if _RETENTION in details else []),
         f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",

@@ -26,7 +26,14 @@ from reticent.base.randomness import Randomness
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.ledger import Entry, Ledger
-from reticent.methods.series.assignment import Balance, Baseline, Choice, Placement, PublishingRules
+from reticent.methods.series.assignment import (
+    Balance,
+    Baseline,
+    Choice,
+    Placement,
+    PublishingRules,
+    domain_blocks,
+)
 from reticent.methods.series.box_scales import PeopleByGroup, merged_order, positions_of, scales_of, settled_ranges
 from reticent.methods.series.definitions import MInvariance, TauSafety
 from reticent.methods.series.diff import bind, gone_after
@@ -261,6 +268,12 @@ class History:
     def facts(self) -> list[dict[str, Any]]:
         """What each release cost, first to last; never public."""
         return [{"number": number, **self._read(each).facts} for number, each in enumerate(self._chain(), start=1)]
+
+    def waiting(self) -> tuple[pl.Series, ...]:
+        """The keys of the people who waited in each release, first to last; never public."""
+        key = self.settings.key
+        states = (self._read(each) for each in self._chain())
+        return tuple(each.waiting[key] if each.waiting.height else each.release.people.clear() for each in states)
 
     def current(self) -> pl.DataFrame:
         """The table as the history knows it: the people of the last release and those who wait."""
@@ -608,6 +621,14 @@ class History:
         )
 
     def _place(self, state: HistoryState | None, keep: Any) -> SeriesPosition:
+        if state is not None and self.settings.balance == "blocks":
+            blocks = {frozenset(each) for each in domain_blocks(len(state.domain), self.settings.m)}
+            shown = {frozenset(row[row >= 0].tolist()) for row in np.unique(state.signatures, axis=0)}
+            if shown - blocks:
+                raise PolicyError(
+                    f"Release {state.release.number} was imported with other groups than balance='blocks' makes, whose people must keep their values. Use balance='filled' or 'blind'.",
+                    setting=("balance",),
+                )
         number = 1 if state is None else state.release.number + 1
         return SeriesPosition(
             state, self._follows(), self._marks(), keep, partial(_next, number), self.settings.retention
@@ -876,6 +897,8 @@ def _checked(settings: HistorySettings) -> HistorySettings:
                 "k is for series without a baseline: the printed algorithms publish the boxes of groups.",
                 setting=("k",),
             )
+    if settings.balance == "blocks" and settings.baseline is not None:
+        raise PolicyError("balance='blocks' is for series without a baseline.", setting=("balance",))
     method = settings.method()
     reason = method.domain_refusal(settings.about_series)
     if reason is not None:
@@ -888,6 +911,11 @@ def _check_change(settings: HistorySettings, changed: HistorySettings, releases:
     if releases == 0:
         return
     grown = changed.domain[: len(settings.domain)] == settings.domain
+    if settings.balance == "blocks" and changed.domain != settings.domain:
+        raise PolicyError(
+            "With balance='blocks' the domain was fixed with the first release: its blocks are the signatures of groups. Begin a new history in another folder for another domain.",
+            setting=("domain",),
+        )
     before, after = settings.as_json(), {**changed.as_json(), "domain": settings.as_json()["domain"] if grown else None}
     for name, value in before.items():
         if after[name] != value and name != "retention":

@@ -86,8 +86,9 @@ class Republish:
     The definition is ``TauSafety(m)`` (or, for baselines, what they keep). ``domain`` declares every sensitive value that can ever occur, at least 3m - 1 of them:
     made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small,
     ``"bang"`` (experimental, R-TS-23) splits by regions of a grid;
-    ``balance="blind"`` fills every shortage with counterfeits, ``"filled"`` with new people where it can. Only random and blind together are claimed against somebody who knows the
-    algorithm. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
+    ``balance="filled"`` fills shortages with new people where it can, ``"blind"`` with counterfeits only. With ``"blocks"`` signatures are blocks of neighbours in the declared domain: nobody waits,
+    nothing need be remembered of people who left, and with random choice the bound holds against an adversary who knows the algorithm. Its price are counterfeits up to the most frequent
+    value of each block, so declare values of similar frequency next to each other, from public knowledge. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
     ``baseline="tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison.
 
     With ``TauSafety(m) & KAnonymity(k)`` the groups are batches (R-TS-22): sensitive values are shown batch by batch, and quasi values by buckets of at least k people that have nothing to do

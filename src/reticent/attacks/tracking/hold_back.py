@@ -1,0 +1,183 @@
+"""An adversary who knows who waited: new people who were in the table and in no group shared a value too often, and enter with a later release."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from reticent.attacks.tracking.tracked_view import Tracks
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.methods.series import History
+
+MOST_WORLDS = 200_000
+"""How many partial assignments of values are tried before the adversary gives up on one hold-back."""
+
+
+@dataclass(frozen=True, repr=False)
+class WaitingFindings(ShownAsCard):
+    """What knowledge of who waited adds: how many people ``waited`` in which release, and the chances of values that follow for everybody linked to them.
+
+    ``chances`` are ``{person: {value: chance}}`` at the release that people entered with. ``unmeasured`` are releases whose hold-back was too large to enumerate, or whose people changed
+    meanwhile. For the steward.
+    """
+
+    limit: Fraction
+    waited: Mapping[int, int]
+    chances: Mapping[Any, Mapping[Any, Fraction]]
+    unmeasured: tuple[int, ...] = ()
+
+    @property
+    def highest(self) -> Fraction:
+        """The greatest chance of a value, 0 where nobody waited."""
+        return max((max(found.values()) for found in self.chances.values()), default=Fraction(0))
+
+    @property
+    def disclosed(self) -> list[Any]:
+        """People whose value is certain."""
+        return [person for person, found in self.chances.items() if len(found) == 1]
+
+    @property
+    def above(self) -> list[Any]:
+        """People of whom a value has a chance above 1/m."""
+        return [person for person, found in self.chances.items() if max(found.values()) > self.limit]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return {
+            "waited": dict(self.waited),
+            "people": len(self.chances),
+            "disclosed": len(self.disclosed),
+            "above": len(self.above),
+            "highest": self.highest,
+            "unmeasured": list(self.unmeasured),
+        }
+
+    def card(self) -> Card:
+        """How many people waited, and what that gives away."""
+        rows = [(str(number), many) for number, many in self.waited.items()]
+        facts = {name: value for name, value in self.as_dict().items() if name != "waited"}
+        return Card("Known waiting", facts, self.highest <= self.limit, ("release", "people who waited"), rows)
+
+
+def waiting(history: History, *, context: Context | None = None) -> WaitingFindings:
+    """What an adversary learns who knows, besides all releases and event lists, who was in the table and in no group.
+
+    *Rule.* All new people of a release wait exactly if one of their values is held by more than 1/m of them (where free places are filled, only then). Worlds in which they would not have waited
+    are dropped, and all others count alike. *Adversary.* That of :class:`reticent.methods.series.TauSafety`, with the algorithm and with who waited; values are taken to be the same while somebody waits.
+    *Cost.* Exponential in the number of people linked to those who waited; at most ``MOST_WORLDS`` partial assignments for one hold-back.
+    """
+    context = context or Context()
+    published = history.series
+    held = {number: keys for number, keys in enumerate(history.waiting(), start=1) if len(keys)}
+    chances: dict[Any, Mapping[Any, Fraction]] = {}
+    unmeasured = []
+    if held:
+        tracks = Tracks.of(published)
+        for number, keys in held.items():
+            context.step("counting worlds of people who waited", number, len(published))
+            found = _Holdback.of(tracks, keys.to_list(), published.m).learned()
+            if found is None:
+                unmeasured.append(number)
+                continue
+            for track, shares in found.items():
+                person = tracks.people[int(tracks.owner[track])]
+                told = {tracks.domain[value]: share for value, share in shares.items()}
+                if person not in chances or max(told.values()) > max(chances[person].values()):
+                    chances[person] = told
+    many = {number: len(keys) for number, keys in held.items()}
+    return WaitingFindings(Fraction(1, published.m), many, chances, tuple(unmeasured))
+
+
+@dataclass(frozen=True)
+class _Holdback:
+    """The tracks that are linked to people who waited: the groups of each, the values of each group, and the tracks that must have other values."""
+
+    m: int
+    waited: Sequence[int]
+    linked: Sequence[int]
+    homes: Mapping[int, Sequence[int]]
+    room: Mapping[int, Counter[int]]
+    differ: Mapping[int, Sequence[int]]
+
+    @classmethod
+    def of(cls, tracks: Tracks, keys: Sequence[Any], m: int) -> _Holdback:
+        starts, homes = tracks.homes
+        inside, members = tracks.members
+        differ: dict[int, list[int]] = {}
+        for after in np.flatnonzero(tracks.before >= 0).tolist():
+            for one, other in ((after, int(tracks.before[after])), (int(tracks.before[after]), after)):
+                differ.setdefault(one, []).append(other)
+        people = {person: place for place, person in enumerate(tracks.people.to_list())}
+        first = {int(owner): track for track, owner in reversed(list(enumerate(tracks.owner.tolist())))}
+        waited = [first[people[key]] for key in keys if key in people]
+        found, todo = dict.fromkeys(waited), list(waited)
+        where: dict[int, list[int]] = {}
+        while todo:
+            track = todo.pop()
+            where[track] = list(dict.fromkeys(homes[starts[track] : starts[track + 1]].tolist()))
+            near = [other for group in where[track] for other in members[inside[group] : inside[group + 1]].tolist()]
+            for other in (*near, *differ.get(track, ())):
+                if other not in found:
+                    found[other] = None
+                    todo.append(other)
+        groups = {group for each in where.values() for group in each}
+        room = {group: Counter(tracks.shown(group).tolist()) for group in groups}
+        return cls(m, waited, list(found), where, room, differ)
+
+    def learned(self) -> dict[int, dict[int, Fraction]] | None:
+        """The chances of values for each linked track; None where there are too many worlds, or none in which people would have waited."""
+        if not self.waited:
+            return {}
+        total, counts = 0, {track: Counter[int]() for track in self.linked}
+        for world in self._worlds():
+            if world is None:
+                return None
+            values = Counter(world[track] for track in self.waited)
+            if self.m * max(values.values()) > len(self.waited):
+                total += 1
+                for track, value in world.items():
+                    counts[track][value] += 1
+        if not total:
+            return None
+        return {
+            track: {value: Fraction(many, total) for value, many in found.items()} for track, found in counts.items()
+        }
+
+    def _worlds(self) -> Iterator[dict[int, int] | None]:
+        """Every assignment of values that fits all groups; None once too many were tried."""
+        world: dict[int, int] = {}
+        room = {group: Counter(values) for group, values in self.room.items()}
+        tried = 0
+
+        def extend(place: int) -> Iterator[dict[int, int] | None]:
+            nonlocal tried
+            if place == len(self.linked):
+                yield world
+                return
+            track = self.linked[place]
+            others = {world[other] for other in self.differ.get(track, ()) if other in world}
+            groups = self.homes[track]
+            for value in room[groups[0]] if groups else ():
+                tried += 1
+                if tried > MOST_WORLDS:
+                    yield None
+                    return
+                if value in others or any(room[group][value] < 1 for group in groups):
+                    continue
+                world[track] = value
+                for group in groups:
+                    room[group][value] -= 1
+                yield from extend(place + 1)
+                for group in groups:
+                    room[group][value] += 1
+                del world[track]
+                if tried > MOST_WORLDS:
+                    return
+
+        yield from extend(0)
