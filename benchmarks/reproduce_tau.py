@@ -25,6 +25,7 @@ RELEASES = 20
 PUBLISHERS: dict[str, dict[str, Any]] = {
     "hardened": {},
     "hardened, random and blind": {"choice": "random", "balance": "blind"},
+    "hardened, random, in blocks": {"choice": "random", "balance": "blocks"},
     "hardened, bang": {"choice": "bang"},
     "hardened, boxes of k = 10": {"k": 10},
     "tau": {"baseline": "tau"},

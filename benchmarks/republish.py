@@ -83,6 +83,7 @@ def history_of(table: ChangingTable, folder: str | Path, m: int, **options: Any)
         quasi=dict.fromkeys(QUASI),
         domain=table.domain.tolist(),
         ranges=ranges,
+        ledger=Path(folder) / "ledger.sqlite",
         **options,
     )
 
