@@ -14,16 +14,19 @@ from cryptography.x509.oid import NameOID
 
 from reticent.errors import DataError, PolicyError
 from reticent.noise.certificates import fingerprint_of, make_party_keys, read_certificate
-from reticent.noise.channels import Identity
+from reticent.noise.channels import Identity, public_key_of
 
 
 def test_a_key_stays_with_its_owner_and_its_certificate_is_for_everybody(tmp_path):
     made = make_party_keys(tmp_path / "keys", "St. Anna")
     assert stat.S_IMODE(made.private.stat().st_mode) == 0o600
     assert stat.S_IMODE(made.certificate.stat().st_mode) == 0o644
-    public = read_certificate(made.certificate, "St. Anna")
-    assert public == Identity.load(made.private).public
-    assert made.fingerprint == fingerprint_of(public)
+    certificate = read_certificate(made.certificate, "St. Anna")
+    assert Identity.load(made.private).certified(certificate).public == certificate
+    assert made.fingerprint == fingerprint_of(certificate)
+    other = read_certificate(make_party_keys(tmp_path / "keys", "Bruno").certificate, "Bruno")
+    with pytest.raises(DataError, match="not that of the certificate"):
+        Identity.load(made.private).certified(other)
     assert len(made.fingerprint) == 39
 
 
@@ -55,8 +58,8 @@ def test_a_changed_certificate_is_refused(tmp_path):
     made, other = make_party_keys(tmp_path, "anna"), make_party_keys(tmp_path, "bruno")
     found = x509.load_pem_x509_certificate(made.certificate.read_bytes())
     raw = bytearray(found.public_bytes(Encoding.DER))
-    stolen = Identity.load(other.private).public
-    place = raw.find(Identity.load(made.private).public)
+    stolen, own = (public_key_of(Identity.load(each.private).public) for each in (other, made))
+    place = raw.find(own)
     raw[place : place + 32] = stolen
     made.certificate.write_bytes(x509.load_der_x509_certificate(bytes(raw)).public_bytes(Encoding.PEM))
     with pytest.raises(DataError, match="signature does not fit"):

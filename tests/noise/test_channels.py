@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import stat
 
 import pytest
@@ -30,7 +31,8 @@ async def linked(callers, answerer, session_names=("run", "run"), keys=None):
             writer.close()
             await arrived.put(error)
 
-    server = await asyncio.start_server(answer, sock=listening)
+    tls = LinkSession(session_names[0], 0, identities[0], known).tls(calling=False)
+    server = await asyncio.start_server(answer, sock=listening, ssl=tls)
     port = listening.getsockname()[1]
     made = []
     for caller in callers:
@@ -62,13 +64,13 @@ def test_a_message_arrives_as_what_it_was_sent_as():
     assert passed(lambda link, item: link.send(item, b"hello"), lambda link, item: link.take(item)) == b"hello"
 
 
-def test_a_message_for_another_item_does_not_decrypt():
+def test_a_message_for_another_item_is_not_taken():
     assert (
         passed(lambda link, item: link.send(item, b"x"), lambda link, item: link.take(item), ("one", "other")) is None
     )
 
 
-def test_a_message_of_another_round_does_not_decrypt():
+def test_a_message_of_another_round_is_not_taken():
     def write(link, item):
         frame = link.sealed(item, b"first")
         link.sealed(item, b"second")
@@ -81,8 +83,8 @@ def test_a_message_of_another_round_does_not_decrypt():
     assert passed(write, take) is None
 
 
-def test_a_copied_message_of_another_party_does_not_decrypt():
-    """DN-G9: the copy of a bit would make the exclusive or of both always 0; on another link it does not decrypt."""
+def test_a_copied_message_of_another_party_is_not_taken():
+    """DN-G9: the copy of a bit would make the exclusive or of both always 0; on another link it is labelled wrong."""
 
     async def main():
         (one, first), (other, second) = await linked([1, 2], 0)
@@ -125,12 +127,54 @@ def test_a_party_with_another_key_or_of_another_session_is_not_let_in():
     async def main(**given):
         await linked([1], 0, **given)
 
-    with pytest.raises((HandshakeFailed, asyncio.IncompleteReadError, ConnectionError)):
+    with pytest.raises((HandshakeFailed, asyncio.IncompleteReadError, OSError)):
         asyncio.run(main(session_names=("run", "another run")))
-    with pytest.raises((HandshakeFailed, asyncio.IncompleteReadError, ConnectionError)):
+    with pytest.raises((HandshakeFailed, asyncio.IncompleteReadError, OSError)):
         asyncio.run(main(keys=lambda made: (made[0].public, other)))
-    with pytest.raises((HandshakeFailed, asyncio.IncompleteReadError, ConnectionError)):
+    with pytest.raises((HandshakeFailed, asyncio.IncompleteReadError, OSError)):
         asyncio.run(main(keys=lambda made: (other, made[1].public)))
+
+
+def test_links_are_tls_1_3_with_a_certificate_of_each_side():
+    async def main():
+        ((caller, answerer),) = await linked([1], 0)
+        found = [link.writer.get_extra_info("ssl_object") for link in (caller, answerer)]
+        told = [(each.version(), each.getpeercert(binary_form=True) is not None) for each in found]
+        caller.close()
+        answerer.close()
+        return told
+
+    assert asyncio.run(main()) == [("TLSv1.3", True), ("TLSv1.3", True)]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, None])
+def test_older_tls_and_callers_without_a_certificate_are_refused(version):
+    """A caller that knows the certificates of all and holds none of their keys, or speaks TLS 1.2."""
+
+    async def main():
+        identities = [Identity.new() for _ in range(2)]
+        known = tuple(each.public for each in identities)
+        entered = []
+        session = LinkSession("run", 0, identities[0], known)
+        server = await asyncio.start_server(
+            lambda reader, writer: entered.append(writer), "127.0.0.1", 0, ssl=session.tls(calling=False)
+        )
+        context = LinkSession("run", 1, identities[1], known).tls(calling=True)
+        if version is None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        else:
+            context.minimum_version, context.maximum_version = version, version
+        try:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), ssl=context)
+            writer.write(b"x" * 44)
+            heard = await asyncio.wait_for(reader.read(1), 5)
+        except OSError:
+            heard = b""
+        server.close()
+        return heard
+
+    assert asyncio.run(main()) == b""
 
 
 def test_somebody_who_is_no_party_cannot_keep_the_parties_from_meeting():

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reticent.noise.central import CentralNoise, central_noise, noisy_total
     from reticent.noise.certificates import read_certificate
-    from reticent.noise.channels import Identity
+    from reticent.noise.channels import Identity, public_key_of
     from reticent.noise.cost_plan import LAWS, LEVELS, MOST_COINS, MOST_PARTIES, NoisePlan, plan
     from reticent.noise.faults import BEHAVIOURS
     from reticent.noise.laws import (
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         GATHERING,
         MOST_DELTA,
         PATIENCE,
+        TOTAL,
         LifetimeBudget,
         PartySettings,
         RunFigures,
@@ -85,6 +86,7 @@ _HOMES = {
     "NoiseLaw": "laws",
     "NoisePlan": "cost_plan",
     "PATIENCE": "party",
+    "TOTAL": "party",
     "PartyAddress": "rounds",
     "PartyReport": "local_run",
     "PartyResult": "protocol",
@@ -96,6 +98,7 @@ _HOMES = {
     "law_from": "laws",
     "noisy_total": "central",
     "plan": "cost_plan",
+    "public_key_of": "channels",
     "read_certificate": "certificates",
     "run_local": "local_run",
     "run_party": "party",
@@ -111,6 +114,7 @@ __all__ = [
     "MOST_DELTA",
     "MOST_PARTIES",
     "PATIENCE",
+    "TOTAL",
     "BinomialLaw",
     "CentralNoise",
     "DiscreteLaplaceLaw",
@@ -133,6 +137,7 @@ __all__ = [
     "law_from",
     "noisy_total",
     "plan",
+    "public_key_of",
     "read_certificate",
     "run_local",
     "run_party",

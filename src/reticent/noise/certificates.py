@@ -21,7 +21,7 @@ from reticent.base.documents import read_document
 from reticent.base.exact import whole
 from reticent.base.files import sync_folder, write_new
 from reticent.errors import DataError, PolicyError
-from reticent.noise.channels import Identity
+from reticent.noise.channels import Identity, public_key_of, self_signed
 
 _LARGEST = 1 << 16
 _LONGEST_NAME = 64
@@ -54,25 +54,25 @@ def make_party_keys(folder: str | Path, name: str, days: int = _DAYS) -> PartyKe
         if path.exists() or path.is_symlink():
             raise DataError(f"{str(path)!r} exists already. Choose another name or folder; keys are never replaced.")
     identity = Identity.new()
-    pem = _certificate(identity, called, days)
+    made = _certificate(identity, called, days)
     identity.save(private)
     try:
-        write_new(certificate, pem)
+        write_new(certificate, made.public_bytes(Encoding.PEM))
     except BaseException:
         private.unlink()
         raise
     sync_folder(target)
-    return PartyKeys(private, certificate, fingerprint_of(identity.public))
+    return PartyKeys(private, certificate, fingerprint_of(made.public_bytes(Encoding.DER)))
 
 
-def fingerprint_of(key: bytes) -> str:
-    """The first 32 hexadecimal digits of a public key's hash, in groups that can be read aloud."""
-    digits = hashlib.sha256(key).hexdigest()[:32]
+def fingerprint_of(certificate: bytes) -> str:
+    """The first 32 hexadecimal digits of the hash of a certificate's public key, in groups that can be read aloud."""
+    digits = hashlib.sha256(public_key_of(certificate)).hexdigest()[:32]
     return " ".join(digits[start : start + 4] for start in range(0, 32, 4))
 
 
 def read_certificate(path: str | Path, name: str) -> bytes:
-    """The public key of a party's certificate, if it is the party's own, whole and valid today."""
+    """The certificate of a party (DER), if it is the party's own, whole and valid today."""
     where = f"The certificate {str(path)!r}"
     try:
         found = x509.load_pem_x509_certificate(read_document(path, _LARGEST))
@@ -98,21 +98,11 @@ def read_certificate(path: str | Path, name: str) -> bytes:
             f"{where} is valid from {found.not_valid_before_utc:%Y-%m-%d} to {found.not_valid_after_utc:%Y-%m-%d} only. Make a new one with: reticent noise keys",
             setting=("certificate",),
         )
-    return key.public_bytes_raw()
+    return found.public_bytes(Encoding.DER)
 
 
-def _certificate(identity: Identity, name: str, days: int) -> bytes:
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+def _certificate(identity: Identity, name: str, days: int) -> x509.Certificate:
     # Clocks of several hosts differ a little.
     begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(identity.key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begin)
-        .not_valid_after(begin + datetime.timedelta(days=days))
-        .sign(identity.key, None)
-    )
-    return made.public_bytes(Encoding.PEM)
+    end = begin + datetime.timedelta(days=days)
+    return self_signed(identity.key, name, x509.random_serial_number(), begin, end)

@@ -1,41 +1,50 @@
-"""Links between two parties: authenticated by keys that both know, encrypted, and every message bound to its place (R-DN-2).
+"""Links between two parties: TLS 1.3 with certificates that both know beforehand, and every message bound to its place.
 
-*Guarantee*: a message is accepted only as what it was sent as: its session, round, sender, receiver and item are authenticated with it, so a message that is
-copied from another party, replayed or moved to another round does not decrypt.
+*Guarantee*: a link is made only with the party that holds the private key of the pinned certificate, on both sides; what is sent on it is encrypted and authenticated by TLS. A message
+is accepted only as what it was sent as: it carries a label of its session, round, sender, receiver and item, so that a message that is copied from another party,
+replayed or moved to another round is not taken for one.
 *Adversary*: anybody on the wire, and the other parties. Not covered: that messages are held up, how long they are, and the owner of the machine.
-*Cost*: three messages to begin; 24 bytes for each message.
-*Source*: Diffie-Hellman on X25519 signed with Ed25519, HKDF, AES-256-GCM, all from the package cryptography. Keys of a link live as long as the link.
+*Cost*: a TLS handshake and two messages to begin; 24 bytes for each message beside those of TLS.
+*Source*: the standard library's ``ssl``; certificates sign themselves (Ed25519, from the package cryptography), and each side trusts exactly those of the run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import datetime
 import hashlib
+import os
+import ssl
 import struct
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from cryptography.exceptions import InvalidSignature, InvalidTag
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.x509.oid import NameOID
 
 from reticent.base.files import check_own, write_new
 from reticent.errors import DataError
 
-_HELLO = struct.Struct("<8s32sHH32s")
-_MAGIC = b"RTNOISE1"
+_HELLO = struct.Struct("<8s32sHH")
+_MAGIC = b"RTNOISE2"
 _FRAME = struct.Struct("<II")
 _PLACE = struct.Struct("<32sIHH")
-_SIGNATURE = 64
+_LABEL = 16
+# The number of a frame that says that nothing more will be sent.
+_END = (1 << 32) - 1
 # How many of the longest messages may wait; further ones stay with their sender.
 _MOST_AHEAD = 4
 _MOST_ROUNDS_AHEAD = 1000
 BUFFER = 1 << 22
+# Certificates that live as long as one run on this machine are the same whenever they are made from one key.
+_ALWAYS = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
 
 
 class HandshakeFailed(Exception):
@@ -43,10 +52,10 @@ class HandshakeFailed(Exception):
 
 
 class Identity:
-    """A party's long-term key; others know its public half."""
+    """A party's long-term key with its certificate, which the others know."""
 
-    def __init__(self, key: Ed25519PrivateKey) -> None:
-        self._key = key
+    def __init__(self, key: Ed25519PrivateKey, certificate: bytes | None = None) -> None:
+        self._key, self._certificate = key, certificate
 
     @staticmethod
     def new() -> Identity:
@@ -75,12 +84,21 @@ class Identity:
             raise DataError(f"The private key {str(path)!r} is not an Ed25519 key.", setting=("key",), value=str(path))
         return Identity(key)
 
+    def certified(self, certificate: bytes) -> Identity:
+        """The same key with the certificate that the others were given; one of another key is refused."""
+        if public_key_of(certificate) != self._key.public_key().public_bytes_raw():
+            raise DataError("The private key is not that of the certificate.", setting=("key",))
+        return Identity(self._key, certificate)
+
     def save(self, path: str | Path) -> None:
         """Write the private key in PEM to a new file that only its owner can read."""
-        pem = self._key.private_bytes(
+        write_new(Path(path), self._pem, mode=0o600)
+
+    @property
+    def _pem(self) -> bytes:
+        return self._key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        write_new(Path(path), pem, mode=0o600)
 
     @property
     def key(self) -> Ed25519PrivateKey:
@@ -91,17 +109,48 @@ class Identity:
         """The private key, 32 bytes; for a pipe to one's own process."""
         return self._key.private_bytes_raw()
 
-    @property
+    @cached_property
     def public(self) -> bytes:
-        """The public key, 32 bytes."""
-        return self._key.public_key().public_bytes_raw()
+        """The certificate (DER) by which the others know the party: the one it was given, or one that follows from the key."""
+        if self._certificate is not None:
+            return self._certificate
+        return self_signed(self._key, "party", 1, *_ALWAYS).public_bytes(serialization.Encoding.DER)
 
-    def sign(self, message: bytes) -> bytes:
-        return self._key.sign(message)
+    @contextmanager
+    def chain(self) -> Iterator[str]:
+        """The path of a file with key and certificate, for as long as ``ssl`` reads it: in memory where the system can, else readable by its owner alone and removed at once."""
+        pem = self._pem + x509.load_der_x509_certificate(self.public).public_bytes(serialization.Encoding.PEM)
+        if hasattr(os, "memfd_create"):
+            with os.fdopen(os.memfd_create("identity"), "wb") as held:
+                held.write(pem)
+                held.flush()
+                yield f"/proc/self/fd/{held.fileno()}"
+            return
+        with tempfile.NamedTemporaryFile() as held:
+            held.write(pem)
+            held.flush()
+            yield held.name
+
+
+def self_signed(
+    key: Ed25519PrivateKey, name: str, serial: int, begin: datetime.datetime, end: datetime.datetime
+) -> x509.Certificate:
+    """A certificate of a party by its own key."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    made = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
+    return made.serial_number(serial).not_valid_before(begin).not_valid_after(end).sign(key, None)
+
+
+def public_key_of(certificate: bytes) -> bytes:
+    """The public key of a certificate, 32 bytes."""
+    key = x509.load_der_x509_certificate(certificate).public_key()
+    if not isinstance(key, Ed25519PublicKey):
+        raise DataError("A certificate does not hold an Ed25519 key.", setting=("certificate",))
+    return key.public_bytes_raw()
 
 
 class LinkSession(NamedTuple):
-    """What both ends of a link know before they meet: the run, who is who, and everybody's public key."""
+    """What both ends of a link know before they meet: the run, who is who, and everybody's certificate (DER)."""
 
     name: str
     me: int
@@ -113,22 +162,34 @@ class LinkSession(NamedTuple):
         """The name of the run in 32 bytes."""
         return hashlib.sha256(self.name.encode()).digest()
 
+    def tls(self, *, calling: bool) -> ssl.SSLContext:
+        """TLS 1.3 and nothing older, with our certificate, and for peers with one of the run's certificates only."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if calling else ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        # Certificates are compared themselves; a name in them proves nothing more.
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        with self.identity.chain() as path:
+            context.load_cert_chain(path)
+        context.load_verify_locations(cadata=b"".join(self.keys))
+        return context
+
 
 @dataclass
 class Link:
-    """One end of a link to one party. ``late`` once it missed a deadline, ``gone`` once the other end closed it or broke the framing."""
+    """One end of a link to one party. ``late`` once it missed a deadline, ``gone`` once the other end closed it or broke the framing; ``held_up`` is for how long others waited for it."""
 
     peer: int
     me: int
     mark: bytes
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    sending: AESGCM
-    receiving: AESGCM
     largest: int
     sent: int = 0
     taken: int = 0
     bytes_sent: int = 0
+    held_up: float = 0.0
     late: bool = False
     gone: bool = False
 
@@ -137,19 +198,18 @@ class Link:
         self._moved = asyncio.Event()
 
     def send(self, item: str, payload: bytes) -> None:
-        """Encrypt and send the next message; to a link that is gone nothing is sent."""
+        """Send the next message; to a link that is gone nothing is sent."""
         self.write(self.sealed(item, payload))
 
     def sealed(self, item: str, payload: bytes) -> bytes:
-        """The next message, framed and encrypted for this link, this round and this item."""
-        place = self._place(self.sent, self.me, self.peer)
-        body = self.sending.encrypt(self.sent.to_bytes(12, "big"), payload, place + item.encode())
+        """The next message, framed and labelled for this link, this round and this item."""
+        body = self._label(self.sent, self.me, self.peer, item) + payload
         frame = _FRAME.pack(len(body), self.sent) + body
         self.sent += 1
         return frame
 
     def write(self, frame: bytes) -> None:
-        """Put bytes on the wire as they are."""
+        """Put bytes on the link as they are."""
         if not self.gone:
             self.bytes_sent += len(frame)
             self.writer.write(frame)
@@ -160,27 +220,24 @@ class Link:
         return self.taken in self._waiting
 
     def take(self, item: str) -> bytes | None:
-        """The next message, opened as ``item``; None if it is not here or is not what it should be."""
+        """The next message, if it is labelled as ``item``; None if it is not here or is not what it should be."""
         raw = self._waiting.pop(self.taken, None)
         number, self.taken = self.taken, self.taken + 1
         self._moved.set()
-        if raw is None:
+        if raw is None or raw[:_LABEL] != self._label(number, self.peer, self.me, item):
             return None
-        try:
-            place = self._place(number, self.peer, self.me)
-            return self.receiving.decrypt(number.to_bytes(12, "big"), raw, place + item.encode())
-        except InvalidTag:
-            return None
+        return raw[_LABEL:]
 
-    def _place(self, number: int, sender: int, receiver: int) -> bytes:
-        return _PLACE.pack(self.mark, number, sender, receiver)
+    def _label(self, number: int, sender: int, receiver: int, item: str) -> bytes:
+        """What a message is: session, round, sender, receiver and item, in 16 bytes."""
+        return hashlib.sha256(_PLACE.pack(self.mark, number, sender, receiver) + item.encode()).digest()[:_LABEL]
 
     async def listen(self, arrived: asyncio.Event) -> None:
         """Collect messages until the other end closes, or sends something that cannot be one."""
         try:
             while True:
                 length, number = _FRAME.unpack(await self.reader.readexactly(_FRAME.size))
-                if not await self._due(number, length):
+                if number == _END or not await self._due(number, length):
                     break
                 body = await self.reader.readexactly(length)
                 if number >= self.taken:
@@ -204,9 +261,9 @@ class Link:
         return False
 
     def finish(self) -> None:
-        """Say that nothing more will be sent."""
+        """Say that nothing more will be sent; TLS has no half of a connection to close."""
         with suppress(OSError, RuntimeError):
-            self.writer.write_eof()
+            self.write(_FRAME.pack(0, _END))
 
     def close(self) -> None:
         """Close at once."""
@@ -215,19 +272,18 @@ class Link:
 
 
 async def connect(session: LinkSession, peer: int, host: str, port: int, largest: int) -> Link:
-    """Connect to a party and show each other who one is."""
-    reader, writer = await asyncio.open_connection(host, port, limit=BUFFER)
+    """Connect to a party: each shows its certificate, and for which run and as whom it is here."""
     try:
-        secret = X25519PrivateKey.generate()
-        hello = _HELLO.pack(_MAGIC, session.mark, session.me, peer, secret.public_key().public_bytes_raw())
-        writer.write(hello + session.identity.sign(b"call" + hello))
-        answer = await reader.readexactly(_HELLO.size)
-        _verify(session.keys[peer], await reader.readexactly(_SIGNATURE), b"answer" + hello + answer)
-        magic, mark, sender, receiver, share = _HELLO.unpack(answer)
-        if (magic, mark, sender, receiver) != (_MAGIC, session.mark, peer, session.me):
+        reader, writer = await asyncio.open_connection(host, port, limit=BUFFER, ssl=session.tls(calling=True))
+    except ssl.SSLError:
+        raise HandshakeFailed from None
+    try:
+        _check_certificate(session, writer, peer)
+        writer.write(_HELLO.pack(_MAGIC, session.mark, session.me, peer))
+        answer = _HELLO.unpack(await reader.readexactly(_HELLO.size))
+        if answer != (_MAGIC, session.mark, peer, session.me):
             raise HandshakeFailed
-        writer.write(session.identity.sign(b"confirm" + hello + answer))
-        return _linked(session, peer, reader, writer, secret, share, hello + answer, largest, calling=True)
+        return Link(peer, session.me, session.mark, reader, writer, largest)
     except BaseException:
         writer.close()
         raise
@@ -236,42 +292,17 @@ async def connect(session: LinkSession, peer: int, host: str, port: int, largest
 async def accept(
     session: LinkSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int
 ) -> Link:
-    """Answer a call; :class:`HandshakeFailed` if the caller cannot show to be a party of this session."""
-    hello = await reader.readexactly(_HELLO.size)
-    magic, mark, sender, receiver, share = _HELLO.unpack(hello)
+    """Answer a call over TLS; :class:`HandshakeFailed` if the caller is not the party of this session that it claims to be."""
+    magic, mark, sender, receiver = _HELLO.unpack(await reader.readexactly(_HELLO.size))
     if magic != _MAGIC or mark != session.mark or receiver != session.me or not session.me < sender < len(session.keys):
         raise HandshakeFailed
-    _verify(session.keys[sender], await reader.readexactly(_SIGNATURE), b"call" + hello)
-    secret = X25519PrivateKey.generate()
-    answer = _HELLO.pack(_MAGIC, session.mark, session.me, sender, secret.public_key().public_bytes_raw())
-    writer.write(answer + session.identity.sign(b"answer" + hello + answer))
-    _verify(session.keys[sender], await reader.readexactly(_SIGNATURE), b"confirm" + hello + answer)
-    return _linked(session, sender, reader, writer, secret, share, hello + answer, largest, calling=False)
+    _check_certificate(session, writer, sender)
+    writer.write(_HELLO.pack(_MAGIC, session.mark, session.me, sender))
+    return Link(sender, session.me, session.mark, reader, writer, largest)
 
 
-def _verify(key: bytes, signature: bytes, message: bytes) -> None:
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        raise HandshakeFailed from None
-
-
-def _linked(
-    session: LinkSession,
-    peer: int,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    secret: X25519PrivateKey,
-    share: bytes,
-    hellos: bytes,
-    largest: int,
-    *,
-    calling: bool,
-) -> Link:
-    try:
-        common = secret.exchange(X25519PublicKey.from_public_bytes(share))
-    except ValueError:
-        raise HandshakeFailed from None
-    keys = HKDF(hashes.SHA256(), 64, salt=session.mark, info=b"reticent noise link" + hellos).derive(common)
-    out, back = (keys[:32], keys[32:]) if calling else (keys[32:], keys[:32])
-    return Link(peer, session.me, session.mark, reader, writer, AESGCM(out), AESGCM(back), largest)
+def _check_certificate(session: LinkSession, writer: asyncio.StreamWriter, peer: int) -> None:
+    """Refuse a peer whose certificate is not the pinned one of the party that it should be: TLS let in whoever has any of the run's."""
+    link = writer.get_extra_info("ssl_object")
+    if link is None or link.getpeercert(binary_form=True) != session.keys[peer]:
+        raise HandshakeFailed

@@ -146,7 +146,7 @@ def flood(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Chan
 
 
 def scramble(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """Bytes that nobody can decrypt, where a message should be."""
+    """Random bytes, where a message should be."""
     if liar.links is not None:
         link = liar.links.links.get(receiver)
         if link is not None:
@@ -157,7 +157,7 @@ def scramble(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> C
 
 
 def replay(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """The message of the round before, sealed for that round, in place of this one's."""
+    """The message of the round before, labelled for that round, in place of this one's."""
     if liar.links is None:
         return liar.last.get(receiver, payload)
     link = liar.links.links.get(receiver)
@@ -316,7 +316,7 @@ BEHAVIOURS: dict[str, PartyFault] = {
     "garbage": PartyFault(garbage, "", "sends random bytes"),
     "short": PartyFault(short, "", "sends half of every message"),
     "flood": PartyFault(flood, "rows/cross", "sends far more than it should"),
-    "scramble": PartyFault(scramble, "rows/cross", "sends what cannot be decrypted"),
+    "scramble": PartyFault(scramble, "rows/cross", "sends random bytes where a message should be"),
     "replay": PartyFault(replay, "rows/cross", "sends old messages again"),
     "equivocate": PartyFault(
         _only("", "/send", _to_some(_reworded)), "", "broadcasts different things to different parties"

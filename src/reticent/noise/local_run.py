@@ -204,6 +204,7 @@ def run_task(
                 "values": [int(value) for value in owners[party]],
                 "patience": patience,
                 "gathering": max(_START, patience),
+                "total": patience * _LONGEST,
                 "behaviour": behaviours.get(party + 1),
                 "budget": [str(own.ledger), own.dataset, own.epsilon, own.delta] if own else None,
             }

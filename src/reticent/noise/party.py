@@ -31,6 +31,7 @@ from reticent.noise.tasks import JointTask
 
 PATIENCE = 30.0
 GATHERING = 60.0
+TOTAL = 3600.0
 MOST_DELTA = "1e-5"
 _LOOPBACK = "127.0.0.1"
 _ASK = 0.25
@@ -78,10 +79,10 @@ class LifetimeBudget:
 
 @dataclass(frozen=True)
 class PartySettings:
-    """Everything that one party needs to know: the task, who it is, everybody's public key and place, and its own private key.
+    """Everything that one party needs to know: the task, who it is, everybody's certificate and place, and its own private key.
 
-    ``keys`` are the public keys of all parties, then of all clients; ``places`` where the parties listen. ``patience`` is the deadline of the first round in
-    seconds, ``gathering`` how long to wait for the others to turn up.
+    ``keys`` are the certificates of all parties, then of all clients; ``places`` where the parties listen. ``patience`` is the deadline of the first round in
+    seconds, ``gathering`` how long to wait for the others to turn up, ``total`` the deadline of the whole run.
     """
 
     task: JointTask
@@ -92,6 +93,7 @@ class PartySettings:
     patience: float = PATIENCE
     gathering: float = GATHERING
     budget: LifetimeBudget | None = None
+    total: float = TOTAL
 
     @property
     def is_client(self) -> bool:
@@ -102,13 +104,13 @@ class PartySettings:
         everybody = self.task.parties + self.task.clients
         if len(set(self.keys)) != everybody or len(self.keys) != everybody:
             raise PolicyError(
-                f"{everybody} different public keys are needed, one for each party.",
+                f"{everybody} different certificates are needed, one for each party.",
                 setting=("keys",),
                 value=len(self.keys),
             )
         if not 0 <= self.me < everybody or self.keys[self.me] != self.identity.public:
             raise PolicyError(
-                f"The private key is not that of party {self.me + 1}: its public half is another one.",
+                f"The private key is not that of party {self.me + 1}: its certificate is another one.",
                 setting=("identity",),
             )
 
@@ -209,11 +211,14 @@ async def _run(
         patience=settings.patience * (10 if settings.is_client else 1),
         gathering=settings.gathering,
         largest=settings.first_messages,
+        total=settings.total,
     )
     network: Network = links if behaviour is None else misbehaving(links, behaviour, task.threshold)
     connected, result = time.monotonic(), None
     try:
         if settings.is_client:
+            # It leaves before there is an answer, so that it pays before its rows are shared.
+            charge()
             await take_part_as_client(network, task, values)
         else:
             result = await take_part(network, task, values, charge)
@@ -235,6 +240,7 @@ def _settings(given: dict[str, Any]) -> PartySettings:
         given["patience"],
         given["gathering"],
         LifetimeBudget(Path(budget[0]), *budget[1:]) if budget else None,
+        given["total"],
     )
 
 

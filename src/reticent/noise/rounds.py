@@ -1,7 +1,9 @@
-"""Rounds over encrypted links: everybody sends, and a round ends when all have arrived or at a deadline (R-DN-2 as corrected).
+"""Rounds over encrypted links: everybody sends, and a round ends when all have arrived or at a deadline.
 
-A party that misses a deadline is not waited for again: together with those who lie it counts against t. Deadlines grow a little with every round, since
-a party may be held up for the length of one by somebody who sends to others in time: whoever waited longest must still reach those who did not wait.
+A party that misses a deadline is not waited for again: together with those who lie it counts against t. The deadline of a round is also how long a party may be waited for in all rounds
+together, once all but t have arrived: a sender that is nearly too late in every round is cut off in the second. Deadlines grow a little with every round, since
+a party may be held up for the length of one by somebody who sends to others in time: whoever waited longest must still reach those who did not wait. A run that takes longer than its total
+deadline is aborted, and those that were waited for longest are named.
 """
 
 from __future__ import annotations
@@ -33,13 +35,14 @@ class PartyAddress:
 class LinkedNetwork:
     """The other parties over links: the :class:`reticent.noise.network.Network` of a process.
 
-    ``patience`` is the deadline of the first round in seconds.
+    ``patience`` is the deadline of the first round in seconds, ``total`` that of the whole run.
     """
 
     me: int
     holders: int
     faults: int
     patience: float
+    total: float = float("inf")
     links: dict[int, Link] = field(default_factory=dict)
     blamed: dict[int, str] = field(default_factory=dict)
     transcript: list[dict[str, object]] = field(default_factory=list)
@@ -47,6 +50,7 @@ class LinkedNetwork:
 
     def __post_init__(self) -> None:
         self._arrived = asyncio.Event()
+        self._began = time.monotonic()
         self._listening: list[asyncio.Task[None]] = []
 
     def expect(self, longest: int) -> None:
@@ -70,7 +74,8 @@ class LinkedNetwork:
     async def exchange(
         self, item: str, outgoing: Mapping[int, bytes], senders: Sequence[int] | None = None
     ) -> dict[int, bytes]:
-        """Send, wait for all senders or the deadline, and return what can be authenticated."""
+        """Send, wait for all senders or the deadline, and return what is what it should be."""
+        self._check_total()
         self.rounds += 1
         for receiver, payload in outgoing.items():
             if receiver in self.links:
@@ -90,19 +95,49 @@ class LinkedNetwork:
         here = link.has_next
         payload = link.take(item)
         if payload is None:
-            self.blame(sender, f"sent a message that does not decrypt ({item})" if here else f"left ({item})")
+            self.blame(sender, f"sent a message that is not what it should be ({item})" if here else f"left ({item})")
         return payload
 
     async def _wait(self, links: Sequence[Link], item: str) -> None:
-        end = time.monotonic() + self.deadline
+        """Wait for a message of each link, but for none longer than the deadline, in this round or beyond the others in all rounds together."""
+        began = time.monotonic()
+        enough = max(len(links) - self.faults, 1)
+        others: float | None = None
         while missing := [link for link in links if not (link.has_next or link.gone or link.late)]:
+            if others is None and len(links) - len(missing) >= enough:
+                others = time.monotonic()
             self._arrived.clear()
             try:
-                await asyncio.wait_for(self._arrived.wait(), end - time.monotonic())
+                await asyncio.wait_for(self._arrived.wait(), self._left(missing, began, others))
             except TimeoutError:
                 for link in missing:
-                    link.late = True
-                    self.blame(link.peer, f"sent nothing in time ({item})")
+                    if self._left([link], began, others) <= 0:
+                        link.late = True
+                        self.blame(link.peer, f"sent nothing in time ({item})")
+            if others is not None:
+                for link in missing:
+                    if not link.late and (link.has_next or link.gone):
+                        link.held_up += time.monotonic() - others
+
+    def _left(self, links: Sequence[Link], began: float, others: float | None) -> float:
+        """How many seconds the first of some links has left: of the round, and, once the others are here, of what it may hold all rounds up."""
+        now = time.monotonic()
+        left = self.deadline - (now - began)
+        if others is not None:
+            left = min(left, min(self.deadline - link.held_up - (now - others) for link in links))
+        return max(left, 0.0)
+
+    def _check_total(self) -> None:
+        """Abort a run that takes too long."""
+        if time.monotonic() - self._began <= self.total:
+            return
+        slowest = max(self.links.values(), key=lambda link: link.held_up, default=None)
+        if slowest is not None and slowest.held_up:
+            self.blame(slowest.peer, f"held the others up for {slowest.held_up:.1f} s")
+        raise NoiseAborted(
+            f"The run took longer than {self.total:g} seconds in all, so it was ended. Agree on a longer total, or run again without those that are named.",
+            self.blamed,
+        )
 
     def record(self, step: str, said: object) -> None:
         """Add to the transcript."""
@@ -139,13 +174,14 @@ async def assemble(
     patience: float,
     gathering: float,
     largest: int,
+    total: float = float("inf"),
 ) -> LinkedNetwork:
     """Connect to all parties within ``gathering`` seconds: call the holders with lower numbers, and answer calls from higher ones.
 
     ``places`` are the holders', with port 0 for one who is known to stay away; whoever has a higher number is a client, which calls and does not listen. Who does not turn up is left out, and blamed in the first
     round.
     """
-    network = LinkedNetwork(session.me, len(places), faults, patience)
+    network = LinkedNetwork(session.me, len(places), faults, patience, total)
     absent = {party for party, place in enumerate(places) if not place.port}
     others = {party for party in range(len(session.keys)) if party != session.me} - absent
     expected = others if session.me < len(places) else set(range(len(places))) - absent
@@ -174,7 +210,9 @@ async def assemble(
 
     server = None
     if listening is not None:
-        server = await asyncio.start_server(answer, sock=listening, limit=BUFFER)
+        server = await asyncio.start_server(
+            answer, sock=listening, limit=BUFFER, ssl=session.tls(calling=False), ssl_handshake_timeout=gathering
+        )
     calls = [asyncio.create_task(call(peer)) for peer in sorted(expected) if peer < session.me]
     with suppress(TimeoutError):
         async with asyncio.timeout(gathering):

@@ -210,11 +210,15 @@ class JointTask:
 
     @property
     def room(self) -> int:
-        """How many rows of one owner can be computed with: all of them and their noise fit in half of the field, and one dealer's bits in its batch."""
+        """How many rows of one owner can be computed with: all of them and their noise fit in half of the field, and one dealer's bits in its batch.
+
+        Cells are checked to add up to the declared rows, in the field: c cells of w bits add up to at most c (2^w - 1), which must be below the field's size, or cells that wrap around would pass.
+        """
         noise = self.parties * self.quota + (2 << len(self.thresholds))
         share = (gf.PRIME // 2 - noise) // ((self.clients or self.parties) * ((1 << self.bits) - 1))
         room = MOST_SHARINGS - self.layout(0, 0).size
         if self.query == "sum":
             return max(0, min(share, room // (self.bits * (self.threshold + 1))))
-        width = min(gf.PRIME.bit_length(), max(0, room) // (self.cells * (self.threshold + 1)))
+        exact = ((gf.PRIME - 1) // self.cells + 1).bit_length() - 1
+        width = min(exact, max(0, room) // (self.cells * (self.threshold + 1)))
         return max(0, min(share, (1 << width) - 1))

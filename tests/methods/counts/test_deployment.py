@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.base.context import Context
 from reticent.base.privacy_cost import LossBound, PrivacyCost
 from reticent.cli.app import app
 from reticent.cli.console import run
@@ -141,6 +143,53 @@ def test_a_host_with_a_key_that_nobody_knows_is_left_out(tmp_path, keys):
     assert [code for code, _, _ in done[:3]] == [0, 0, 0], done
     assert done[0][1]["blamed"] == {"doris": "did not connect"}
     assert done[3][0] == 1
+
+
+def with_clients(folder: Path, keys: Path) -> list[Path]:
+    """Four facilitators without rows, and two clients with rows and accounts of their own."""
+    ports, paths = free_ports(len(NAMES)), []
+    clients = "".join(
+        f'[[client]]\nname = "{each}"\ncertificate = "{folder}/{each}.crt"\n' for each in ("eva", "fritz")
+    )
+    for name in ("eva", "fritz"):
+        make_party_keys(folder, name)
+        rows = ["flu", "cold", "flu", "gout"] * 10
+        pl.DataFrame({"diagnosis": rows}).write_csv(folder / f"{name}.csv")
+    for name in (*NAMES, "eva", "fritz"):
+        text = config(name, keys if name in NAMES else folder, ports) + clients
+        text = re.sub(r'(certificate = ")[^"]*/(anna|bruno|clara|doris)', rf"\g<1>{keys}/\2", text)
+        own = f'[budget]\nledger = "{folder}/{name}.sqlite"\ndataset = "rows of {name}"\nepsilon = 3\n'
+        text = text.replace(
+            f'[data]\nsource = "{name}.csv"\n', own + f'[data]\nsource = "{name}.csv"\n' if name not in NAMES else ""
+        )
+        paths.append(folder / f"{name}.toml")
+        paths[-1].write_text(text, "utf-8")
+    return paths
+
+
+def test_clients_share_with_facilitators_of_a_config_and_pay_before_they_share(tmp_path, keys):
+    configs = [PartyConfig.read(path) for path in with_clients(tmp_path, keys)]
+    assert [each.settings.is_client for each in configs] == [False] * 4 + [True] * 2
+    assert (configs[0].plan.parties, configs[0].settings.task.clients) == (4, 2)
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda each: each.run(each.values()[0]), configs))
+    results = [result for result, _ in done]
+    assert results[4:] == [None, None]
+    assert len({result.numbers for result in results[:4]}) == 1
+    # Eighty rows, with a standard error of about 7 for each cell.
+    assert abs(sum(results[0].numbers) - 80) < 100
+    release = configs[0].release(results[0], done[0][1], configs[0].values()[1], Context())
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    for name in ("eva", "fritz"):
+        assert rt.ledger.account(f"rows of {name}", ledger=tmp_path / f"{name}.sqlite").spent.epsilon == 1
+
+
+def test_a_facilitator_has_no_rows(tmp_path, keys):
+    path = with_clients(tmp_path, keys)[0]
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("[[party]]", '[data]\nsource = "anna.csv"\n[[party]]', 1), "utf-8")
+    with pytest.raises(PolicyError, match=r"'anna' is a facilitator.* Leave \[data\] out"):
+        PartyConfig.read(path)
 
 
 # Configs.

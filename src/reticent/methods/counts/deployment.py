@@ -1,6 +1,7 @@
 """One party of several on hosts of their own: its config file, its run, and the release that it ends with.
 
-The config is the same for all parties but for ``me``, ``key``, ``data`` and ``budget``; parties whose configs differ in anything else notice it before they share anything.
+The config is the same for all parties but for ``me``, ``key``, ``data`` and ``budget``; parties whose configs differ in anything else notice it before they share anything. Where there are
+clients, the parties are facilitators: they compute and have no rows, and the clients share their rows with them and leave.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from reticent.base.context import Context
@@ -28,6 +30,7 @@ from reticent.noise import (
     GATHERING,
     MOST_DELTA,
     PATIENCE,
+    TOTAL,
     Identity,
     JointTask,
     LifetimeBudget,
@@ -37,6 +40,7 @@ from reticent.noise import (
     PartySettings,
     RunFigures,
     plan,
+    public_key_of,
     read_certificate,
     run_party,
 )
@@ -60,7 +64,8 @@ _SECTIONS: dict[str, dict[str, Any]] = {
     "data": {"source": _REQUIRED, "where": None, "column": None},
     "budget": {"ledger": None, "dataset": _REQUIRED, "epsilon": _REQUIRED, "delta": MOST_DELTA},
     "party": {"name": _REQUIRED, "address": _REQUIRED, "certificate": _REQUIRED},
-    "time": {"patience": PATIENCE, "gathering": GATHERING},
+    "client": {"name": _REQUIRED, "certificate": _REQUIRED},
+    "time": {"patience": PATIENCE, "gathering": GATHERING, "total": TOTAL},
 }
 _TOP = {"session": _REQUIRED, "me": _REQUIRED, "key": _REQUIRED}
 
@@ -69,7 +74,7 @@ _TOP = {"session": _REQUIRED, "me": _REQUIRED, "key": _REQUIRED}
 class PartyConfig:
     """A party's config file, checked: everything but its rows.
 
-    ``names`` are all parties in the order of the file, ``rows`` says where this party's own rows are.
+    ``names`` are all parties in the order of the file, then all clients; ``rows`` says where this party's own rows are, None for a facilitator.
     """
 
     path: Path
@@ -78,7 +83,7 @@ class PartyConfig:
     settings: PartySettings = field(repr=False)
     plan: NoisePlan
     domain: ViewDomain | None
-    rows: Mapping[str, Any]
+    rows: Mapping[str, Any] | None
 
     @classmethod
     def read(cls, path: str | Path) -> PartyConfig:
@@ -96,23 +101,25 @@ class PartyConfig:
             raise problem.at(str(place)) from None
 
     def values(self) -> tuple[list[int], pl.DataFrame]:
-        """This party's rows as the protocol takes them, and as they are."""
+        """This party's rows as the protocol takes them, and as they are; a facilitator has none."""
+        if self.rows is None:
+            return [], pl.DataFrame()
         frame = read_frame(self.path.parent / self.rows["source"])
         return encoded(frame, self.plan.query, self.rows["where"], self.rows["column"], self.domain), frame
 
-    def run(self, values: list[int], context: Context | None = None) -> tuple[PartyResult, RunFigures]:
-        """Take part in the run, unless it is stopped; :class:`reticent.noise.NoiseAborted` if it has no answer."""
-        result, figures = run_party(self.settings, values, stop=(context or Context()).stop)
-        assert result is not None
-        return result, figures
+    def run(self, values: list[int], context: Context | None = None) -> tuple[PartyResult | None, RunFigures]:
+        """Take part in the run, unless it is stopped, and return its result, None for a client; :class:`reticent.noise.NoiseAborted` if it has no answer."""
+        return run_party(self.settings, values, stop=(context or Context()).stop)
 
     def release(self, result: PartyResult, figures: RunFigures, frame: pl.DataFrame, context: Context) -> Release:
         """The noisy histogram as a release, recorded in the party's own ledger where it keeps a budget; that was charged before the answer was opened."""
         if self.domain is None:
             raise PolicyError("Only a histogram is published as a release; a count or a sum is one number.")
         budget = self.settings.budget
+        # A facilitator has no rows, and the release is about none of them: the table says which columns there are.
+        told = frame.select(self.domain.names) if frame.width else self.domain.unpack(np.arange(1))
         table = Table(
-            frame.select(self.domain.names),
+            told,
             quasi=list(self.domain.names),
             nulls="category",
             dataset=None if budget is None else budget.dataset,
@@ -133,7 +140,8 @@ class PartyConfig:
         """The noisy counts with their laws, as every party of the run computes them."""
         assert self.domain is not None
         blamed = {self.names[party]: why for party, why in result.blamed.items()}
-        return joint_cells(self.plan, result, result.numbers, figures.rounds, self.domain, {"blamed": blamed})
+        clients = range(self.plan.parties, len(self.names))
+        return joint_cells(self.plan, result, result.numbers, figures.rounds, self.domain, {"blamed": blamed}, clients)
 
 
 def encoded(
@@ -173,11 +181,8 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
             "The parties are missing: write one [[party]] with name, address and certificate for each.",
             setting=("party",),
         )
-    parties = [
-        _filled(_table(each, f"party {number}"), _SECTIONS["party"], f"party {number}: ")
-        for number, each in enumerate(listed, 1)
-    ]
-    names = tuple(str(each["name"]) for each in parties)
+    parties, clients = _members(listed, "party"), _members(sections.get("client", []), "client")
+    names = tuple(str(each["name"]) for each in (*parties, *clients))
     if len(set(names)) < len(names):
         raise PolicyError("Two parties have the same name.", setting=("party",))
     if top["me"] not in names:
@@ -187,9 +192,9 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
         )
     faults = answer["faults"]
     if faults is None:
-        faults = (len(names) - 1) // (3 if answer["level"] == "byzantine" else 2)
+        faults = (len(parties) - 1) // (3 if answer["level"] == "byzantine" else 2)
     planned = plan(
-        answer["epsilon"], answer["delta"], len(names), faults, answer["query"], answer["law"], answer["bits"], answer["level"]
+        answer["epsilon"], answer["delta"], len(parties), faults, answer["query"], answer["law"], answer["bits"], answer["level"]
     )  # fmt: skip
     domain = None if answer["domain"] is None else ViewDomain.of(_table(answer["domain"], "answer.domain"))
     if (domain is None) != (planned.query != "histogram"):
@@ -199,31 +204,53 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
         )
     folder = place.parent
     me = names.index(top["me"])
-    identity = Identity.load(folder / str(top["key"]))
+    loaded = Identity.load(folder / str(top["key"]))
     keys = tuple(
-        read_certificate(folder / str(each["certificate"]), name) for each, name in zip(parties, names, strict=True)
+        read_certificate(folder / str(each["certificate"]), name)
+        for each, name in zip((*parties, *clients), names, strict=True)
     )
-    if keys[me] != identity.public:
+    try:
+        identity = loaded.certified(keys[me])
+    except DataError:
         raise PolicyError(
             f"key = {top['key']!r} is not the private key of the certificate of {top['me']!r}.", setting=("key",)
-        )
-    if len(set(keys)) < len(keys):
+        ) from None
+    if len(set(map(public_key_of, keys))) < len(keys):
         raise PolicyError("Two parties have the same key.", setting=("party",))
     session = str(top["session"]).strip()
     if not session:
         raise PolicyError("session must be a name that all parties agree on for this run.", setting=("session",))
     time = _section(sections, "time", {})
     settings = PartySettings(
-        JointTask.of(planned, session, None if domain is None else domain.size, most_rows=answer["most_rows"]),
+        JointTask.of(planned, session, None if domain is None else domain.size, len(clients), answer["most_rows"]),
         me,
         identity,
         keys,
-        tuple(_place(str(each["address"]), name) for each, name in zip(parties, names, strict=True)),
+        tuple(_place(str(each["address"]), str(each["name"])) for each in parties),
         _seconds(time["patience"], "patience"),
         _seconds(time["gathering"], "gathering"),
         _budget(sections, folder),
+        _seconds(time["total"], "total"),
     )
-    return PartyConfig(place, names, top["me"], settings, planned, domain, _section(sections, "data"))
+    if not clients or settings.is_client:
+        return PartyConfig(place, names, top["me"], settings, planned, domain, _section(sections, "data"))
+    for name in ("data", "budget"):
+        if name in sections:
+            raise PolicyError(
+                f"{top['me']!r} is a facilitator: where there are clients, the parties compute and have no rows. Leave [{name}] out.",
+                setting=(name,),
+            )
+    return PartyConfig(place, names, top["me"], settings, planned, domain, None)
+
+
+def _members(listed: Any, kind: str) -> list[dict[str, Any]]:
+    """The parties or clients, each with its settings."""
+    if not isinstance(listed, list):
+        raise PolicyError(f"Write one [[{kind}]] for each {kind}.", setting=(kind,))
+    return [
+        _filled(_table(each, f"{kind} {number}"), _SECTIONS[kind], f"{kind} {number}: ")
+        for number, each in enumerate(listed, 1)
+    ]
 
 
 def _budget(sections: Mapping[str, Any], folder: Path) -> LifetimeBudget | None:

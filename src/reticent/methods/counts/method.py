@@ -269,9 +269,11 @@ def joint_cells(
     rounds: int,
     domain: ViewDomain,
     told: Mapping[str, Any],
+    clients: Sequence[int] = (),
 ) -> NoisyCells:
-    """What parties computed together, as cells: the law of all coins that went in, and of those that nobody who lies knows."""
-    run = JointRun(plan.parties, max(1, plan.faults), plan.level, rounds, plan.parties - len(outcome.included))
+    """What parties computed together, as cells: the law of all coins that went in, and of those that nobody who lies knows. ``clients`` share rows and no coins."""
+    dealing = set(outcome.included) - set(clients)
+    run = JointRun(plan.parties, max(1, plan.faults), plan.level, rounds, plan.parties - len(dealing))
     law = hidden = plan.published_law
     if plan.law == "binomial":
         law, hidden = BinomialLaw(outcome.coins), BinomialLaw((plan.parties - run.faults) * plan.quota)
