@@ -48,6 +48,7 @@ ROOMS = {
     "reports": BELOW_REPORT,
     "policy": BELOW_REPORT | {"reports", "audit"},
     "checks": BELOW_RELEASE | {"release"},
+    "postgres": BELOW_RELEASE | {"release"},
     "gates": BELOW_REPORT | {"reports", "policy"},
     "web": {"audit", "policy"},
 }

@@ -167,6 +167,7 @@ def test_resources_are_the_schema_of_policies_and_pages(replies: dict[str, Any])
     assert "quasi_sets" in replies["resources"]["reticent://schema/policy"]
 
 
+@pytest.mark.slow
 def test_a_request_publishes_nothing_until_a_person_confirms(replies: dict[str, Any], study: Path) -> None:
     asked = reply_to(replies, "request_publication", policy="fine.toml", output="out")
     assert asked["state"] == "pending"

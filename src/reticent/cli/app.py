@@ -25,19 +25,21 @@ from reticent.cli import (
     log,
     mcp,
     noise,
+    postgres,
     preview,
     publish,
     query,
     randomize,
     report,
     republish,
+    scan,
     synthesize,
     verify,
     views,
 )
 from reticent.cli.options import add_commands
 
-_COMMANDS = (demo, inspect, assess, preview, publish, verify, gate, attack, query, apply, report, belief)
+_COMMANDS = (demo, inspect, assess, preview, publish, verify, gate, scan, attack, query, apply, report, belief)
 _GROUPS = (
     republish,
     knowledge,
@@ -53,6 +55,7 @@ _GROUPS = (
     certificate,
     log,
     mcp,
+    postgres,
 )
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.base.context import Context
-    from reticent.policy import Published
+    from reticent.io import Source
+    from reticent.policy import Policy, Published
     from reticent.propose import LowUtility
     from reticent.release import Release
 
@@ -44,7 +45,20 @@ def publish(
         typer.Option("--to", help="Also write the tables to this database (an address of SQLAlchemy, or env:NAME)."),
     ] = None,
     to_table: Annotated[
-        str | None, typer.Option("--to-table", help="The name of the new table in the database of --to.")
+        str | None, typer.Option("--to-table", help="The new table in the database of --to, such as reporting.visits.")
+    ] = None,
+    identity: Annotated[
+        str | None,
+        typer.Option("--identity", help="Number the rows of the table of --to in an identity column of this name."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help="Read the rows from here instead of the policy's source: a file, an address, or env:NAME."
+        ),
+    ] = None,
+    source_table: Annotated[
+        str | None, typer.Option("--from-table", help="The table in the database of --from, such as raw.visits.")
     ] = None,
     ledger: LedgerOption = None,
     log: Annotated[Path | None, typer.Option("--log", help="Also add the certificate to this log of releases.")] = None,
@@ -79,6 +93,8 @@ def publish(
             files=files,
             to=to,
             to_table=to_table,
+            identity=identity,
+            source=_source(loaded, source, source_table),
             log=log,
             log_key=log_key,
             **draft.overrides(),
@@ -87,6 +103,18 @@ def publish(
         compared = _compared(found, context, time.monotonic() - began)
     worth = _worth(found)
     answer(_payload(found, worth, compared), as_json, lambda console: _render(console, found, worth, compared, details))
+
+
+def _source(policy: Policy, location: str | None, named: str | None) -> Source | None:
+    """The source that replaces the policy's; None if none is named."""
+    from reticent.errors import PolicyError
+    from reticent.io import Source
+
+    if location is None:
+        if named is not None:
+            raise PolicyError("--from-table names a table of the database of --from: give both.")
+        return None
+    return Source.fitting(location, {**policy.reading, **({} if named is None else {"table": named})})
 
 
 def _compared(found: Published, context: Context, seconds: float) -> Mapping[str, Any] | None:

@@ -76,22 +76,23 @@ class DatabaseSource(RowSource):
 
 
 @contextmanager
-def database_tables(address: str, tables: Mapping[str, Rows]) -> Iterator[None]:
+def database_tables(address: str, tables: Mapping[str, Rows], identity: str | None = None) -> Iterator[None]:
     """Write tables and run the block; they are there when it ends well, and not at all when it does not.
 
-    A table of that name is refused. Databases that commit a new table at once (MySQL, Oracle) get it dropped again.
+    ``schema.table`` is a table of that schema, where the database has it. ``identity`` is a further column that numbers the rows in the order of the files. A table of that name is refused. Databases that commit a new table at once (MySQL, Oracle) get it dropped again.
     """
     with _connected(address_of(address), commits=True) as (package, connection):
-        existing = set(package.inspect(connection).get_table_names())
-        for name in tables:
-            if name in existing:
+        looked = package.inspect(connection)
+        places = {name: _schema_of(looked, connection.dialect.name, name) for name in tables}
+        for name, (schema, plain) in places.items():
+            if looked.has_table(plain, schema=schema):
                 raise DataError(
                     f"The database has a table {name!r} already. Choose another name. Nothing was written to it."
                 )
         made: list[Any] = []
         try:
             for name, rows in tables.items():
-                made.append(_written(package, connection, name, rows))
+                made.append(_written(package, connection, places[name], rows, identity))
             yield
         except BaseException:
             connection.rollback()
@@ -102,9 +103,32 @@ def database_tables(address: str, tables: Mapping[str, Rows]) -> Iterator[None]:
             raise
 
 
-def _written(package: Any, connection: Any, name: str, rows: Rows) -> Any:
+def _schema_of(looked: Any, dialect: str, name: str) -> tuple[str | None, str]:
+    """The schema and the table that a name means: ``reporting.visits`` where there is such a schema."""
+    schema, _, plain = name.partition(".")
+    known = looked.get_schema_names() if plain else []
+    if plain and schema in known:
+        return schema, plain
+    if plain and dialect == "postgresql":
+        raise DataError(
+            f"The database has no schema {schema!r}.{did_you_mean(schema, known)} Create it first, or write the name without a dot. Nothing was written."
+        )
+    return None, name
+
+
+def _written(
+    package: Any, connection: Any, place: tuple[str | None, str], rows: Rows, identity: str | None = None
+) -> Any:
+    schema, name = place
     columns = [package.Column(column, _sql_type(package, connection, dtype)) for column, dtype in rows.schema.items()]
-    table = package.Table(name, package.MetaData(), *columns)
+    if identity is not None:
+        if identity in rows.schema:
+            raise DataError(
+                f"The release has a column {identity!r} already. Choose another name for the identity column."
+            )
+        number = package.BigInteger().with_variant(package.Integer(), "sqlite")
+        columns.insert(0, package.Column(identity, number, package.Identity(always=True), primary_key=True))
+    table = package.Table(name, package.MetaData(), *columns, schema=schema)
     table.create(connection)
     as_text = [
         column for column, dtype in rows.schema.items() if dtype == pl.UInt64 and connection.dialect.name == "sqlite"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reticent.base.context import Context
 from reticent.definitions import Definition
 from reticent.errors import Cancelled, DataError, PolicyError, ReticentError
+from reticent.io import Source
 from reticent.ledger import Ledger, LedgerLocation, withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
@@ -44,6 +45,8 @@ def publish_policy(
     engine: str | None = None,
     to: str | None = None,
     to_table: str | None = None,
+    identity: str | None = None,
+    source: Source | None = None,
     log: str | Path | None = None,
     log_key: str | Path | None = None,
     method: Mapping[str, Any] | None = None,
@@ -79,7 +82,7 @@ def publish_policy(
         keys,
     )
     wants_report = said.report if report is None else report
-    table = policy.table(engine=cast(Any, engine), context=context)
+    table = policy.table(source, engine=cast(Any, engine), context=context)
     how = policy.method(table, chosen, **replaced)
     with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
         release = publish(
@@ -96,7 +99,7 @@ def publish_policy(
         with Ledger(location) as book:
             book.withdraw(release.entry, f"{str(target)!r} holds another release.")
         check_free(target)
-    _save(release, target, place, named)
+    _save(release, target, place, named, identity if identity is not None else said.identity)
     if entered is not None:
         entered.add(release, target)
     made = _report(release, table, target, wants_report, policy.sections.analysis.models)
@@ -139,12 +142,12 @@ class _LogWriter:
             ) from error
 
 
-def _save(release: Release, target: Path, to: str | None, table: str | None) -> None:
+def _save(release: Release, target: Path, to: str | None, table: str | None, identity: str | None) -> None:
     """Save the release; one that is stopped before its folder is there is withdrawn, and the message says so."""
     entry = release.entry
     try:
         with withdrawn_if_unsaved(entry, target):
-            release.save(target, to=to, table=table)
+            release.save(target, to=to, table=table, identity=identity)
     except (Cancelled, KeyboardInterrupt):
         if (target / "public").exists():
             raise Cancelled(

@@ -80,6 +80,7 @@ class ReleaseSection(Section):
     output: str | None = None
     to: str | None = None
     to_table: str | None = None
+    identity: str | None = None
     files: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"] = "csv"
     report: bool = False
     again: bool = False

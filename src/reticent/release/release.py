@@ -154,12 +154,18 @@ class Release(ShownAsCard):
         return written
 
     def save(
-        self, path: str | Path, *, overwrite: bool = False, to: str | None = None, table: str | None = None
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        to: str | None = None,
+        table: str | None = None,
+        identity: str | None = None,
     ) -> Path:
         """Write ``path/public`` and ``path/private``, both whole or not at all; with ``to`` also the public tables to a database.
 
-        ``to`` is an address as SQLAlchemy takes it, or ``env:NAME``, and ``table`` the name of a new table there (a release of several tables adds
-        their names to it); all of it is one transaction. An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
+        ``to`` is an address as SQLAlchemy takes it, or ``env:NAME``, and ``table`` the name of a new table there, also ``schema.table`` (a release of several tables adds
+        their names to it); ``identity`` names a column there that numbers the rows; all of it is one transaction. An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
         by their owner only. The ledger hears that the release was given out; one that was withdrawn is not written.
         """
         target = Path(path)
@@ -172,7 +178,7 @@ class Release(ShownAsCard):
             if to is None:
                 self._write(target, overwrite)
             else:
-                self._deliver(target, overwrite, to, named)
+                self._deliver(target, overwrite, to, named, identity)
         return target
 
     def _is_written(self, target: Path) -> bool:
@@ -191,11 +197,13 @@ class Release(ShownAsCard):
         rows = self.public.rows
         return {str(table) if len(rows) == 1 else f"{table}_{name}": each for name, each in rows.items()}
 
-    def _deliver(self, target: Path, overwrite: bool, to: str, tables: Mapping[str, Rows]) -> None:
+    def _deliver(
+        self, target: Path, overwrite: bool, to: str, tables: Mapping[str, Rows], identity: str | None
+    ) -> None:
         """Write the folder while the database holds the tables ready: both are there in the end, or neither."""
         saved = False
         try:
-            with database_tables(to, tables):
+            with database_tables(to, tables, identity):
                 self._write(target, overwrite)
                 saved = True
         except BaseException:

@@ -1,0 +1,129 @@
+"""A view over a table of PostgreSQL that shows its rows as a release recodes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reticent.definitions import Definition, KAnonymity
+from reticent.errors import PolicyError
+from reticent.postgres.label_expressions import label_expression, literal, quoted, relation
+from reticent.release import PublicSide, certificate_hash, open_public, read_claims
+from reticent.table import ValueType
+
+NOT_PROMISED = (
+    "It changes with its table: rows that come or go between two queries can be told apart by their difference. A release never changes.",
+    "It is not in the ledger: nothing judges it beside earlier releases, answers and grants. A release is.",
+    "Its rows are not signed and cannot be verified by others. Those of a release are.",
+    "Its owner, superusers and whoever may change the table's definition see the rows themselves.",
+)
+"""What a view cannot promise that a release can."""
+
+
+@dataclass(frozen=True)
+class GeneralizedView:
+    """The statements that make a view, in one transaction, and what it does not promise."""
+
+    name: str
+    table: str
+    certificate: str
+    statements: tuple[str, ...]
+    checked: tuple[str, ...]
+    not_promised: tuple[str, ...]
+
+    @property
+    def sql(self) -> str:
+        """The script, with what the view does not promise as its first lines."""
+        notes = "\n".join(f"--   {line}" for line in self.not_promised)
+        body = "\n\n".join(f"{each};" for each in self.statements)
+        return f"-- What this view does not promise and a release does:\n{notes}\nbegin;\n\n{body}\n\ncommit;\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The view as plain data."""
+        return {
+            "view": self.name,
+            "table": self.table,
+            "certificate": self.certificate,
+            "checked_at_every_query": list(self.checked),
+            "not_promised": list(self.not_promised),
+            "sql": self.sql,
+        }
+
+
+def generalized_view(release: str | Path, table: str, view: str, *, grant: Sequence[str] = ()) -> GeneralizedView:
+    """A view of ``table`` with the columns and labels of a saved release; ``grant`` are the roles that may select from it.
+
+    Rows that no label covers are not shown, nor groups that fail k-anonymity or distinct diversity when the view is queried. The comment of the view has the
+    certificate's hash. Made again for a later release of the same data set, it replaces the view.
+    """
+    side = open_public(release)
+    _check_recoding(side)
+    quasi, other = side.manifest.named("quasi"), [*side.manifest.named("sensitive"), *side.manifest.named("declared")]
+    claims = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
+    conditions = list(_conditions(claims, side))
+    shown = [f"    {_shown(side, name)} as {quoted(name)}" for name in quasi] + [
+        f"    {quoted(name)}" for name in other
+    ]
+    listed = ",\n".join(shown)
+    names = ", ".join(quoted(name) for name in quasi)
+    null_free = " and ".join(f"{quoted(name)} is not null" for name in quasi)
+    columns = ", ".join(quoted(name) for name in [*quasi, *other])
+    having = " and ".join(sql for _, sql in conditions)
+    matched = " and ".join(f"kept.{quoted(name)} = labelled.{quoted(name)}" for name in quasi)
+    body = (
+        f"create or replace view {relation(view)} with (security_barrier = true) as\n"
+        f"with labelled as (\n  select\n{listed}\n  from {relation(table)}\n),\n"
+        f"kept as (select {names} from labelled where {null_free} group by {names} having {having})\n"
+        f"select {columns} from labelled where exists (select from kept where {matched})"
+    )
+    said, digest = side.certificate["ledger"], certificate_hash(side.certificate)
+    numbered = f", release {said['release']} of {said['dataset']}" if said.get("release") else ""
+    comment = f"Generalized by Reticent as its release; certificate sha256 {digest}{numbered}. Not a release itself."
+    statements = [
+        body,
+        f"comment on view {relation(view)} is {literal(comment)}",
+        f"revoke all on {relation(view)} from public",
+        *(f"grant select on {relation(view)} to {quoted(role)}" for role in grant),
+    ]
+    checked = tuple(told for told, _ in conditions)
+    unchecked = tuple(
+        f"{claim.name} is not judged again when it is queried; it held for the release."
+        for claim in claims
+        if claim.name not in ("KAnonymity", "DistinctLDiversity")
+    )
+    return GeneralizedView(view, table, digest, tuple(statements), checked, (*NOT_PROMISED, *unchecked))
+
+
+def _check_recoding(side: PublicSide) -> None:
+    """Every row must be recoded alike, whatever group it is in: a label of a column means the same everywhere."""
+    method = side.manifest.method
+    if side.format != "generalize" or method.get("name") != "Lattice":
+        raise PolicyError(
+            f"A view needs a release in which every value of a column has one label (method Lattice, format generalize); this one was made by {method.get('name')} as {side.format}. "
+            "Publish it to the database with `reticent publish --to` instead."
+        )
+    if side.manifest.unit != "row":
+        raise PolicyError(
+            "A view counts rows, and this release counts people with several rows. Publish it with --to instead."
+        )
+
+
+def _shown(side: PublicSide, name: str) -> str:
+    column = side.manifest.column(name)
+    return label_expression(name, column.labels, column.kind == ValueType.TEXT)
+
+
+def _conditions(claims: Sequence[Definition], side: PublicSide) -> Iterator[tuple[str, str]]:
+    """What of the claims is counted whenever the view is queried: words, and the condition on a group."""
+    k = max((claim.k for claim in claims if isinstance(claim, KAnonymity)), default=2)
+    yield f"groups of at least {k} rows", f"count(*) >= {k}"
+    for claim in claims:
+        if claim.name == "DistinctLDiversity":
+            column = claim.parameters().get("column") or side.manifest.named("sensitive")[0]
+            values = claim.parameters()["l"]
+            yield (
+                f"at least {values} different values of {column}",
+                f"count(distinct {quoted(str(column))}) >= {values}",
+            )
