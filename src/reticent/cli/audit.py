@@ -97,6 +97,12 @@ def serve(
         Path | None,
         typer.Option("--request-log", help="Append a line a request to this file: time, user, path, status, decision."),
     ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Show counts of requests at /metrics, in the text format of Prometheus.")
+    ] = False,
+    json_log: Annotated[
+        bool, typer.Option("--json-log", help="Write the server's own log as JSON lines, without texts of errors.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Serve the audited table over HTTP, with a page to try questions on.
@@ -115,7 +121,14 @@ def serve(
         payload = {"ok": True, "url": f"http://{host}:{port}", "table": described["table"], "reserved_denied": denied}
         payload |= {} if warning is None else {"warning": warning}
         answer(payload, as_json, lambda console: _show_start(console, payload))
-        run(lambda: _service(policy), place, hosts=[host, *(hosts or ())], log=request_log)
+        run(
+            lambda: _service(policy),
+            place,
+            hosts=[host, *(hosts or ())],
+            log=request_log,
+            metrics=metrics,
+            json_log=json_log,
+        )
 
 
 def log(

@@ -23,6 +23,7 @@ from reticent import __version__
 from reticent.audit.service import AuditService, Forbidden, QuotaUsed
 from reticent.audit.service.replies import exact_text
 from reticent.errors import Denied, PolicyError, ReticentError
+from reticent.web.metrics import add_metrics
 from reticent.web.shapes import (
     Asked,
     AskedForAnswer,
@@ -47,11 +48,13 @@ _LOGGED_PATHS = frozenset({"/", "/openapi.json", "/v1/query", "/v1/would-you-ans
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-def create_app(open_service: Opened, *, hosts: Sequence[str] = (), log: FilePath | None = None) -> FastAPI:
+def create_app(
+    open_service: Opened, *, hosts: Sequence[str] = (), log: FilePath | None = None, metrics: bool = False
+) -> FastAPI:
     """The app of one audited table. The service is opened, used and closed on one thread of its own, one question at a time.
 
     Requests must call it by one of the ``hosts`` (or as this machine), so that no page elsewhere reaches it through a name of its own. ``log`` gets a line a request:
-    time, user, path, status and the numbers of decisions, and nothing of queries and answers.
+    time, user, path, status and the numbers of decisions, and nothing of queries and answers. With ``metrics`` counts of requests are shown at ``/metrics``.
     """
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="audit")
     opened: list[AuditService] = []
@@ -80,6 +83,8 @@ def create_app(open_service: Opened, *, hosts: Sequence[str] = (), log: FilePath
     _handle_errors(app)
     _guard(app, run, frozenset(map(_host_name, (*_OWN_HOSTS, *hosts))))
     _log_requests(app, log)
+    if metrics:
+        add_metrics(app, _LOGGED_PATHS)
     _add_paths(app, run)
     return app
 
@@ -179,7 +184,7 @@ def _handle_errors(app: FastAPI) -> None:
             return _fault(403, type(error).__name__, str(error))
         if isinstance(error, PolicyError):
             return _fault(400, type(error).__name__, str(error))
-        _log.error("%s: %s", type(error).__name__, error)
+        _log.error("%s: %s", type(error).__name__, error, extra={"kind": type(error).__name__})
         return _fault(503, "Unavailable", _SAFELY)
 
     async def failed(_: Request, error: Exception) -> Response:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 5
 _AT_ONCE = 512
+_LAST_SECONDS = 20
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -50,24 +53,42 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    open_service: Callable[[], AuditService], place: socket.socket, hosts: Sequence[str] = (), log: Path | None = None
+    open_service: Callable[[], AuditService],
+    place: socket.socket,
+    hosts: Sequence[str] = (),
+    log: Path | None = None,
+    *,
+    metrics: bool = False,
+    json_log: bool = False,
 ) -> None:
-    """Serve what arrives at a place until interrupted, if it is meant for one of the ``hosts``; a line a request goes to the ``log``."""
+    """Serve what arrives at a place until interrupted, if it is meant for one of the ``hosts``; a line a request goes to the ``log``.
+
+    Stopped by a signal, it takes no new connections, answers what is under way, closes the ledger and returns. With ``metrics`` counts are shown at ``/metrics``;
+    with ``json_log`` the server's own log is JSON lines without texts of errors.
+    """
     try:
         import uvicorn
 
         from reticent.web.app import create_app
         from reticent.web.connections import GuardedProtocol
+        from reticent.web.service_log import log_as_json
     except ModuleNotFoundError as error:
         raise DataError(
             f"The HTTP service needs the package {error.name}, which is not installed. Install it with: pip install 'reticent[web]'"
         ) from None
+    if json_log:
+        log_as_json()
+    if threading.current_thread() is threading.main_thread():
+        # uvicorn ends well and then sends itself the signal again, which would end the process as if it had been killed.
+        signal.signal(signal.SIGTERM, lambda *_: None)
     settings = uvicorn.Config(
-        create_app(open_service, hosts=hosts, log=log),
+        create_app(open_service, hosts=hosts, log=log, metrics=metrics),
+        log_config=None if json_log else uvicorn.config.LOGGING_CONFIG,
         http=GuardedProtocol,
         log_level="warning",
         server_header=False,
         timeout_keep_alive=_IDLE_SECONDS,
         limit_concurrency=_AT_ONCE,
+        timeout_graceful_shutdown=_LAST_SECONDS,
     )
     uvicorn.Server(settings).run([place])
