@@ -33,6 +33,7 @@ MODULES = (
     "synthesize",
     "republish",
     "series_audit",
+    "browser",
 )
 
 

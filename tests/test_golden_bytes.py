@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from tests.release.document_faults import document_faults
 
 FIXTURE = Path(__file__).parent / "fixtures" / "golden_bytes.json"
 SEX, RACE = ["Female", "Male"], ["A", "B", "C", "D"]
@@ -129,6 +130,7 @@ def _content(path: Path) -> bytes:
 def test_a_release_keeps_its_bytes(job, tmp_path, monkeypatch):
     monkeypatch.setenv("RETICENT_LEDGER", str(tmp_path / "ledger.sqlite"))
     assert made(job, tmp_path) == json.loads(FIXTURE.read_text())[job]
+    assert document_faults(tmp_path / "release" / "public") == []
 
 
 if __name__ == "__main__":

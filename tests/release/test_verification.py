@@ -587,4 +587,4 @@ def test_a_forged_remainder_fails_every_claim_that_it_breaks(tmp_path: Path) -> 
     assert "About those left out" in failed(with_counts(7, 4, 4))
     assert verify(with_counts(5, 5, 5)).holds
     assert "is not that of the published rows" in failed(with_counts(5, 4, 4, of="published rows"))
-    assert "must be of the" in failed(with_counts(4, 4, 4, of="nobody"))
+    assert "should be 'whole table' or 'published rows'" in failed(with_counts(4, 4, 4, of="nobody"))

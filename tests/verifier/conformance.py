@@ -98,6 +98,7 @@ def _by_hand(folder: Path) -> Iterator[tuple[str, Files]]:
     yield "without a certificate", {name: content for name, content in good.items() if name != "certificate.json"}
     yield "without a table", {name: content for name, content in good.items() if name != "data.csv"}
     yield "with one file more", {**good, "more.txt": b"x"}
+    yield "with a statement of other letters", {**good, "STATEMENT.txt": good["STATEMENT.txt"].swapcase()}
     yield "with a changed table", {**good, "data.csv": good["data.csv"] + b"a,x\n"}
     people = pl.DataFrame(
         {"id": [1, 2, 3, 4] * 2, "year": [1] * 4 + [2] * 4, "sex": ["f", "f", "m", "m"] * 2, "s": [*"abcdabcd"]}

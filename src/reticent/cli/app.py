@@ -33,13 +33,14 @@ from reticent.cli import (
     report,
     republish,
     scan,
+    schema,
     synthesize,
     verify,
     views,
 )
 from reticent.cli.options import add_commands
 
-_COMMANDS = (demo, inspect, assess, preview, publish, verify, gate, scan, attack, query, apply, report, belief)
+_COMMANDS = (demo, inspect, assess, preview, publish, verify, schema, gate, scan, attack, query, apply, report, belief)
 _GROUPS = (
     republish,
     knowledge,

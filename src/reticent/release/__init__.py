@@ -25,6 +25,7 @@ from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodC
 from reticent.release.claims import Check, read_claims
 from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
 from reticent.release.declared_columns import DeclaredColumns
+from reticent.release.document_schemas import schema_names, shipped_schema
 from reticent.release.fewer_known_columns import AnyColumnsOffer, any_columns_offer
 from reticent.release.format import (
     Answer,
@@ -106,6 +107,8 @@ __all__ = [
     "read_details",
     "readable",
     "reservations_of",
+    "schema_names",
+    "shipped_schema",
     "signatures_of",
     "verify",
 ]

@@ -11,6 +11,7 @@ import polars as pl
 import reticent
 from reticent.definitions import KnownRows, RowsJudged
 from reticent.errors import DataError, PolicyError
+from reticent.release.document_schemas import check_structure
 from reticent.table import Meaning, Unit, ValueType, coarsening_from, to_plain
 
 LAYOUT = 4
@@ -147,6 +148,7 @@ class Manifest:
         """The manifest that was written; whatever does not fit is a :class:`DataError` that says where."""
         reader = _ManifestReader(payload, "manifest.json")
         check_layout(reader.get("layout", int), LAYOUT, "manifest.json")
+        check_structure(payload, "manifest")
         sets = payload.get("quasi_sets")
         manifest = cls(
             reader.get("format", str),

@@ -6,7 +6,6 @@ any change of any byte is found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -270,18 +269,13 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
 
 def _check_stated(certificate: Mapping[str, Any]) -> None:
     """Entries that no file can confirm are at least what such entries are."""
-    if not isinstance(certificate["reticent"], str) or not re.fullmatch(r"\d+(\.\w+)*", certificate["reticent"]):
-        raise DataError(f"{CERTIFICATE}: {certificate['reticent']!r} is not a version of Reticent.")
     try:
         datetime.strptime(certificate["created"], TIME_FORMAT)
-    except (TypeError, ValueError):
+    except ValueError:
         raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a time of making.") from None
     told = certificate["ledger"]
-    dataset, number = told.get("dataset"), told.get("release")
-    named = isinstance(dataset, str) and type(number) is int and number >= 1
-    named = named and isinstance(told.get("beside", ""), str)
-    parts = {"dataset", "release", "statement", *(["beside"] if named and "beside" in told else [])}
-    if set(told) != parts or not (named or (dataset is None and number is None)):
+    named = told["dataset"] is not None
+    if named != (told["release"] is not None) or ("beside" in told and not (named and told["beside"] is not None)):
         raise DataError(
             f"{CERTIFICATE}: the ledger's entry must have a data set with the number of its release, or neither."
         )

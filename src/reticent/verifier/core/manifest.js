@@ -106,31 +106,63 @@ export function checkCertificate(json) {
   const where = "certificate.json";
   checkLayout(json.layout, where);
   needKeys(json, [...FIELDS, ...("signature" in json ? ["signature"] : [])], where);
-  for (const name of ["files", "ledger", "randomness"]) need(isObject(json[name]), `${where}: the entry "${name}" must be an object.`);
-  const headline = json.headline;
-  need(isObject(headline) && Array.isArray(headline.reasons), `${where}: the headline must have a state and a list of reasons.`);
-  need(["holds", "holds, but", "does not hold", "not shown"].includes(headline.state) && (headline.reasons.length > 0) === (headline.state !== "holds"), `${where}: the headline contradicts itself.`);
-  need(Array.isArray(json.claims) && json.claims.length <= MOST_CLAIMS, `${where}: claims must be a list of at most ${MOST_CLAIMS}.`);
+  const { headline, ledger, randomness } = json;
+  needKeys(headline, ["state", "reasons"], `${where}, headline`);
+  need(["holds", "holds, but", "does not hold", "not shown"].includes(headline.state) && isNames(headline.reasons) && (headline.reasons.length > 0) === (headline.state !== "holds"), `${where}: the headline contradicts itself.`);
   need(typeof json.reticent === "string" && /^\d+(\.\w+)*$/.test(json.reticent), `${where}: "reticent" is no version.`);
+  need(typeof json.format === "string" && UNITS.includes(json.unit) && isNames(json.quasi) && isNames(json.sensitive) && isNames(json.residual_risks), `${where}: format, unit, quasi, sensitive or residual_risks are wrong.`);
+  need(Array.isArray(json.claims) && json.claims.length <= MOST_CLAIMS, `${where}: claims must be a list of at most ${MOST_CLAIMS}.`);
+  for (const claim of json.claims) {
+    needKeys(claim, ["definition", "parameters", "covers", "does_not_cover"], `${where}, claims`);
+    need(typeof claim.definition === "string" && isObject(claim.parameters) && typeof claim.covers === "string" && typeof claim.does_not_cover === "string", `${where}: a claim is a definition with parameters, and words.`);
+  }
+  need(Array.isArray(json.declared), `${where}: declared must be a list.`);
+  for (const each of json.declared) {
+    needKeys(each, ["column", "reason", "unique", "few", "computable_from", "may_link"], `${where}, declared`);
+    need(typeof each.column === "string" && isTextOrNull(each.reason) && isCountOrNull(each.unique) && isCountOrNull(each.few) && isNames(each.computable_from) && typeof each.may_link === "boolean", `${where}: a declared column is described wrongly.`);
+  }
+  if (json.declared_together !== null) {
+    needKeys(json.declared_together, ["unique", "few", "records", "k"], `${where}, declared_together`);
+    const { unique, few, records, k } = json.declared_together;
+    need(isCountOrNull(unique) && isCountOrNull(few) && isCount(records) && isCount(k), `${where}: declared_together is wrong.`);
+  }
+  if (json.reference !== null) {
+    need(isObject(json.reference), `${where}: the reference must be an object with one histogram for each column.`);
+    for (const each of Object.values(json.reference)) checkReferenceEntry(each, `${where}, reference`);
+  }
+  needKeys(randomness, ["releasable", "statement"], `${where}, randomness`);
+  need(typeof randomness.releasable === "boolean" && typeof randomness.statement === "string", `${where}: randomness is wrong.`);
+  need(isObject(json.files), `${where}: files must be an object.`);
+  for (const each of Object.values(json.files)) {
+    needKeys(each, ["sha256", "bytes"], `${where}, files`);
+    need(typeof each.sha256 === "string" && /^[0-9a-f]{64}$/.test(each.sha256) && isCount(each.bytes), `${where}: a fingerprint is wrong.`);
+  }
+  needKeys(ledger, ["dataset", "release", "statement", ...(isObject(ledger) && "beside" in ledger ? ["beside"] : [])], `${where}, ledger`);
+  const named = typeof ledger.dataset === "string";
+  need(typeof ledger.statement === "string" && (named ? isWhole(ledger.release) && ledger.release >= 1 : ledger.dataset === null && ledger.release === null) && (!("beside" in ledger) || (named && typeof ledger.beside === "string")), `${where}: the ledger's entry must have a data set with the number of its release, or neither.`);
   need(typeof json.created === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(json.created) && !Number.isNaN(Date.parse(json.created)), `${where}: "created" is no time of making.`);
-  const { dataset, release } = json.ledger;
-  const named = typeof dataset === "string" && isWhole(release) && release >= 1 && (!("beside" in json.ledger) || typeof json.ledger.beside === "string");
-  const parts = ["dataset", "release", "statement", ...(named && "beside" in json.ledger ? ["beside"] : [])];
-  need(sameSet(Object.keys(json.ledger), parts) && (named || (dataset === null && release === null)), `${where}: the ledger's entry must have a data set with the number of its release, or neither.`);
+}
+
+const isCount = (value) => isWhole(value) && value >= 0;
+const isCountOrNull = (value) => value === null || isCount(value);
+const isTextOrNull = (value) => value === null || typeof value === "string";
+
+function checkReferenceEntry(entry, where) {
+  needKeys(entry, ["values", "counts", "ordered", "levels", "of"], where);
+  need(["whole table", "published rows"].includes(entry.of) && typeof entry.ordered === "boolean", `${where}: of or ordered is wrong.`);
+  need(Array.isArray(entry.values) && entry.values.every((value) => value === null || typeof value !== "object"), `${where}: values are wrong.`);
+  need(Array.isArray(entry.counts) && entry.counts.every(isCount), `${where}: counts must be whole numbers.`);
+  need(entry.levels === null || (Array.isArray(entry.levels) && entry.levels.every((level) => Array.isArray(level) && level.every(isCount))), `${where}: levels must list the category of every value.`);
 }
 
 // Section 5.3: the histograms with which claims compare, by column.
 export function readReference(json, manifest) {
   const found = new Map();
   if (json === null) return found;
-  need(isObject(json), "certificate.json: the reference must be an object with one histogram for each column.");
   for (const name of Object.keys(json)) {
     const where = `certificate.json, reference of column "${name}"`, entry = json[name];
     need(manifest.named("sensitive").includes(name), `${where}: there is no such sensitive column.`);
-    needKeys(entry, ["values", "counts", "ordered", "levels", "of"], where);
-    need(["whole table", "published rows"].includes(entry.of) && typeof entry.ordered === "boolean", `${where}: of or ordered is wrong.`);
-    need(Array.isArray(entry.values) && Array.isArray(entry.counts) && entry.values.length === entry.counts.length && entry.values.length > 0, `${where}: there must be one count for each value.`);
-    need(entry.counts.every((count) => isWhole(count) && count >= 0), `${where}: counts must be whole numbers.`);
+    need(entry.values.length === entry.counts.length && entry.values.length > 0, `${where}: there must be one count for each value.`);
     const type = manifest.column(name).type, values = entry.values.map((value) => fromJson(type, value));
     need(new Set(values).size === values.length, `${where}: a value is listed twice.`);
     checkLevels(entry.levels, values.length, where);
@@ -142,7 +174,7 @@ export function readReference(json, manifest) {
 // Levels of a tree: for each the category of every value, numbered by first appearance, each level a coarsening of the one below.
 function checkLevels(levels, size, where) {
   if (levels === null) return;
-  need(Array.isArray(levels) && levels.every((level) => Array.isArray(level) && level.length === size && level.every(isWhole)), `${where}: levels must list the category of every value.`);
+  need(levels.every((level) => level.length === size), `${where}: levels must list the category of every value.`);
   let below = [...Array(size).keys()];
   for (const level of levels) {
     let next = 0;

@@ -1,0 +1,28 @@
+"""``reticent schema``: the JSON Schemas of the documents of a release."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from reticent.cli.console import Json, answer
+
+
+def schema(
+    name: Annotated[str | None, typer.Argument(help="manifest or certificate; both, if none is named.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the JSON Schema of manifest.json or certificate.json. What goes beyond structure is in docs/release-format.md.
+
+    Example: reticent schema manifest
+    """
+    from reticent.release import schema_names, shipped_schema
+
+    if name is None:
+        found = {each: shipped_schema(each) for each in schema_names()}
+        answer({"ok": True, "schemas": found}, as_json, lambda console: print(json.dumps(found, indent=1)))
+    else:
+        one = shipped_schema(name)
+        answer({"ok": True, "schema": one}, as_json, lambda console: print(json.dumps(one, indent=1)))

@@ -1,0 +1,46 @@
+"""JSON Schemas of manifest and certificate: shipped as files, so that nobody needs this program to read them, and made from the models that it reads by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+from reticent.errors import DataError
+
+SchemaName = Literal["manifest", "certificate"]
+
+
+def schema_names() -> tuple[str, ...]:
+    """The documents that have a schema."""
+    return get_args(SchemaName)
+
+
+def shipped_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a document, as it is shipped."""
+    if name not in schema_names():
+        raise DataError(f"There is no schema {name!r}. There are: {', '.join(schema_names())}.")
+    content = files("reticent.release").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(content)
+    return found
+
+
+def check_structure(document: Mapping[str, Any], name: SchemaName) -> None:
+    """Refuse a document whose entries are not those of its model, with a :class:`DataError` that says where."""
+    from pydantic import ValidationError
+
+    from reticent.release import document_models as models
+
+    model = models.ManifestDocument if name == "manifest" else models.CertificateDocument
+    try:
+        model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        *above, last = first["loc"]
+        where = f"{name}.json" + "".join(
+            f", {step!r}" if isinstance(step, str) else f", entry {step + 1}" for step in above
+        )
+        if first["type"] in ("missing", "extra_forbidden"):
+            raise DataError(f"{where}: the entry {last!r} is missing or does not belong there.") from None
+        raise DataError(f"{where}: the entry {last!r} is wrong ({first['msg']}).") from None
