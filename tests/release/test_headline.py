@@ -158,3 +158,18 @@ def test_attacks_that_succeed_stand_in_the_headline_of_report_preview_and_attack
     assert all(each.split(":")[0] in page for each in found.reservations)
     side = open_public(release.save(tmp_path / "release"))
     assert rt.release.headline_of(side).beside(found.reservations).state == "holds, but"
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_a_report_on_changed_files_says_that_they_do_not_hold(public: bool, tmp_path: Path) -> None:
+    """A page about a folder has the verdict of verify, which reads the files, and not that of the claims alone."""
+    folder = rt.publish(table(), PRIVATE, rt.Lattice()).save(tmp_path / "release")
+    whole = rt.report(folder, tmp_path / "whole.html", public=public).read_text("utf-8")
+    assert "<strong>Holds.</strong>" in whole
+    data = folder / "public" / "data.csv"
+    data.write_text("".join(data.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+    page = rt.report(folder, tmp_path / "changed.html", public=public).read_text("utf-8")
+    assert "<strong>Does not hold:</strong>" in page
+    assert "is not the file that the certificate was made for" in page
+    assert "Recomputed from the published" not in page
+    assert rt.release.headline_of(folder) == rt.verify(folder).headline

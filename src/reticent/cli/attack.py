@@ -147,11 +147,11 @@ def _run(
 
 def _headline(target: str, original: str | None, pairs: list[tuple[Findings | None, Findings]]) -> Headline | None:
     """The verdict on the claims of a release, with the attacks that succeed; None for a table and for records that make no claims."""
-    from reticent.release import headline_of, public_side
+    from reticent.release import headline_of
 
     if original is not None or not Path(target).is_dir():
         return None
-    return headline_of(public_side(target)).beside(after.reservation for _, after in pairs if after.succeeds)
+    return headline_of(target).beside(after.reservation for _, after in pairs if after.succeeds)
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]], headline: Headline | None) -> None:

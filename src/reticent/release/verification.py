@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polars.exceptions import PolarsError
 
@@ -48,6 +48,9 @@ from reticent.release.public import (
 )
 from reticent.release.public_tables import hash_file
 from reticent.table import stand_in_order
+
+if TYPE_CHECKING:
+    from reticent.release.release import Release
 
 
 @dataclass(frozen=True, repr=False)
@@ -369,8 +372,11 @@ def _check_computable(side: PublicSide) -> Iterator[Check]:
         yield Check("computable columns", "holds", text)
 
 
-def headline_of(side: PublicSide, context: Context | None = None) -> Headline:
-    """The verdict on the claims of a release that its steward holds: recomputed from the tables, without a population and earlier releases."""
+def headline_of(target: Release | PublicSide | str | Path, context: Context | None = None) -> Headline:
+    """The verdict on the claims of a release, without a population and earlier releases: that of :func:`verify` for a folder, whose files may be other ones by now."""
+    if isinstance(target, str | Path):
+        return verify(target, context=context).headline
+    side = target if isinstance(target, PublicSide) else target.public
     return Headline.of_checks(tuple(check_claims(side, None, None, context or Context())), reservations_of(side))
 
 

@@ -23,7 +23,15 @@ from reticent.errors import DataError
 from reticent.methods.lattice import search
 from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
 from reticent.propose import ExposedGroup, Risk
-from reticent.release import DeclaredColumns, Headline, PublicSide, Release, reservations_of, signatures_of
+from reticent.release import (
+    DeclaredColumns,
+    Headline,
+    PublicSide,
+    Release,
+    Verification,
+    reservations_of,
+    signatures_of,
+)
 from reticent.release.canonical_json import parsed
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.format import Words
@@ -39,6 +47,8 @@ _ROWS_SHOWN = 5
 
 
 Comparison = tuple[Findings | None, Findings]
+
+_NOT_ITS_FILES = "Not re-checked: the files are not those that the certificate is about."
 
 
 @dataclass(frozen=True)
@@ -136,25 +146,30 @@ def gather(
     models: Sequence[str] = (),
     coordinates: pl.DataFrame | None = None,
     context: Context | None = None,
+    verified: Verification | None = None,
 ) -> ReportFacts:
     """Everything about a release; without ``private`` only what follows from its public side.
 
     ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
     of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
     before, for each set of quasi columns that an adversary may know. ``regression`` and ``models`` are an analyst's formulas, fitted before and after. Drawn rows are compared
-    with the true ones, with distances and a map where ``coordinates`` tell where places lie.
+    with the true ones, with distances and a map where ``coordinates`` tell where places lie. ``verified`` is the verdict on the folder that the release was read from,
+    whose files may be other ones than the certificate is about; otherwise its claims are judged here.
     """
     context = context or Context()
     claims = read_claims(side.certificate)
-    checks = list(check_claims(side, None, None, context))
+    checks = list(check_claims(side, None, None, context)) if verified is None else list(verified.checks)
     outcomes = [check for check in checks if check.claim]
+    if len(outcomes) != len(claims):
+        # Files that are not those of the certificate were not judged claim by claim.
+        outcomes = [Check(claim.text, "not re-checked", _NOT_ITS_FILES, claim=True) for claim in claims]
     known = [claim.definition for claim in claims if claim.definition is not None]
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
     groups = side.seen.groups
     facts = ReportFacts(
         title=_title(side),
         words=side.form.words(side),
-        headline=Headline.of_checks(checks, reservations_of(side)),
+        headline=Headline.of_checks(checks, reservations_of(side)) if verified is None else verified.headline,
         judged=_judged_how(side, outcomes),
         promises=tuple(
             Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)

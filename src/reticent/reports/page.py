@@ -112,8 +112,8 @@ def _sample(facts: ReportFacts) -> _Section | None:
 def _tiles(facts: ReportFacts) -> str:
     tiles = [(f"{facts.rows:,}", f"{facts.row_noun} published")]
     if facts.groups is not None:
-        tiles.append((f"{len(facts.groups):,}", "groups of people who look alike"))
-        tiles.append((f"{int(facts.groups.people.min()):,}", "people in the smallest group"))
+        tiles.append((f"{len(facts.groups):,}", "groups of records that look alike"))
+        tiles.append((f"{int(facts.groups.people.min()):,}", "records in the smallest group"))
     if facts.private is not None:
         left_out = facts.private.suppressed
         if facts.row_noun == "rows":

@@ -16,7 +16,7 @@ from reticent.base.frames import as_polars
 from reticent.errors import PolicyError
 from reticent.methods.series import PublishedSeries
 from reticent.propose import ExposedGroup, Risk, exposures, risk_views
-from reticent.release import PublicSide, Release, open_public
+from reticent.release import PublicSide, Release, open_public, verify
 from reticent.reports.facts import Comparison, PrivateFacts, gather
 from reticent.reports.page import render
 from reticent.reports.series_measures import measure_series
@@ -124,7 +124,8 @@ def write_report(
     """
     target, context = Path(path), context or Context()
     side, private = _sides(release, public, context)
-    facts = gather(side, private, table, attacks, risks, exposed, regression, models, coordinates, context)
+    verified = verify(release, context=context) if isinstance(release, str | Path) else None
+    facts = gather(side, private, table, attacks, risks, exposed, regression, models, coordinates, context, verified)
     context.step("drawing")
     content = render(facts)
     target.parent.mkdir(parents=True, exist_ok=True)
