@@ -228,6 +228,15 @@ def test_what_a_format_says_is_so(form: str, seed: int, tmp_path: Path) -> None:
     assert len(sentences) == len(wanted.parts())
 
 
+@pytest.mark.parametrize("values", ["sets", "ranges", "hierarchy", "drawn"])
+def test_what_is_said_of_each_style_of_labels_is_so(values: Any, tmp_path: Path) -> None:
+    """Drawn values are those of typical ones with other numbers shown: the rows that look alike are those of a group."""
+    wanted = rt.KAnonymity(3) & rt.DistinctLDiversity(2)
+    folder = published(table(2), wanted, rt.Mondrian(values=values), tmp_path / "release")
+    assert len(confirmed(folder)) == 2
+    assert refuted_when_tightened(folder)
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_each_of_several_confidential_columns_is_named_with_what_may_be_known_beside(
     alone: bool, tmp_path: Path
@@ -269,6 +278,28 @@ def test_people_are_said_where_people_were_counted(tmp_path: Path) -> None:
     assert first.excepted == ("owner",)
     found = rt.verify(folder.parent)
     assert [read_sentence(told).promises[0].kind for told in found.recomputed] == ["records", "distinct"]
+
+
+@pytest.mark.parametrize("method", [rt.Lattice(), rt.Mondrian(values="ranges")], ids=["lattice", "mondrian"])
+def test_households_are_said_where_households_were_counted(method: Any, tmp_path: Path) -> None:
+    """Two people of a household look alike, so that counting people would say twice as many."""
+    frame = several_rows().with_columns(household=pl.col("person") // 2)
+    frame = frame.with_columns(owner=pl.format("h{}", "household"), age=pl.col("age").first().over("household"))
+    declared = {"owner": "a copy of the key, for this test"}
+    rows = table(frame=frame, key="person", household="household", unit="household", declared=declared)
+    folder = published(rows, rt.KAnonymity(3), method, tmp_path / "release")
+    (sentence,) = confirmed(folder, owner="owner")
+    assert sentence.promises[0].kind == "people"
+    assert "of at least 3 households" in PublishedRows(folder).certificate["claims"][0]["covers"]
+    assert refuted_when_tightened(folder, owner="owner")
+
+    def move_in(records: list[dict[str, str]]) -> None:
+        owners = sorted({record["owner"] for record in records})
+        for record in records:
+            record["owner"] = record["owner"] if record["owner"] in owners[:2] else owners[0]
+
+    spoil(folder, "data", move_in)
+    assert reasons(folder, owner="owner")
 
 
 def panel(people_many: int, seed: int, *, same: bool) -> pl.DataFrame:
