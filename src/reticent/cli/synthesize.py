@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
         app,
         "synthesize",
         "Synthetic data: every group's rows replaced by as many drawn ones, with a proven bound.",
-        {"plan": plan, "audit": audit},
+        {"plan": plan, "audit": audit, "compare": compare},
     )
 
 
@@ -105,6 +105,54 @@ def audit(
     with working("Auditing ...", as_json) as context:
         found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, parts=parts, context=context)
     answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
+
+
+def compare(
+    release: Annotated[Path, typer.Argument(help="The folder of a synthetic release.")],
+    policy: Annotated[Path, typer.Option("--policy", help="The policy of the confidential table.")],
+    coordinates: Annotated[
+        Path | None, typer.Option(help="A file with places, their latitude and longitude: distances are compared too.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare drawn rows with the true ones: how far shares are apart, and how well counting queries are answered. Private: do not publish it.
+
+    A release is compared after it was recorded; choosing among draws by how good they look breaks the promise.
+
+    Example: reticent synthesize compare release --policy policy.toml
+    """
+    from dataclasses import asdict
+
+    from reticent.cli.text import shown
+    from reticent.errors import PolicyError
+    from reticent.io import read_frame
+    from reticent.policy import Policy
+    from reticent.release import open_public
+    from reticent.reports import flow_facts
+
+    with working("Comparing ...", as_json) as context:
+        places = None if coordinates is None else read_frame(coordinates)
+        found = flow_facts(Policy.read(policy).table(), open_public(release), places, context)
+    if found is None:
+        raise PolicyError(
+            "Drawn rows are compared with true ones where a release shows one drawn value beside the groups of the policy's table, in values of that table; this one does not."
+        )
+    parts = {
+        name: [asdict(each) for each in getattr(found, name)] for name in ("levels", "queries", "distances", "short")
+    }
+    payload = {"ok": True, "private": True, "group": found.group, "value": found.value, **parts}
+
+    def show(console: Console) -> None:
+        console.print(
+            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it."
+        )
+        for name, rows in parts.items():
+            if rows:
+                console.print(
+                    table(name.capitalize(), tuple(rows[0]), [tuple(map(shown, row.values())) for row in rows])
+                )
+
+    answer(payload, as_json, show)
 
 
 def _sizes(given: str) -> list[int]:

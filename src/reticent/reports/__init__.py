@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import PrivateFacts
+from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.reports.previews import MechanismPreview, Preview, PreviewComparison, compare, preview
 from reticent.reports.report_files import report, write_report, write_stewards_report
 from reticent.reports.series_measures import ReleaseMeasures, measure_series
@@ -22,6 +23,7 @@ from reticent.reports.series_page import series_figures, series_headline, write_
 
 __all__ = [
     "Analysis",
+    "FlowFacts",
     "MechanismPreview",
     "Preview",
     "PreviewComparison",
@@ -29,6 +31,7 @@ __all__ = [
     "ReleaseMeasures",
     "analyse",
     "compare",
+    "flow_facts",
     "measure_series",
     "preview",
     "report",

@@ -90,6 +90,7 @@ def count_rows(
     value = domain.values.name
     condition.check_names([*groups.columns, value])
     sizes = groups.sizes.astype(np.float64)
+    drawn = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()], dtype=np.float64)
     alpha = np.array([float(plan.alpha[size]) for size in groups.sizes.tolist()])
     noise = _ValueNoise.of(plan.prior)
     met = _noise_meeting(condition, groups, domain, noise.each)
@@ -98,10 +99,10 @@ def count_rows(
     met_noise = alpha * (met[:, _STAYS] + held)
     shown = _shown(condition, groups, rows)
     total = sizes + met_noise + alpha * (rest[:, _STAYS] + held_rest)
-    estimates = shown * total / sizes - met_noise
+    estimates = shown * total / drawn - met_noise
     # At least nobody and at most everybody of a group meets it, whatever was drawn.
-    share = np.clip(shown / sizes, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
-    spread = sizes * share * (1 - share) * (total + sizes) / (total + 1) * (total / sizes) ** 2
+    share = np.clip(shown / drawn, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
+    spread = drawn * share * (1 - share) * (total + drawn) / (total + 1) * (total / drawn) ** 2
     spread += alpha**2 * (share**2 * rest[:, _VARIES] + (1 - share) ** 2 * met[:, _VARIES])
     bias = alpha * ((1 - share) * held + share * held_rest)
     touched = met_noise > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ from reticent.definitions import ProbabilisticDP, certainty
 from reticent.methods.synthesize.declared import DeclaredDomain, DeclaredGroups
 from reticent.methods.synthesize.plan import PlanOptions, SynthesisPlan, sizes_of
 
-_LARGEST_ALPHA = 10**12
+_LARGEST_ALPHA, _MOST_DRAWN = 10**12, 10**8
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,13 @@ class SynthesisDetails:
     missing: str | None = None
     public: str | None = None
     counted_by: bool = False
+    drawn: Mapping[int, int] = field(default_factory=dict)
 
     def plan(self, groups: DeclaredGroups, domain: DeclaredDomain) -> SynthesisPlan:
         """The whole plan, with the groups and the domain that the public tables show."""
         prior = self.options.applied(domain.prior)
-        return SynthesisPlan(sizes_of(groups.sizes.tolist()), prior, self.alpha, self.promise, self.options)
+        sizes = sizes_of(groups.sizes.tolist())
+        return SynthesisPlan(sizes, prior, self.alpha, self.promise, self.options, self.drawn)
 
     def as_json(self) -> dict[str, Any]:
         """The details as plain data."""
@@ -44,6 +46,7 @@ class SynthesisDetails:
             "missing": self.missing,
             "declared_public": self.public,
             "rows_counted_by_weight": self.counted_by,
+            **({"drawn": {str(size): rows for size, rows in self.drawn.items()}} if self.drawn else {}),
         }
 
     @classmethod
@@ -62,6 +65,10 @@ class SynthesisDetails:
             written["missing"],
             written["declared_public"],
             written["rows_counted_by_weight"],
+            {
+                whole(int(size), "drawn", low=1): whole(rows, f"drawn of size {size}", low=1, high=_MOST_DRAWN)
+                for size, rows in written.get("drawn", {}).items()
+            },
         )
 
     def words(self, rows: int, groups: int, plan: SynthesisPlan) -> str:
@@ -69,7 +76,7 @@ class SynthesisDetails:
         where = f" ({self.public})" if self.public else ""
         return (
             f"{rows:,} synthetic rows in {groups:,} groups. Groups and their sizes were declared public{where} and are as in the original table; "
-            f"{self.value!r} was drawn for every row by a mechanism that hides any single person: about {plan.real_share:.1%} of the rows repeat real ones, "
+            f"{self.value!r} was drawn for every synthetic row by a mechanism that hides any single person: about {plan.real_share:.1%} of the rows repeat real ones, "
             "the others come from the public domain. Somebody who thinks that a person has one of two values with equal chances is at most "
             f"{certainty(plan.epsilon)} sure of it after seeing this."
         )

@@ -118,7 +118,7 @@ def audit_release(
 def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints, limit: Fraction) -> Floats:
     """How often each value that shows may occur, so that the output of its group does not disclose for sure: it is representative for ``limit`` (R-SY-8)."""
     k, classes, by_size = plan.prior.size, plan.prior.classes, groups.sizes.tolist()
-    charges = {size: absence_charge(size, size, classes, plan.alpha[size]) for size in plan.sizes}
+    charges = {size: absence_charge(size, plan.rows_drawn(size), classes, plan.alpha[size]) for size in plan.sizes}
     power = {size: 0.0 if charge is None else np.exp(float(limit)) / float(charge) for size, charge in charges.items()}
     ratio = np.array([power[size] for size in by_size])[shown // k]
     alpha = np.array([float(plan.alpha[size]) for size in by_size])[shown // k]

@@ -79,7 +79,7 @@ class SyntheticFormat(MechanismFormat):
 
     def plan(self, public: PublicSide) -> SynthesisPlan:
         details, (groups, domain) = self.details(public), self.declared(public)
-        if set(details.alpha) != set(groups.sizes.tolist()):
+        if set(details.alpha) != set(groups.sizes.tolist()) or not set(details.drawn) <= set(details.alpha):
             raise DataError(
                 "manifest.json: the details have noise for other group sizes than those of the table groups."
             )
@@ -89,9 +89,10 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(f"The manifest and the table domain do not fit together. {problem}") from None
 
     def check(self, public: PublicSide) -> None:
-        """Every group has as many rows as it was declared to have, with values of the domain, and rows are sorted."""
-        self.plan(public)
+        """Every group has as many rows as its plan draws, with values of the domain, and rows are sorted."""
+        plan = self.plan(public)
         groups, domain = self.declared(public)
+        drawn = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()])
         found = np.zeros(len(groups.sizes), dtype=np.int64)
         before = -1
         for group, code in self.coded(public, groups, domain):
@@ -100,12 +101,12 @@ class SyntheticFormat(MechanismFormat):
                 raise DataError(f"The rows of {FORMAT} are not sorted; they were changed after they were published.")
             before = int(places[-1]) if len(places) else before
             found += np.bincount(group, minlength=len(found))
-        wrong = np.flatnonzero(found != groups.sizes)
+        wrong = np.flatnonzero(found != drawn)
         if len(wrong):
             first = int(wrong[0])
             raise DataError(
-                f"{len(wrong):,} groups do not have as many synthetic rows as people: group {first + 1} has {int(found[first]):,} rows and was declared with "
-                f"{int(groups.sizes[first]):,}."
+                f"{len(wrong):,} groups do not have as many synthetic rows as were to be drawn: group {first + 1} has {int(found[first]):,} rows and should have "
+                f"{int(drawn[first]):,}."
             )
 
     def coded(self, public: PublicSide, groups: DeclaredGroups, domain: DeclaredDomain) -> Iterator[tuple[Ints, Ints]]:
@@ -162,7 +163,11 @@ class SyntheticFormat(MechanismFormat):
         for label, what in ((details.elsewhere, "is not in the domain"), (details.missing, "is missing")):
             if label is not None:
                 risks.append(f"The value {label!r} also stands for people whose value {what}.")
-        return Words(details.words(plan.rows, plan.groups, plan), tuple(risks))
+        if plan.drawn:
+            risks.append(
+                "Groups have another number of synthetic rows than of people; the table groups has the true sizes."
+            )
+        return Words(details.words(plan.synthetic_rows, plan.groups, plan), tuple(risks))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SyntheticCount:
         if estimator != "uniform":

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from reticent.base.context import Context
+from reticent.base.exact import Number, exact
 from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost
 from reticent.base.randomness import WordStream
 from reticent.core import Draft, Evidence, Kind
@@ -21,7 +22,15 @@ from reticent.methods.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDom
 from reticent.methods.synthesize.details import SynthesisDetails
 from reticent.methods.synthesize.domain_reduction import draw_dropped
 from reticent.methods.synthesize.keep_probabilities import BY_VALUE
-from reticent.methods.synthesize.plan import DeltaScope, NoiseMode, PlanOptions, SynthesisPlan, planned, sizes_of
+from reticent.methods.synthesize.plan import (
+    DeltaScope,
+    NoiseMode,
+    PlanOptions,
+    SynthesisPlan,
+    drawn_of,
+    planned,
+    sizes_of,
+)
 from reticent.methods.synthesize.rejection import draw_screened
 from reticent.methods.synthesize.urn import Ints, Pools, draw_urns
 from reticent.table import DrawnRows, FrameRows, Rows, Table
@@ -47,6 +56,8 @@ class Synthetic:
     probability only, which leaves less noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). The
     probabilities are published with the domain.
 
+    ``drawn`` draws another number of rows than a group has: a public share of its size (``"1/2"``, ``2``), or a mapping from sizes; the noise is certified for that number.
+
     Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tails.
     Adversary: the definition's.
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
@@ -64,6 +75,7 @@ class Synthetic:
     screen: bool = False
     keep: str | float | Mapping[Any, Any] | None = None
     parts: str | Path | Mapping[Any, Any] | None = None
+    drawn: Number | Mapping[int, int] | None = None
     elsewhere: str | None = None
     missing: str | None = None
     public: str | None = None
@@ -103,6 +115,8 @@ class Synthetic:
                     value=getattr(self, name),
                 )
         DeclaredBudget.of(self.budget, "Synthetic")
+        if self.drawn is not None and not isinstance(self.drawn, Mapping):
+            exact(self.drawn, "Synthetic: drawn", above=0)
 
     @property
     def options(self) -> PlanOptions:
@@ -158,7 +172,7 @@ class Synthetic:
         assert isinstance(definition, ProbabilisticDP)
         groups, domain, parts = self.declared(table)
         context.step("planning")
-        plan = planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options)
+        plan = self._planned(groups, domain, definition)
         context.step("counting rows")
         counts = GroupedCounts.of(table, groups, domain, self.elsewhere, self.missing, self.rows_per_person, parts)
         details = SynthesisDetails(
@@ -170,6 +184,7 @@ class Synthetic:
             self.missing,
             self.public,
             table.weight is not None,
+            plan.drawn,
         )
         return Draft(
             format=FORMAT,
@@ -191,16 +206,25 @@ class Synthetic:
         """How many rows would repeat real ones, and the spread of a count that half of all rows meet."""
         assert isinstance(definition, ProbabilisticDP)
         groups, domain, _ = self.declared(table)
-        return planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options).expected_error()
+        return self._planned(groups, domain, definition).expected_error()
+
+    def _planned(self, groups: DeclaredGroups, domain: DeclaredDomain, definition: ProbabilisticDP) -> SynthesisPlan:
+        sizes = sizes_of(groups.sizes.tolist())
+        return planned(sizes, domain.prior, definition, self.options, drawn_of(self.drawn, sizes))
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; groups and domain are tables of the release."""
-        chosen = {"elsewhere": self.elsewhere, "missing": self.missing, "public": self.public}
+        drawn = (
+            {str(size): rows for size, rows in self.drawn.items()} if isinstance(self.drawn, Mapping) else self.drawn
+        )
+        chosen = {"elsewhere": self.elsewhere, "missing": self.missing, "public": self.public, "drawn": drawn}
         return {
             "name": "Synthetic",
             **self.options.as_json(),
             **({"parts": True} if self.parts is not None else {}),
-            **{name: each for name, each in chosen.items() if each is not None},
+            **{
+                name: each if isinstance(each, dict) else str(each) for name, each in chosen.items() if each is not None
+            },
         }
 
     def cost(self, table: Table, plan: SynthesisPlan) -> PrivacyCost:
@@ -226,23 +250,23 @@ def _drawn(
         words = context.randomness.words()
         for start, stop in counts.stretches(_ROWS_AT_ONCE):
             context.step("drawing", int(counts.sizes[:start].sum()), plan.rows)
-            sizes = counts.sizes[start:stop]
-            codes = _values(counts.pools(start, stop), plan, words)
-            rows = np.repeat(np.arange(start, stop), sizes)
+            drawn = np.array([plan.rows_drawn(size) for size in counts.sizes[start:stop].tolist()], dtype=np.int64)
+            codes = _values(counts.pools(start, stop), plan, drawn, words)
+            rows = np.repeat(np.arange(start, stop), drawn)
             # Sorted within groups, so that the order of draws tells nothing.
             order = np.lexsort((codes, rows))
             yield pl.DataFrame([*(column.gather(rows) for column in by), domain.values.gather(codes[order])])
 
-    if plan.rows <= _HELD:
+    if plan.synthetic_rows <= _HELD:
         return FrameRows(pl.concat(chunks()))
     return DrawnRows(schema, chunks())
 
 
-def _values(pools: Pools, plan: SynthesisPlan, words: WordStream) -> Ints:
-    """As many values as people for some groups, drawn as the plan says."""
+def _values(pools: Pools, plan: SynthesisPlan, drawn: Ints, words: WordStream) -> Ints:
+    """So many values for some groups, drawn as the plan says."""
     alphas, prior = [plan.alpha[size] for size in pools.sizes.tolist()], plan.prior
     if prior.kept is not None:
-        return draw_dropped(pools, alphas, pools.sizes, prior, words)
+        return draw_dropped(pools, alphas, drawn, prior, words)
     if plan.options.screen:
-        return draw_screened(pools, alphas, pools.sizes, prior, plan.gamma, words)
-    return draw_urns(pools, alphas, pools.sizes, [prior.total] * len(alphas), words, prior.weights)
+        return draw_screened(pools, alphas, drawn, prior, plan.gamma, words)
+    return draw_urns(pools, alphas, drawn, [prior.total] * len(alphas), words, prior.weights)

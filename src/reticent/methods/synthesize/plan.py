@@ -130,8 +130,17 @@ class SynthesisPlan(ShownAsCard):
 
     @property
     def rows(self) -> int:
-        """The number of rows, real and synthetic alike."""
+        """The number of real rows, and of synthetic ones where no other number is drawn."""
         return sum(size * times for size, times in self.sizes.items())
+
+    def rows_drawn(self, size: int) -> int:
+        """How many rows are drawn for a group of this size."""
+        return self.drawn.get(size, size)
+
+    @property
+    def synthetic_rows(self) -> int:
+        """The number of synthetic rows."""
+        return sum(self.rows_drawn(size) * times for size, times in self.sizes.items())
 
     def noise(self, size: int) -> Fraction:
         """|alpha|: the weight of all noise in a group of this size; where values are dropped the mean of what stays, without that of people's own values."""
@@ -153,17 +162,17 @@ class SynthesisPlan(ShownAsCard):
         """
         spread = 0.0
         for size, times in self.sizes.items():
-            total, drawn = size + float(self.noise(size)), self.drawn.get(size, size)
+            total, drawn = size + float(self.noise(size)), self.rows_drawn(size)
             spread += times * (total / drawn) ** 2 * drawn * (total + drawn) / (4 * (total + 1))
         return ExpectedError(
             {"real_share": self.real_share, "standard_error": math.sqrt(spread)},
-            f"About {self.real_share:.1%} of {self.rows:,} rows would repeat real ones; the others come from the public domain. A count that half of all rows meet is estimated with a "
+            f"About {self.real_share:.1%} of {self.synthetic_rows:,} rows would repeat real ones; the others come from the public domain. A count that half of all rows meet is estimated with a "
             f"standard error of about {math.sqrt(spread):,.1f}.",
         )
 
     def need(self, size: int) -> RequiredNoise | None:
         """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""
-        return self.share_of_promise.need(size, self.prior, self.drawn.get(size, size), self.alpha[size])
+        return self.share_of_promise.need(size, self.prior, self.rows_drawn(size), self.alpha[size])
 
     @property
     def gamma(self) -> Fraction:
@@ -369,7 +378,7 @@ def plan(
     rows_per_person: int = 1,
     screen: bool = False,
     keep: Keep | None = None,
-    drawn: Mapping[int, int] | None = None,
+    drawn: Number | Mapping[int, int] | None = None,
 ) -> SynthesisPlan:
     """Plan a synthetic release from public facts, before any data are read.
 
@@ -377,15 +386,15 @@ def plan(
     mapping to their public weights. ``epsilon`` and ``delta`` are what is promised to a person with at most ``rows_per_person`` rows. ``mode`` is ``tight``
     (the least noise that exact tails certify) or ``thesis`` (the closed criterion of the literature, certified by exact tails as well). ``delta_scope`` says
     whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``, R-SY-13). ``screen`` draws again what is not
-    representative, ``drawn`` maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only, or with one for
+    representative, ``drawn`` is a share of each group's size that is drawn (``"1/2"``, ``2``), or maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only, or with one for
     each value (a mapping, a list in the order of the domain, or ``"by value"`` where the domain lists them): the promise holds for what is published then.
     """
     prior = PublicPrior.of(domain)
     if isinstance(keep, Mapping) or (isinstance(keep, Sequence) and not isinstance(keep, str)):
         prior, keep = prior.keeping(keep), BY_VALUE
     options = PlanOptions(mode, delta_scope, rows_per_person, screen, keep)  # type: ignore[arg-type]  # made exact at birth
-    many = {size: whole(each, f"drawn: {size}", low=1, high=_LARGEST_GROUP) for size, each in (drawn or {}).items()}
-    return planned(sizes_of(groups), prior, ProbabilisticDP(epsilon, delta), options, many)
+    sizes = sizes_of(groups)
+    return planned(sizes, prior, ProbabilisticDP(epsilon, delta), options, drawn_of(drawn, sizes))
 
 
 def planned(
@@ -399,6 +408,29 @@ def planned(
     prior = options.applied(prior)
     scales = GroupPromise.of(promise, options, sum(sizes.values())).scales(sizes, prior, drawn or {})
     return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {})
+
+
+def drawn_of(given: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> dict[int, int]:
+    """How many rows are drawn for groups of each size where that is another number: a public share of the size, rounded up, or a mapping from sizes."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        listed = {int(size): each for size, each in given.items()}
+        unknown = set(listed) - set(sizes)
+        if unknown:
+            raise PolicyError(
+                f"drawn names the group size {min(unknown)}, which no group has.",
+                setting=("drawn",),
+                value=min(unknown),
+            )
+    else:
+        share = exact(given, "drawn", above=0)
+        listed = {size: math.ceil(size * share) for size in sizes}
+    return {
+        size: whole(each, f"drawn: {size}", low=1, high=_LARGEST_GROUP)
+        for size, each in sorted(listed.items())
+        if each != size
+    }
 
 
 def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
