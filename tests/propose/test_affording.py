@@ -2,16 +2,22 @@
 
 import itertools
 import random
+import re
 import tempfile
 from fractions import Fraction
 from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import reticent as rt
+from reticent.base.context import Context
+from reticent.cli.app import app
 from reticent.policy import Inspection, Policy, inspect
 from reticent.propose import afford, pricing, propose
+from reticent.propose.tradeoff import OTHER_DOORS, without_computed
+from reticent.registry import DEFINITIONS, METHODS
 
 
 def people(rows: int = 400, secrets: tuple[str, ...] = ("flu", "cold", "ulcer", "asthma"), **more: Any) -> pl.DataFrame:
@@ -232,3 +238,80 @@ def test_what_is_published_of_a_proposal_holds_by_own_count(seed: int) -> None:
             assert values.is_in([str(value) for value in claim["values"]]).mean() <= float(Fraction(claim["h"]))
         elif claim["name"] in ("DistinctLDiversity", "RecursiveLDiversity"):
             assert values.n_unique() >= int(claim["l"])
+
+
+def test_better_groups_are_searched_for_and_published_alike_every_time() -> None:
+    frame = couples(200).drop("hours", "exper", "unem")
+    rows, _, found = published(frame)
+    again, _, repeated = published(frame)
+    assert found.priced.method["effort"] == "best"
+    assert "seconds" not in found.policy
+    assert found.policy == repeated.policy
+    assert rows.equals(again)
+    cut = rt.Mondrian(values="ranges", split="loss").draft(found.table(), found.parsed().definition)
+    assert found.priced.compared is not None
+    assert found.priced.compared.best.loss is not None
+    assert found.priced.compared.best.loss < 0.95 * cut.utility["loss"]
+
+
+@pytest.mark.parametrize(("rows", "columns", "effort"), [(500, 20, "best"), (20_000, 10, "good"), (10**6, 9, "quick")])
+def test_the_search_is_bounded_by_the_size_of_the_table(rows: int, columns: int, effort: str) -> None:
+    assert pricing.searched_effort(rows, columns) == effort
+
+
+def test_a_rare_truth_value_gets_a_bound_that_is_measured() -> None:
+    frame = people(300, smoker=lambda draw: draw.random() < 0.2)
+    found = inspect(frame)
+    bounds = [part for part in found.proposal.definition if part.get("column") == "smoker"]
+    assert bounds[0]["name"] == "ConfidenceBounding"
+    assert bounds[0]["values"] == ["true"]
+    assert found.priced.compared is not None
+    assert not found.headline
+
+
+def test_a_sensitive_column_that_anybody_computes_is_not_published() -> None:
+    found = propose(people(300, hiv=lambda draw: draw.randrange(2)))
+    ages = pl.Series([20 + number % 40 for number in range(300)])
+    priced = pricing.Pricing(found, people(300).with_columns(age=ages, hiv=3 * ages + 7), Context())
+    promised = ({"name": "KAnonymity", "k": 5}, {"name": "DistinctLDiversity", "l": 2, "column": "hiv"})
+    kept, computed = without_computed(priced, ["age", "sex"], promised)
+    assert kept == promised[:1]
+    assert "3 times 'age' plus 7" in computed["hiv"].how
+
+
+def test_few_values_under_the_name_of_an_identifier_tell_nobody_apart() -> None:
+    frame = people(400, device_protection=lambda draw: draw.choice(["Yes", "No", "No internet service"]))
+    rows, roles, _ = published(frame)
+    assert roles["device_protection"] == "quasi"
+    assert smallest(rows, roles) >= 5
+
+
+def test_a_person_with_too_many_rows_of_a_large_table_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "MOST_ROWS", 200)
+    ids = [1] * 250 + [number for number in range(2, 377) for _ in range(2)]
+    found = inspect(people(1000).with_columns(pl.Series("patient_id", ids)))
+    assert found.proposal.unit == "person"
+    assert any("all of them cannot" in line and "rows_per_person" in line for line in found.headline)
+
+
+def test_what_cannot_be_drafted_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: Any) -> Any:
+        raise rt.PolicyError("no such thing")
+
+    monkeypatch.setattr("reticent.propose.tradeoff.select", refused)
+    assert inspect(people(60)).headline[0].endswith("no such thing")
+
+
+def test_protection_from_any_two_known_columns_is_offered_with_what_it_leaves_open() -> None:
+    found = inspect(couples(300))
+    offers = [note for note in found.notes if "knows any" in note]
+    assert len(offers) == 1
+    assert "unique on random columns" in offers[0]
+    assert all(part["name"] != "AnyColumns" for part in found.proposal.definition)
+
+
+def test_the_other_ways_name_commands_and_methods_that_there_are() -> None:
+    assert {"Synthetic", "CentralCounts"} <= {word.strip("().,") for word in OTHER_DOORS.split()} & set(METHODS)
+    assert "NoisyCounts" in DEFINITIONS
+    for command in re.findall(r"reticent ([a-z]+(?: serve| plan)?)", OTHER_DOORS):
+        assert CliRunner().invoke(app, [*command.split(), "--help"]).exit_code == 0

@@ -36,9 +36,9 @@ def test_typical_values_that_keep_conclusions_stay() -> None:
     table = rt.Table(
         {"age": age, "pay": [900 + 25 * a + 13 * (i % 7) for i, a in enumerate(age)]}, quasi=["age"], sensitive="pay"
     )
-    method = {"name": "Mondrian", "values": "typical"}
+    method = rt.Mondrian(values="typical")
     found = with_conclusions(table, rt.KAnonymity(5), method, Context())
-    assert (found.method, found.replaced, found.models) == (method, False, 1)
+    assert (found.method, found.replaced, found.models) == (method.describe(), False, 1)
     assert found.notes() == ["1 regression of sensitive columns fitted before and after: no conclusion changes."]
 
 

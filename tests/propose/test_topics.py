@@ -150,3 +150,37 @@ def test_the_day_of_a_death_is_known_and_that_somebody_died_is_not() -> None:
 
 def test_a_profile_alone_has_no_kind() -> None:
     assert profile_column(pl.Series("income", [1, 2, 3])).kind is None
+
+
+def test_a_state_beside_its_time_is_an_outcome() -> None:
+    times = {name: range(1, 400) for name in ("rel", "rec")}
+    found = propose(table(**times, **{"rel.s": (0, 1), "rec.s": (0, 1)}))
+    assert {roles(found)[name] for name in ("rel", "rel.s", "rec", "rec.s")} == {"sensitive"}
+
+
+def test_how_often_somebody_was_in_hospital_is_sensitive_and_which_hospital_is_not() -> None:
+    assert roles(propose(table(hospital=["0", "1", "2", "3"])))["hospital"] == "sensitive"
+    assert roles(propose(table(hospital=["3", "17", "21", "40"])))["hospital"] == "quasi"
+
+
+def test_marks_of_pupils_with_letters_for_those_who_withdrew_are_marks() -> None:
+    marks = ["A", "A-", "B+", "B", "B-", "C+", "C", "C-", "D+", "D", "F", "W", "I"]
+    assert roles(propose(table(Grade=marks)))["Grade"] == "sensitive"
+
+
+def test_scales_that_sensitive_columns_share_are_answers() -> None:
+    steps = range(3)
+    found = propose(table(health=steps, rape=steps, fatal=steps, bd=steps, fin=steps))
+    assert {roles(found)[name] for name in ("bd", "fin")} == {"sensitive"}
+
+
+def test_a_column_that_follows_from_age_is_left_out_and_age_stays() -> None:
+    frame = table(status=(0, 1), biopsy=("benign", "malignant"))
+    frame = frame.with_columns(laser=pl.when(frame["age"] < 40).then(pl.lit("xenon")).otherwise(pl.lit("argon")))
+    found = propose(frame)
+    assert (roles(found)["age"], roles(found)["laser"]) == ("quasi", None)
+
+
+def test_where_every_column_is_sensitive_the_least_delicate_one_counts_as_known() -> None:
+    frame = table(anger=range(7), protest=range(3), liking=range(30)).drop("age", "sex")
+    assert sorted(map(str, roles(propose(frame)).values())) == ["quasi", "sensitive", "sensitive"]

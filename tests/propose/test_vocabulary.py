@@ -17,12 +17,14 @@ SENSITIVE: dict[str, str] = {
         hba1c HbA1c CD4 tumour_stage tumor_size health_costs doctor_visits docvis numberOfDoctorVisits hospital_days bmi birth_weight smoker cigs alcohol
         treatment trt tx vaccinated hypertension arthritis iinjury gdhlth phq9 suicide_attempts
         Krankheit Krankheitstage Diagnosen Blutdruck Behandlung Schwangerschaft Behinderung Todesursache Raucher Körpergewicht Koerpergewicht
+        adverse_events nrAdvE side_effects Nebenwirkungen
         maladie traitement grossesse décès fumeur handicap dépression enfermedad embarazo tratamiento fallecido malattia gravidanza fumatore
         doença gravidez ziekte Ziektedagen behandeling zwangerschap choroba leczenie ciąża niepełnosprawność sjukdom Sjukdagar behandling
         диагноз болезнь беременность курение 疾病 诊断 怀孕 吸烟 診断 妊娠 喫煙 مرض التشخيص אבחנה היריון
     """,
     "money": """
         income Einkommen Haushaltseinkommen Nettoeinkommen household_income hhinc faminc lfaminc lwage ln_wage realrinc hourlyWage salary annual_salary earnings re78
+        ses socioeconomic_status Sozialstatus
         wealth net_worth debts loan_amount loan_denied mortgage default credit_score bankruptcy benefits food_stamps tax_paid rent total_expenditure overdrawn
         Gehalt Bruttolohn Schulden Vermögen Miete Kredit salaire revenu_mensuel loyer dette salario ingresos deuda stipendio reddito debito renda dívida
         inkomen Jaarinkomen schulden uitkering dochód dochody kredyt inkomst Hushållsinkomst skulder доход зарплата кредит 收入 家庭收入 工资 贷款 収入 給与 年収 دخل راتب הכנסה משכורת
@@ -35,6 +37,7 @@ SENSITIVE: dict[str, str] = {
         religion Religious church_attendance catholic denomination Konfession Glaube religión fede religião geloof wyznanie religiositet религия 宗教 信仰 ديانة דת
     """,
     "politics": """
+        registered_voter voter_registration
         vote votes voted party partyid PartyID political_views ideology lrscale voteTrump Partei Wahlabsicht parti politique voto partido partito ideologia
         stemgedrag partij partia głosowanie röstat partisympati партия голосование 投票 政党 حزب מפלגה
     """,
@@ -44,6 +47,9 @@ SENSITIVE: dict[str, str] = {
     """,
     "genetics": """
         genotype brca1 mutation blood_type dna Blutgruppe groupe_sanguin genotipo bloedgroep biometric_template 血型 遺伝子 генотип
+    """,
+    "outcome": """
+        decision judgment Entscheidung Bescheid decisione besluit decyzja beslut 决定
     """,
     "union": """
         union union_member trade_union Gewerkschaft syndicat sindicato sindacato vakbond fackförening профсоюз 工会 労働組合 نقابة

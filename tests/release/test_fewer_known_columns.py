@@ -27,7 +27,7 @@ def test_it_is_offered_with_what_both_lose_and_who_is_unique_beyond() -> None:
     everything = release.frame.select(NAMES).is_unique().sum() / 300
     assert offer.unique[6] == everything
     assert list(offer.unique) == [each for each in (3, 5, 6) if each > offer.definition.known]
-    assert f"any {offer.definition.known} columns" in offer.note()
+    assert f"knows any {offer.definition.known} of them" in offer.note()
 
 
 def test_it_is_not_offered_where_it_saves_little() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reticent.base.context import Context
-from reticent.definitions import Definition
+from reticent.definitions import Definition, Method
 from reticent.errors import Cancelled, ReticentError
 from reticent.release import analyst_designs, default_models, judged_draft, method_from
 from reticent.table import Table
@@ -55,32 +55,31 @@ class MethodConclusions:
         ]
 
 
-def with_conclusions(
-    table: Table, definition: Definition, method: Mapping[str, Any], context: Context
-) -> MethodConclusions:
+def with_conclusions(table: Table, definition: Definition, method: Method, context: Context) -> MethodConclusions:
     """The method with what it does to conclusions; typical values that mislead are replaced by drawn ones or ranges, where these do not."""
     found = _measured(table, definition, method, context)
-    if method.get("values") != "typical" or not found.misleads:
+    if found.method.get("values") != "typical" or not found.misleads:
         return found
     for values in _INSTEAD:
-        other = {"name": "Mondrian", "split": "loss", "values": values}
-        instead = _measured(table, definition, other, context)
+        other = {key: value for key, value in found.method.items() if key in ("effort", "weights")}
+        instead = _measured(
+            table, definition, method_from("Mondrian", {**other, "split": "loss", "values": values}), context
+        )
         if values == _INSTEAD[-1] or not instead.misleads:
             return replace(instead, replaced=True)
     return found
 
 
-def _measured(table: Table, definition: Definition, method: Mapping[str, Any], context: Context) -> MethodConclusions:
+def _measured(table: Table, definition: Definition, method: Method, context: Context) -> MethodConclusions:
     """The conclusions that a release by the method changes; none where it cannot be made or nothing can be fitted."""
     context.step("fitting regressions before and after")
-    name, parameters = str(method["name"]), {key: value for key, value in method.items() if key != "name"}
     try:
-        made = judged_draft(table, definition, method_from(name, parameters), "csv", replace(context, memo={}))
+        made = judged_draft(table, definition, method, "csv", replace(context, memo={}))
         before, after = analyst_designs(table, made.side)
         models = default_models(table, before)
         changes = changed_conclusions(models, before, after)
     except Cancelled:
         raise
     except ReticentError:
-        return MethodConclusions(method, 0, ())
-    return MethodConclusions(method, len(models), changes)
+        return MethodConclusions(method.describe(), 0, ())
+    return MethodConclusions(method.describe(), len(models), changes)

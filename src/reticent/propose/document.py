@@ -62,7 +62,7 @@ def _method(priced: Tradeoff) -> list[str]:
     return [f"# The method that costs least{sampled}:", *costs, "[method]", *_settings(given)]
 
 
-_METHOD_SETTINGS = ("name", "objective", "suppression", "split", "values")
+_METHOD_SETTINGS = ("name", "objective", "suppression", "split", "values", "effort", "weights")
 
 
 def value(setting: Any) -> str:

@@ -106,7 +106,9 @@ def delicate_values(values: pl.Series) -> tuple[tuple[Any, ...], Fraction]:
     if not counted and _spelled(others[0]) not in _DELICATE and len(held) > 2:
         return (), Fraction(1)
     sick = sum(count for value, count in zip(held, times, strict=True) if value not in harmless)
-    return tuple(sorted(others)), Fraction(sick, len(values))
+    # A definition names truth values as texts, as tables show them.
+    named = [_spelled(value) if isinstance(value, bool) else value for value in sorted(others)]
+    return tuple(named), Fraction(sick, len(values))
 
 
 def _spelled(value: Any) -> str:

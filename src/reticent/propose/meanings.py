@@ -78,8 +78,10 @@ def may_hold_names(column: ColumnProfile) -> bool:
 
 
 def _is_counted(column: ColumnProfile) -> bool:
-    """Whether it says if or how often, and not which one."""
-    return column.distinct == 2 or (column.type == "integer" and column.lowest == 0)
+    """Whether it says if or how often, and not which one. Numbers of hospitals, which are read as texts, leave gaps or begin with 1."""
+    if column.type == "text":
+        return {str(number) for number in range(column.distinct - 1)} <= set(column.sample)
+    return column.distinct == 2 or (column.type in ("integer", "number") and column.lowest == 0)
 
 
 def _like_ages(column: ColumnProfile) -> bool:

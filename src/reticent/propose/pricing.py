@@ -27,6 +27,9 @@ MOST_ROWS = 20_000
 LOCAL: tuple[str, Mapping[str, Any]] = ("Mondrian", {"values": "ranges", "split": "loss"})
 """The method that prices are measured with."""
 
+_BEST_CELLS, _GOOD_CELLS = 60_000, 250_000
+"""Up to so many published values a search for better groups takes seconds, with all or with few of its rounds."""
+
 _MOST_WORK, _FEWEST_ROWS = 4_000_000, 1_500
 _MOST_DRAFTS, _FEWEST_DRAFTS, _ALL_WORK = 80, 16, 60_000_000
 _MOST_STEPS = 500
@@ -46,6 +49,15 @@ def definition_of(promised: Sequence[Mapping[str, Any]]) -> Definition:
     return reduce(and_, parts)
 
 
+def searched_effort(rows: int, columns: int) -> str:
+    """How hard a release of so many rows and columns, sensitive ones too, should be searched for better groups than those that are cut.
+
+    It is counted in rounds, never in seconds, so that a policy publishes the same groups on every machine.
+    """
+    cells = rows * columns
+    return "best" if cells <= _BEST_CELLS else "good" if cells <= _GOOD_CELLS else "quick"
+
+
 class Pricing:
     """Prices of releases of a proposal's columns. Mutable: it remembers what was measured, and counts the drafts.
 
@@ -63,6 +75,7 @@ class Pricing:
             for column in sensitive
             if column.coarsen is not None
         )
+        self._published = published
         self.rows = _sampled(published, len(self._quasi), self._owner)
         self._domains = {column.name: _domain(published[column.name], self.rows) for column in sensitive}
         self._stepped = self.rows.with_columns(
@@ -71,6 +84,11 @@ class Pricing:
         work = max(self.rows.height * len(self._quasi) ** 2, 1)
         self.left = max(_FEWEST_DRAFTS, min(_MOST_DRAFTS, _ALL_WORK // work))
         self._known: dict[tuple[tuple[str, ...], str], Price | None] = {}
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether people may have several rows, so that groups count people."""
+        return bool(self._owner)
 
     def price(self, quasi: Iterable[str], promised: Promised) -> Price | None:
         """What a release of these quasi columns loses; None where none satisfies the definition."""
@@ -88,6 +106,13 @@ class Pricing:
 
         For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number.
         """
+        return self._table(self._stepped if ranges else self.rows, quasi, promised, ranges)
+
+    def whole_table(self, quasi: Iterable[str], promised: Promised) -> Table:
+        """All rows with these columns, not a sample of them."""
+        return self._table(self._published, quasi, promised, True)
+
+    def _table(self, rows: pl.DataFrame, quasi: Iterable[str], promised: Promised, ranges: bool) -> Table:
         kinds = {
             name: Hierarchy.suppression()
             if (described := self._quasi[name].hierarchy) is None or (ranges and _is_plain(described))
@@ -95,7 +120,7 @@ class Pricing:
             for name in quasi
         }
         named = list(dict.fromkeys(part["column"] for part in promised if "column" in part))
-        held = (self._stepped if ranges else self.rows).select([*kinds, *named, *self._owner])
+        held = rows.select([*kinds, *named, *self._owner])
         people: dict[str, Any] = {"key": self._owner[0], "unit": "person"} if self._owner else {}
         domains = {name: self._domains[name] for name in named}
         return Table(held, quasi=kinds, sensitive=domains, nulls=self._proposal.nulls, **people)  # type: ignore[arg-type]

@@ -35,6 +35,7 @@ _MOST_PEOPLE = 10**10
 _FREE_TEXT = 60
 _MANY_VALUES = 100
 _MEASURED = 20
+_FEW_VALUES, _SHARED_BY = 8, 50
 _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
 _FEWEST_PEOPLE = 50
@@ -326,16 +327,14 @@ def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
 
 
 def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """Where nothing would be left that others may know, what only its neighbours call sensitive is taken to be known."""
+    """Where nothing would be left that others may know, what only its neighbours call sensitive is taken to be known, or else the least delicate column."""
     if any(column.role == "quasi" for column in columns):
         return list(columns)
+    may_be = [column for column in columns if column.role == "sensitive" and not is_outcome(column.name)]
+    by_context = [column for column in may_be if is_by_context(column.profile)]
+    chosen = by_context or ([max(may_be, key=_delicacy)] if len(may_be) > 1 else [])
     known = "others may know it: no other column is left that they could know"
-    return [
-        ColumnProposal(column.profile, "quasi", known)
-        if column.role == "sensitive" and is_by_context(column.profile) and not is_outcome(column.name)
-        else column
-        for column in columns
-    ]
+    return [ColumnProposal(each.profile, "quasi", known) if each in chosen else each for each in columns]
 
 
 def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]) -> ColumnProposal:
@@ -386,7 +385,7 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     """What the name says; without a word from it, the values must not be everybody's own."""
     meaning = meaning_in(column)
     countable = column.type in ("integer", "text")
-    if meaning == "identifier" and column.type != "boolean" and column.distinct > 2:
+    if meaning == "identifier" and column.type != "boolean" and not _is_category(column):
         return "identifier", "the name says that it identifies a person"
     many = _FEWEST_PEOPLE if _says_person(column) else column.rows // 10
     if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
@@ -408,6 +407,11 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     if countable and (own := _own_values(column)) is not None:
         return own
     return "quasi", "others may know it: nothing says that they do not"
+
+
+def _is_category(column: ColumnProfile) -> bool:
+    """Whether so many rows share each of so few values that none tells who somebody is, whatever the name says."""
+    return column.distinct <= 2 or (column.distinct <= _FEW_VALUES and column.filled >= _SHARED_BY * column.distinct)
 
 
 def _says_person(column: ColumnProfile) -> bool:
@@ -510,6 +514,13 @@ def _each_once(
         derived = by_name[relation.derived]
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
             source = sources[0]
+            if source.knowable <= 1 and not is_outcome(derived.name):
+                reason = f"{relation.how}: an adversary who knows that knows it, too"
+                by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
+                notes.append(
+                    f"{derived.name!r} {relation.how}; it is left out, because nothing can be promised about it."
+                )
+                continue
             reason = f"it tells the sensitive {derived.name!r}, which follows from it"
             by_name[source.name] = ColumnProposal(source.profile, None, reason)
             notes.append(

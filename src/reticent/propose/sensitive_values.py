@@ -59,13 +59,16 @@ _OPINIONS = re.compile(
     r"|likely|unlikely|stimme|zufrieden|unzufrieden|d'accord|satisfait|de acuerdo|satisfecho|d'accordo|soddisfatto|concordo|satisfeito|eens|oneens|tevreden|zgadzam|zadowolon\w+|nojd)\b"
 )
 _LETTER_GRADE = r"^[A-F][+-]?$"
+_MOSTLY_MARKS = 0.75
+"""Beside marks there are letters for those who withdrew or did not finish."""
+
 _MONEY = r"^\s*(?:-?\(?(?:US|CA|AU|R)?[$€£¥₹₽₪]|(?:USD|EUR|GBP|CHF|PLN|SEK|BRL|JPY|CNY)\b)\s?-?\d|^-?\d[\d.,' ]*\s?(?:[$€£¥₹₽₪]|USD|EUR|GBP|CHF|PLN|zł|kr|руб\.?|元|円)\s*$"
 _ICD_10 = r"^[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}[+*!]?$"
 _ICD_9 = r"^(?:\d{3}|[VE]\d{2,3})(?:\.\d{1,2})?$"
 _ATC = r"^[A-DGHJ-NPRSV]\d{2}[A-Z]{2}\d{2}$"
 _LOINC = r"^\d{1,5}-\d$"
 _SHARE, _ENOUGH, _TRIED = 0.8, 3, 200
-_FEW_LEVELS = 12
+_FEW_LEVELS = 20
 _SNOMED = range(6, 19)
 
 
@@ -107,9 +110,8 @@ def _labelled(values: Sequence[str]) -> Kind | None:
         return _FATE
     if levels & _UNTREATED and len(levels) <= _MOST_ARMS:
         return _ARM
-    if all(re.fullmatch(_LETTER_GRADE, value.strip()) for value in values) and any(
-        "+" in v or "-" in v for v in values
-    ):
+    marks = [value for value in values if re.fullmatch(_LETTER_GRADE, value.strip())]
+    if len(marks) >= _MOSTLY_MARKS * len(values) and any("+" in v or "-" in v for v in marks):
         return _GRADE
     opinions = sum(bool(_OPINIONS.search(level)) for level in levels)
     return _OPINION if opinions >= 2 else None

@@ -69,6 +69,9 @@ _TIMES = _words(
 _STATES = _words(
     "status stat event events cens censor censors censored delta fail failed failure outcome relapse died dead death d state"
 )
+_STATE_ENDS = (".s", "_s", ".stat", "_stat", ".status", "_status", ".event", "_event")
+"""What the name of a state has beside that of its time: ``rel`` and ``rel.s``."""
+
 _FEWEST_TIMES, _MOST_STATES = 10, 4
 _ITEM = re.compile(r"(?:q|item|answer|question|frage|antwort|resp|response)_?\d+[a-z]?")
 _LOW_GRADES = 5
@@ -111,6 +114,12 @@ def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
         for rest in {name[1:] for name in by_name if len(name) in (2, 3)}
         if f"t{rest}" in by_name and f"d{rest}" in by_name
     ]
+    pairs += [
+        (column, by_name[f"{name}{end}"])
+        for name, column in by_name.items()
+        for end in _STATE_ENDS
+        if f"{name}{end}" in by_name
+    ]
     pairs = [(time, state) for time, state in pairs if _is_time(time) and _is_state(state)]
     if len(pairs) >= _TWO:
         found |= {column.name for column in itertools.chain(*pairs)}
@@ -131,14 +140,15 @@ def _says(column: ColumnProfile, words: frozenset[str]) -> bool:
 
 
 def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
-    """Columns of a questionnaire: numbered questions, and scales that many columns share."""
-    free = [column for column in columns if kinds[column.name] is None]
-    numbered = [column.name for column in free if _ITEM.fullmatch("_".join(words_of(column.name)))]
+    """Columns of a questionnaire: numbered questions, and scales that many columns share, those of sensitive kinds too."""
+    free = {column.name for column in columns if kinds[column.name] is None}
+    numbered = [name for name in sorted(free) if _ITEM.fullmatch("_".join(words_of(name)))]
     scales: dict[tuple[float, float], list[str]] = {}
-    for column in free:
-        if column.type != "text" and _is_scale(column):
+    for column in columns:
+        kind = kinds[column.name]
+        if (kind is None or kind.sensitive) and column.type != "text" and _is_scale(column):
             scales.setdefault((column.lowest, column.highest), []).append(column.name)
-    return [*numbered, *(name for names in scales.values() if len(names) >= _ITEMS for name in names)]
+    return [*numbered, *(each for names in scales.values() if len(names) >= _ITEMS for each in names if each in free)]
 
 
 def _is_scale(column: ColumnProfile) -> bool:

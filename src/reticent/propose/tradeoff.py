@@ -6,30 +6,47 @@ All of it is found by drafting releases and measuring what they lose, on a sampl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import polars as pl
 
 from reticent.base.context import Context
-from reticent.definitions import Definition
-from reticent.errors import Cancelled, ReticentError
+from reticent.core import Draft, Kind
+from reticent.definitions import Definition, GroupDefinition, Method
+from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
 from reticent.propose.conclusions import with_conclusions
-from reticent.propose.pricing import LOCAL, Pricing, definition_of
+from reticent.propose.pricing import LOCAL, Pricing, Promised, definition_of, searched_effort
 from reticent.propose.promises import PromiseCost, PromiseSearch, next_stricter
 from reticent.propose.proposal import ColumnProposal, Proposal, column_guarantees
 from reticent.propose.relations import families
 from reticent.propose.selection import USEFUL, ColumnSelection, LeftOut, select
 from reticent.propose.study_columns import is_outcome, is_treatment
-from reticent.release import Cheapest, MethodComparison, default_method, method_from
-from reticent.table import Table
+from reticent.release import (
+    Cheapest,
+    ComputableColumns,
+    MethodComparison,
+    any_columns_offer,
+    default_method,
+    method_from,
+)
+from reticent.table import ColumnRelation, Table
 
 _MOST_WORK = 60_000_000
 """Rows times columns times columns up to which the cuts of a release are chosen by their loss."""
 
-_OTHER_DOORS = (
-    "Other ways: publish fewer columns (several releases of different columns about the same people must be judged together), answer questions by audited SQL "
-    "(reticent serve), publish synthetic rows (Synthesize) or tables of counts (NoisyCounts)."
+_OFFERED_WORK = 600_000
+"""Rows times columns times columns up to which a guarantee for any few known columns is tried."""
+
+_MANY_ROWS = " If some people have far more rows than others, set rows_per_person in [roles]: further rows of a person are then suppressed."
+
+_HARDLY_A_LOSS = 0.03
+"""Below this loss better groups are not worth the time to search for them."""
+
+OTHER_DOORS = (
+    "Other ways: publish fewer columns (take them out of [roles], then reticent preview policy.toml; several releases of different columns about the same people must be judged "
+    "together), answer questions by audited SQL (reticent audit serve audit.toml), publish synthetic rows (reticent synthesize plan, then the method Synthetic), or publish tables of "
+    "noisy counts (the method CentralCounts with the definition NoisyCounts)."
 )
 
 
@@ -59,9 +76,10 @@ def afford(
         return _afforded(proposal, frame, context, shown)
     except Cancelled:
         raise
-    except ReticentError:
-        # What cannot be drafted is told by publish, with its place in the policy.
-        return Tradeoff(proposal, {}, (), None)
+    except ReticentError as error:
+        untried = f"No release could be drafted from this proposal, so nothing is known of its cost: {error}"
+        untried += _MANY_ROWS if proposal.unit == "person" and isinstance(error, Infeasible) else ""
+        return Tradeoff(replace(proposal, headline=(untried, *proposal.headline)), {}, (), None)
 
 
 def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: Mapping[str, Any] | None) -> Tradeoff:
@@ -77,41 +95,130 @@ def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: 
         lambda: pricing.left > 0,
     )
     tried = search.run()
-    wanted = definition_of(search.chosen)
-    table = pricing.table(selection.quasi, search.chosen, ranges=False)
-    found = _candidates(table, wanted, shown, frame.height).compared(table, wanted, replace(context, memo={}))
-    compared = replace(found, total=frame.height)
-    columns = _published(proposal.columns, selection)
-    warned = _warnings(proposal.columns, selection, compared)
-    concluded = with_conclusions(table, wanted, compared.best.method, context)
-    notes = (*_notes(selection, next_stricter(tried), compared), *concluded.notes(), *proposal.notes)
+    promised, computed = without_computed(pricing, selection.quasi, search.chosen)
+    wanted = definition_of(promised)
+    table = pricing.table(selection.quasi, promised, ranges=False)
+    cut = pricing.price(selection.quasi, promised)
+    methods = _candidates(table, wanted, shown, frame.height, 1.0 if cut is None else cut.loss)
+    compared = replace(methods.compared(table, wanted, replace(context, memo={})), total=frame.height)
+    columns = _published(proposal.columns, selection, computed)
+    warned = (
+        *_infeasible_as_a_whole(pricing, selection.quasi, promised, compared),
+        *_warnings(columns, selection, compared),
+    )
+    concluded = with_conclusions(table, wanted, methods.candidates[compared.chosen], context)
+    notes = (
+        *_notes(selection, next_stricter(tried), compared),
+        *_fewer_known(pricing, quasi, selection.everything, promised, context),
+        *concluded.notes(),
+        *proposal.notes,
+    )
     affordable = replace(
-        proposal, columns=columns, definition=search.chosen, headline=(*warned, *proposal.headline), notes=notes
+        proposal, columns=columns, definition=promised, headline=(*warned, *proposal.headline), notes=notes
     )
     prices = tuple(price for _, price in tried)
     return Tradeoff(affordable, concluded.method, prices, compared, selection.left_out)
 
 
-def _candidates(table: Table, definition: Definition, shown: Mapping[str, Any] | None, rows: int) -> Cheapest:
-    """The methods that publish would choose from, and the one that prices were measured with, unless all ``rows`` would take it too long."""
+def _candidates(
+    table: Table, definition: Definition, shown: Mapping[str, Any] | None, rows: int, loss: float
+) -> Cheapest:
+    """The methods that publish would choose from, and the one that prices were measured with, unless all ``rows`` would take it too long.
+
+    It searches for better groups than those that are cut, where these have a ``loss`` that is worth the time.
+    """
     found = default_method(table, definition, shown)
     methods = found.candidates if isinstance(found, Cheapest) else (found,)
     name, parameters = LOCAL
     measured = method_from(name, {**parameters, **(shown or {})})
-    if measured not in methods and rows * len(table.quasi) ** 2 <= _MOST_WORK:
+    effort = searched_effort(rows, len(table.quasi) + len(table.sensitive))
+    if effort != "quick" and loss > _HARDLY_A_LOSS and not table.several_rows:
+        searched = method_from(name, {**parameters, **(shown or {}), "effort": effort})
+        methods = (*(each for each in methods if each != measured), _DraftedOnce(searched))
+    elif measured not in methods and rows * len(table.quasi) ** 2 <= _MOST_WORK:
         methods = (*methods, measured)
     return Cheapest(methods)
 
 
-def _published(columns: Sequence[ColumnProposal], selection: ColumnSelection) -> tuple[ColumnProposal, ...]:
-    """The columns, those that are left out without a role and with their price."""
+def without_computed(
+    pricing: Pricing, quasi: Sequence[str], promised: Promised
+) -> tuple[Promised, Mapping[str, ColumnRelation]]:
+    """The promises without those about sensitive columns that anybody computes from the quasi columns, and these columns, each with the relation that gives it."""
+    found = ComputableColumns.of(pricing.whole_table(quasi, promised), definition_of(promised)).sensitive
+    kept = tuple(part for part in promised if part.get("column") not in found)
+    return kept, {name: relation for name, (_, relation) in found.items()}
+
+
+def _infeasible_as_a_whole(
+    pricing: Pricing, quasi: Sequence[str], promised: Promised, compared: MethodComparison
+) -> tuple[str, ...]:
+    """Why all rows cannot be published as a sample of them can, where that is known; nothing where they can."""
+    if not compared.sampled or compared.total * len(quasi) ** 2 > _MOST_WORK:
+        return ()
+    try:
+        method_from(*LOCAL).draft(pricing.whole_table(quasi, promised), definition_of(promised))
+    except (Infeasible, PolicyError) as error:
+        why = f"A sample of the rows can be published as proposed, but all of them cannot: {error}"
+        return (f"{why}{_MANY_ROWS}" if pricing.counts_people else why,)
+    return ()
+
+
+def _fewer_known(
+    pricing: Pricing, quasi: Sequence[str], everything: float | None, promised: Promised, context: Context
+) -> list[str]:
+    """A guarantee against adversaries who know any few columns, with what it leaves open, where protecting all columns costs too much and this far less. It is never proposed itself."""
+    dear = everything is None or everything > USEFUL
+    if not dear or len(quasi) ** 2 * pricing.rows.height > _OFFERED_WORK:
+        return []
+    definition = definition_of(promised)
+    if not isinstance(definition, GroupDefinition):
+        return []
+    try:
+        table = pricing.table(quasi, promised)
+        offer = any_columns_offer(table, definition, method_from(*LOCAL), context=replace(context, memo={}))
+    except (Infeasible, PolicyError):
+        return []
+    return [] if offer is None else [f"With all {len(quasi)} quasi columns: {offer.note()}"]
+
+
+def _published(
+    columns: Sequence[ColumnProposal], selection: ColumnSelection, computed: Mapping[str, ColumnRelation]
+) -> tuple[ColumnProposal, ...]:
+    """The columns, those that are left out without a role and with their price, or with what they can be computed from."""
     why = {each.column: each.words for each in selection.left_out}
+    why |= {
+        name: f"{relation.how}, so that nothing can be promised about it beside them"
+        for name, relation in computed.items()
+    }
     return tuple(
         replace(column, role=None, reason=why[column.name], hierarchy=None, levels=1, coarsen=None)
         if column.name in why
         else column
         for column in columns
     )
+
+
+@dataclass(frozen=True)
+class _DraftedOnce:
+    """A method that takes long; what it made of a table is kept, because methods are compared by it and conclusions are drawn from it."""
+
+    method: Method
+    drafts: dict[tuple[int, str], Draft] = field(default_factory=dict, compare=False)
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"groups"})
+    streams: ClassVar[bool] = True
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        return self.method.refusal(table, definition)
+
+    def describe(self) -> dict[str, Any]:
+        return self.method.describe()
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        asked = id(table), str(definition)
+        if asked not in self.drafts:
+            self.drafts[asked] = self.method.draft(table, definition, context)
+        return self.drafts[asked]
 
 
 def _warnings(
@@ -122,7 +229,7 @@ def _warnings(
     loss, published = compared.best.loss, len(selection.quasi) + len(selection.floors)
     if loss is not None and (loss > USEFUL or 2 * published < len(columns)):
         told.append(
-            f"A release of single rows of this table is of little use: with {published} of {len(columns)} columns it loses {loss:.0%} of the detail. {_OTHER_DOORS}"
+            f"A release of single rows of this table is of little use: with {published} of {len(columns)} columns it loses {loss:.0%} of the detail. {OTHER_DOORS}"
         )
     gone = {each.column for each in selection.left_out}
     for words, says in (("what was done to people", is_treatment), ("what came of it", is_outcome)):

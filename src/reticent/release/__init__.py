@@ -23,6 +23,7 @@ from reticent.release.canonical_json import readable
 from reticent.release.certificate import certificate_hash, countersigned, signatures_of
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
+from reticent.release.computable_columns import ComputableColumns
 from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.document_schemas import schema_names, shipped_schema
@@ -54,6 +55,7 @@ __all__ = [
     "AnyColumnsOffer",
     "Cheapest",
     "Check",
+    "ComputableColumns",
     "Count",
     "CountQuery",
     "DeclaredColumns",

@@ -1,4 +1,4 @@
-"""What a guarantee for any few columns would save, and what it leaves open: figures for whoever offers one."""
+"""What a guarantee for any few known columns would save, and what it leaves open: figures for a proposal."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class AnyColumnsOffer:
     unique: Mapping[int, float]
 
     def note(self) -> str:
-        """What a steward is told who may choose it, with both figures."""
-        beyond = ", ".join(f"{share:.1%} of the records in {known}" for known, share in self.unique.items())
+        """The offer in words for a steward: both losses, who is unique beyond it, and what to write to choose it."""
+        beyond = ", ".join(f"{share:.1%} of the records on {known}" for known, share in self.unique.items())
         return (
-            f"Protecting from whoever knows any {self.definition.known} columns, instead of all of them, would lose {self.loss:.3f} instead of {self.loss_of_all:.3f}. But it promises "
-            f"nothing against somebody who knows more: unique in random columns are {beyond}."
+            f"protection from an adversary who knows any {self.definition.known} of them, instead of all, would lose {self.loss:.3f} instead of {self.loss_of_all:.3f}. But it guarantees "
+            f"nothing against an adversary who knows more: unique on random columns are {beyond}. To choose it, put the definitions into inner = [...] of a definition with "
+            f'name = "AnyColumns" and known = {self.definition.known}.'
         )
 
 
