@@ -181,6 +181,6 @@ def test_a_column_that_follows_from_age_is_left_out_and_age_stays() -> None:
     assert (roles(found)["age"], roles(found)["laser"]) == ("quasi", None)
 
 
-def test_where_every_column_is_sensitive_the_least_delicate_one_counts_as_known() -> None:
+def test_where_every_column_is_sensitive_an_opinion_counts_as_known() -> None:
     frame = table(anger=range(7), protest=range(3), liking=range(30)).drop("age", "sex")
     assert sorted(map(str, roles(propose(frame)).values())) == ["quasi", "sensitive", "sensitive"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _ROLES = ("identifiers", "quasi", "sensitive", "private")
 _ORDERED = "ordered"
+_STUDIED_WEIGHT = 3.0
+"""How much the loss of a column counts that a regression of the policy is about."""
 
 
 @dataclass(frozen=True)
@@ -220,9 +223,18 @@ class Policy(PolicyFile):
         with self.pointing("method"):
             if not isinstance(given["name"], str):
                 raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.", setting=("name",))
-            given = {"name": given["name"], **beside(self.folder, "method", given["name"], _parameters(given))}
+            own = beside(self.folder, "method", given["name"], _parameters(given))
+            given = {"name": given["name"], **self._studied_weights(given["name"]), **own}
             said = _named(given)
         return _named({**given, **replaced}) if replaced else said
+
+    def _studied_weights(self, method: str) -> dict[str, Any]:
+        """Weights by which Mondrian keeps the quasi columns sharp that ``[analysis]`` names; none where it names no column, or all of them."""
+        named = {part.strip() for model in self.sections.analysis.models for part in re.split("[~+]", model)}
+        studied = {name: _STUDIED_WEIGHT for name in self.sections.roles.quasi if name in named}
+        if method != "Mondrian" or not 0 < len(studied) < len(self.sections.roles.quasi):
+            return {}
+        return {"weights": studied}
 
     def method(self, table: Table, definition: Definition, **overrides: Any) -> Method:
         """The method that the policy names, or else the default for the table and the definition, with some parameters replaced."""

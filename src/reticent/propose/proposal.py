@@ -105,6 +105,7 @@ _LASTING = frozenset(
     ]
 )
 """Words of columns that do not change in a person."""
+_LEAST_DELICATE = ("achievement", "opinion")
 _EITHER_TELLS = ("religion", "politics", "opinion", "sexuality")
 """Meanings whose absence tells as much as their presence: who did not vote for one voted for another."""
 
@@ -327,12 +328,13 @@ def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
 
 
 def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """Where nothing would be left that others may know, what only its neighbours call sensitive is taken to be known, or else the least delicate column."""
+    """Where nothing would be left that others may know, what only its neighbours call sensitive is taken to be known, or else one opinion or mark."""
     if any(column.role == "quasi" for column in columns):
         return list(columns)
     may_be = [column for column in columns if column.role == "sensitive" and not is_outcome(column.name)]
     by_context = [column for column in may_be if is_by_context(column.profile)]
-    chosen = by_context or ([max(may_be, key=_delicacy)] if len(may_be) > 1 else [])
+    mild = [column for column in may_be if meaning_in(column.profile) in _LEAST_DELICATE]
+    chosen = by_context or (mild[-1:] if len(may_be) > 1 else [])
     known = "others may know it: no other column is left that they could know"
     return [ColumnProposal(each.profile, "quasi", known) if each in chosen else each for each in columns]
 
