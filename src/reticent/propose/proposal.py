@@ -516,7 +516,7 @@ def _each_once(
         derived = by_name[relation.derived]
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
             source = sources[0]
-            if source.knowable <= 1 and not is_outcome(derived.name):
+            if meaning_in(source.profile) in ("age", "birth") and not is_outcome(derived.name):
                 reason = f"{relation.how}: an adversary who knows that knows it, too"
                 by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
                 notes.append(
