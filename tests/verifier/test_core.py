@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -89,3 +90,14 @@ console.log(JSON.stringify(rows));"""
     expected = [list(row) for row in frame.with_columns(pl.col("n", "r").cast(pl.String)).iter_rows()]
     assert evaluate(script, as_csv(frame).decode()) == expected
     assert pl.read_csv(io.BytesIO(as_csv(frame))).height == frame.height
+
+
+def test_vendored_readers_are_as_they_were_published() -> None:
+    vendor = PROGRAM.parent / "vendor"
+    listed = dict(reversed(line.split(maxsplit=1)) for line in (vendor / "HASHES").read_text().splitlines())
+    found = {
+        str(path.relative_to(vendor)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for folder in ("hyparquet", "fzstd")
+        for path in (vendor / folder).iterdir()
+    }
+    assert found == listed

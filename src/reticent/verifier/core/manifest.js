@@ -1,7 +1,7 @@
 // The manifest (docs/release-format.md, section 3) and the certificate (section 5): read strictly, so that nothing stands in them that is not checked.
 
-import { isObject, isWhole, need, needKeys, Problem, same, sameSet } from "./canonical.js";
-import { fromJson, readMeaning, toJson, TYPES } from "./values.js";
+import { isObject, isWhole, need, needKeys, Problem, sameSet } from "./canonical.js";
+import { fromJson, readMeaning, TYPES } from "./values.js";
 
 export const LAYOUT = 4;
 export const ROLES = ["quasi", "sensitive", "declared", "pseudonym"];
@@ -189,4 +189,3 @@ function checkLevels(levels, size, where) {
   }
 }
 
-export { toJson, same };

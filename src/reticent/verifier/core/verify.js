@@ -1,6 +1,6 @@
 // Verification (docs/release-format.md, section 6): every check in its order, and the verdict in one word.
 
-import { canonical, isObject, isWhole, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
+import { canonical, isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
 import { checkCertificate, Manifest, readReference, ROLES } from "./manifest.js";
 import { fileKind, NotRead, readTable } from "./tables.js";
 import { DEFINITIONS, HISTORIES, makeDefinition, PLANS, TOO_MANY } from "./definitions.js";
@@ -390,4 +390,3 @@ export function headlineOf(checks, reservations) {
   return { state: reservations.length ? "holds, but" : "holds", reasons: [...reservations] };
 }
 
-export { isWhole };

@@ -1,6 +1,6 @@
 // Worst-case background knowledge (docs/release-format.md, section 9.7): how sure k facts can make an adversary, as an exact fraction.
 
-import { Fraction, ONE, whole } from "./exact.js";
+import { Fraction, ONE } from "./exact.js";
 
 // The least Pr(none of h atoms holds) in a bucket of n people whose values occur counts[0] >= counts[1] >= ... times:
 // the least product of max(0, n - i - F(q_i)) / (n - i) over q_0 >= q_1 >= ... with sum h, where F(q) people have the q most frequent values.
@@ -56,4 +56,3 @@ export function largestDisclosure(slices, k) {
   return ONE.over(ONE.plus(withA[k]));
 }
 
-export { whole };
