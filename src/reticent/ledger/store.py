@@ -22,6 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from reticent.base.files import make_folder
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import rollback_guard as newest
 from reticent.ledger.layouts import (
@@ -650,7 +651,7 @@ def create_privately(path: Path) -> None:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent, mode=0o700)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     os.close(handle)
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -97,3 +98,26 @@ def test_a_k_below_the_smallest_block_asks_for_another_index():
         index.draft(3)
     with pytest.raises(Infeasible, match="60 people"):
         index.draft(61)
+
+
+@pytest.mark.parametrize("name", ["age from", "age below", "level", "group"])
+def test_columns_may_have_the_names_of_the_table_of_regions(tmp_path, name):
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"age": rng.integers(0, 90, 60), name: rng.integers(0, 50, 60), "ill": rng.choice(["a", "b"], 60)}
+    )
+    release = rt.publish(rt.Table(frame, quasi=["age", name], sensitive="ill"), rt.KAnonymity(5), method=rt.Bang())
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    low, high = release.count("age < 30").bounds
+    assert low <= (frame["age"] < 30).sum() <= high
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf")])
+def test_infinite_values_are_refused_where_cells_have_equal_widths(tmp_path, value):
+    rng = np.random.default_rng(1)
+    ages = [value, *rng.integers(0, 90, 59).astype(float)]
+    table = rt.Table(pl.DataFrame({"age": ages, "ill": ["a", "b"] * 30}), quasi=["age"], sensitive="ill")
+    with pytest.raises(rt.PolicyError, match="'age' has an infinite value"):
+        rt.publish(table, rt.KAnonymity(5), method=rt.Bang())
+    release = rt.publish(table, rt.KAnonymity(5), method=rt.Bang(scales={"age": "quantile"}))
+    assert rt.verify(release.save(tmp_path / "release")).holds

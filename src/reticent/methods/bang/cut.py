@@ -255,13 +255,15 @@ class BangCut:
         for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
             name = axis.hierarchy.column
             columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
+        taken = [each.name for each in columns]
         for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
-            name = axis.hierarchy.column
-            low, high = (each.gather(labels.range_of) for each in axis.bounds(labels.ranges))
-            columns += [low.alias(FROM.format(name)), high.alias(BELOW.format(name))]
+            found = [each.gather(labels.range_of) for each in axis.bounds(labels.ranges)]
             if getattr(axis, "missing", False):
                 told = [_missing_word(each) for each in labels.meanings]
-                columns.append(pl.Series(MISSING.format(name), told, dtype=pl.String).gather(labels.of_region))
+                found.append(pl.Series(told, dtype=pl.String).gather(labels.of_region))
+            for kind, each in zip((FROM, BELOW, MISSING), found, strict=False):
+                taken.append(unused(kind.format(axis.hierarchy.column), taken))
+                columns.append(each.alias(taken[-1]))
         if self.index.method.compact:
             columns += self._extent_columns([each.name for each in columns])
         return pl.DataFrame(columns)
