@@ -165,6 +165,7 @@ class _Parser:
         self.handles: dict[int, tuple[str, int]] = {}
         self.places: dict[int, int] = {}
         self.numbers: dict[str, int] = {}
+        self.folders: set[str] = set()
         self.count = 0
 
     def read(self, lines: Iterator[str]) -> None:
@@ -195,7 +196,8 @@ class _Parser:
     def _openat(self, given: list[str], handle: int, path: str) -> None:
         inside = path.startswith(f"{self.root}/")
         number = self.numbers.get(path, -1)
-        if inside and number < 0 and "O_DIRECTORY" not in given[2] and not os.path.isdir(path):
+        is_folder = "O_DIRECTORY" in given[2] or path in self.folders or os.path.isdir(path)
+        if inside and number < 0 and not is_folder:
             self.count += 1
             number = self.numbers[path] = self.count
             known = (self.trace.before / path[len(self.root) + 1 :]).exists()
@@ -274,13 +276,16 @@ class _Parser:
 
     def _moved(self, old: str, new: str) -> None:
         self._add("rename", old, new)
+        self.folders |= {new + path[len(old) :] for path in self.folders if path == old or path.startswith(f"{old}/")}
         for path in [each for each in self.numbers if each == old or each.startswith(f"{old}/")]:
             self.numbers[new + path[len(old) :]] = self.numbers.pop(path)
 
     def _mkdir(self, given: list[str], result: int, _: str) -> None:
+        self.folders.add(self._path(given[0]))
         self._add("mkdir", self._path(given[0]))
 
     def _mkdirat(self, given: list[str], result: int, _: str) -> None:
+        self.folders.add(self._path(given[1], given[0]))
         self._add("mkdir", self._path(given[1], given[0]))
 
     def _unlink(self, given: list[str], result: int, _: str) -> None:

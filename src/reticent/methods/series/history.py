@@ -365,7 +365,13 @@ class History:
                 context=context,
             )
         number = 1 if state is None else state.release.number + 1
-        folder = release.save(self._folder.release(number))
+        folder = self._folder.release(number)
+        try:
+            release.save(folder)
+        except DataError as error:
+            if folder.exists():
+                raise
+            raise DataError(f"{error} Nothing was published.") from error
         self._sweep()
         self._forget()
         return Republication(number, folder, found)

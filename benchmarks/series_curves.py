@@ -1,0 +1,75 @@
+"""The thesis' curves over update rate, release number and m (spec 004, section 7): vulnerable people, errors of queries, counterfeits and seconds, of tau-safe series and m-invariance.
+
+Run: python -m benchmarks.series_curves [share of the size, 1/60 by default] [releases, 6 by default]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import reticent as rt
+from benchmarks.reproduce_tau import vulnerable
+from benchmarks.republish import ChangingTable, history_of
+
+PUBLISHERS: dict[str, dict[str, Any]] = {"tau-safe": {}, "m-invariance": {"baseline": "m-invariance"}}
+RATES = (1_000, 5_000, 10_000, 20_000)
+SIZES = (2, 6, 10)
+QUERIES = 100
+
+
+def measured(options: dict[str, Any], scale: float, releases: int, rate: int, m: int) -> list[tuple[float, ...]]:
+    """Of each release: vulnerable people, mean error of range queries, counterfeits, the least number of them, and seconds; fewer where a publisher stops."""
+    table = ChangingTable(1, round(60_000 * scale))
+    with tempfile.TemporaryDirectory() as folder:
+        history = history_of(table, Path(folder) / "history", m, **options)
+        taken = []
+        for _ in range(releases):
+            began = time.perf_counter()
+            try:
+                history.publish(table.rows, insecure_seed=1)
+            except rt.Infeasible:
+                break
+            taken.append(time.perf_counter() - began)
+            back = rate // 5
+            table.change(*(round(each * scale) for each in (3_000, 5_000, rate - back, back)))
+        series = history.series
+        found = rt.reports.measure_series(series, rt.attacks.series(series, mode="fixpoint"), queries=QUERIES)
+        moved = vulnerable(series)
+        return [
+            (moved[place], each.error, each.counterfeits, each.least_counterfeits, taken[place])
+            for place, each in enumerate(found)
+        ]
+
+
+def main(scale: str = str(1 / 60), releases: str = "6") -> None:
+    """Print the curves: over releases at the usual rate, over rates, and over m."""
+    share, count = float(scale), int(releases)
+    print("| curve | publisher | at | vulnerable | query error | counterfeits (least) | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    for name, options in PUBLISHERS.items():
+        for place, found in enumerate(measured(options, share, count, 5_000, 6), start=1):
+            print(_line("release", name, place, found), flush=True)
+        for rate in RATES:
+            print(_line("update rate", name, rate, _mean(measured(options, share, count, rate, 6))), flush=True)
+        for m in SIZES:
+            print(_line("m", name, m, _mean(measured(options, share, count, 5_000, m))), flush=True)
+
+
+def _mean(found: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """The mean over all releases but the first."""
+    return tuple(np.mean(found[1:] or found, axis=0).tolist())
+
+
+def _line(curve: str, name: str, at: int, found: tuple[float, ...]) -> str:
+    moved, error, made_up, least, seconds = found
+    return f"| {curve} | {name} | {at:,} | {moved:,.0f} | {error:.3f} | {made_up:,.1f} ({least:,.1f}) | {seconds:.2f} |"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
