@@ -187,6 +187,20 @@ def test_targets_and_limits_that_do_not_exist_are_bad_input(folder: Path) -> Non
         rt.gate(folder / "nothing", folder / "limits.toml")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[signature]\nkeys = ["lost.pub"]',
+        '[population]\nsource = "lost.csv"',
+        '[attacks]\nraw = "lost.toml"\nshare = 1',
+    ],
+)
+def test_a_file_that_the_limits_name_and_nobody_has_is_bad_input_at_its_line(folder: Path, text: str) -> None:
+    with pytest.raises(PolicyError, match=r"limits\.toml:2:\d+: there is no file .*lost\."):
+        rt.gate(folder / "release", limited(folder, text))
+    assert rt.gate(folder / "release", limited(folder, f"[signature]\nkeys = ['{'0' * 64}']")).number("failed") == 1
+
+
 def test_the_command_exits_with_0_1_and_2_and_prints_one_object(folder: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(folder)
 

@@ -117,6 +117,8 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
             f"{str(target)!r} is neither the folder of a release nor a policy (.toml). Give one of them, and the limits by --limits."
         )
     kind: Literal["policy", "release"] = "release" if path.is_dir() else "policy"
+    if kind == "release":
+        read.check_files()
     try:
         subject = _released(path, read, context) if kind == "release" else planned(path, context)
     except Cancelled:
@@ -131,12 +133,7 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
 def _released(path: Path, limits: Limits, context: Context) -> GateSubject:
     said = limits.sections
     population = said.population and limits.path(said.population.source)
-    keys = (
-        [str(limits.path(key)) if key.endswith(".pub") else key for key in said.signature.keys]
-        if said.signature
-        else []
-    )
-    return released(path, keys, population, limits.path(said.attacks.raw), context)
+    return released(path, limits.keys, population, limits.path(said.attacks.raw), context)
 
 
 def _reduced(error: BaseException, path: Path) -> str:

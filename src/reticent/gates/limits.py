@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +15,8 @@ from reticent.base.exact import exact
 from reticent.definitions import Definition
 from reticent.errors import PolicyError, did_you_mean
 from reticent.policy import PolicyFile, Section, SettingNames, checked, definition_from_text
+
+_DIGITS = re.compile(r"[0-9a-f]{64}")
 
 ADVERSARIES = (
     "column in turn",
@@ -158,6 +161,28 @@ class Limits(PolicyFile):
         settings |= {("columns", name): given for name, given in said.columns.items()}
         shares = {setting: self._share(("loss", *setting), given) for setting, given in settings.items()}
         return {setting: share for setting, share in shares.items() if share is not None}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The public keys: 64 digits, or the path of a file."""
+        said = () if self.sections.signature is None else self.sections.signature.keys
+        return tuple(key if _DIGITS.fullmatch(key) else str(self.path(key)) for key in said)
+
+    def check_files(self) -> None:
+        """Refuse files that the limits name and that do not exist: keys, the population, the policy of the original table."""
+        said = self.sections
+        named: list[tuple[tuple[str | int, ...], str]] = [
+            *(
+                (("signature", "keys", number), key)
+                for number, key in enumerate(self.keys)
+                if not _DIGITS.fullmatch(key)
+            ),
+            *([(("population", "source"), str(self.path(said.population.source)))] if said.population else []),
+            *([(("attacks", "raw"), str(self.path(said.attacks.raw)))] if said.attacks.raw else []),
+        ]
+        for setting, file in named:
+            if not Path(file).is_file():
+                raise self.error(setting, f"there is no file {file!r}. Paths are relative to the limits file.")
 
     def _share(self, setting: tuple[str, ...], given: Any) -> Fraction | None:
         if given is None:
