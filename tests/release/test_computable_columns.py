@@ -161,6 +161,20 @@ def test_quasi_sets_are_closed_one_by_one() -> None:
     assert entry["computable_from"] == []
 
 
+@pytest.mark.parametrize("method", [RANGES, rt.Lattice(suppression="0.1")], ids=["mondrian", "lattice"])
+def test_a_set_of_columns_includes_what_follows_from_them(method: Any, tmp_path: Path) -> None:
+    """Whoever knows both dates knows the stay, although that is listed in another set: it is judged, and said."""
+    frame = stays(400).with_columns(sex=pl.Series(["f", "m"] * 200))
+    sets = [["admitted", "discharged"], ["stay", "sex"]]
+    table = rt.Table(frame, quasi=["admitted", "discharged", "stay", "sex"], quasi_sets=sets)
+    release = rt.publish(table, rt.KAnonymity(5), method)
+    assert alone_and_few(release.frame.select("admitted", "discharged", "stay").rows(), 5) == (0, 0)
+    (claim,) = release.certificate["claims"]
+    assert "An attacker who knows admitted, discharged and stay, or stay and sex, of a person" in claim["covers"]
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    assert "admitted, discharged, stay" in rt.assess(table, rt.KAnonymity(2)).value
+
+
 def test_any_columns_are_closed_under_relations_of_the_table(tmp_path: Path) -> None:
     table = rt.Table(stays(400), quasi=["admitted", "discharged", "stay"])
     release = rt.publish(table, rt.AnyColumns(2, rt.KAnonymity(3)), RANGES)

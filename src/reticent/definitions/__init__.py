@@ -40,6 +40,7 @@ from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claimed
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, column_list, named_column
+from reticent.definitions.closed_sets import with_closed_sets
 from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.column_sets import count_largest_sets, largest_sets
 from reticent.definitions.crowd_blending import CrowdBlending
@@ -231,6 +232,7 @@ __all__ = [
     "unique_share",
     "unkept",
     "verdict",
+    "with_closed_sets",
 ]
 
 

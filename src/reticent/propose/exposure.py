@@ -27,6 +27,7 @@ from reticent.definitions import (
     own_sets,
     population_estimate,
     verdict,
+    with_closed_sets,
 )
 from reticent.engine import count_table
 from reticent.table import Table
@@ -96,6 +97,7 @@ def exposures(
 ) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
     context = context or Context()
+    table = with_closed_sets(table)
     definitions = [closed(each, table) for each in definitions]
     frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table, context)
     sets = table.quasi_sets or (tuple(table.quasi),)

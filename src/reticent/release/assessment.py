@@ -34,6 +34,7 @@ from reticent.definitions import (
     own_sets,
     require_same,
     verdict,
+    with_closed_sets,
 )
 from reticent.definitions.closeness import Distance
 from reticent.engine import count_table, engine_of
@@ -80,6 +81,7 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
     if isinstance(subject, Table):
+        subject = with_closed_sets(subject)
         definition = closed(definition, subject)
         found = verdict(definition, judge(definition, _evidence(subject, definition)))
         return replace(found, lister=partial(_failing_rows, subject, definition), scope=ClaimScope.of_table(subject))

@@ -26,6 +26,7 @@ from reticent.definitions import (
     known_rows,
     unkept,
     verdict,
+    with_closed_sets,
 )
 from reticent.errors import Cancelled, DataError, PolicyError
 from reticent.ledger import Entry, Ledger, LedgerLocation, nameless, now, require_recognisable
@@ -155,6 +156,7 @@ def judged_draft(
     table: Table, definition: Definition, method: Method | str | None, files: FileKind, context: Context
 ) -> JudgedDraft:
     """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
+    table = with_closed_sets(table)
     definition = closed(definition, table)
     chosen = checked_method(table, definition, method)
     if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):

@@ -15,7 +15,7 @@ from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, whole
 from reticent.core import NodeLevels
-from reticent.definitions import Definition, closed, of_groups, own_sets
+from reticent.definitions import Definition, closed, of_groups, own_sets, with_closed_sets
 from reticent.engine import count_table, finest_floor
 from reticent.errors import PolicyError, did_you_mean
 from reticent.methods.grouping import adversary_sets, judged_sets
@@ -146,6 +146,7 @@ def search(
         {'age': 1, 'town': 0}
     """
     limit = exact(suppression, "suppression", low=0, high=1)
+    table = with_closed_sets(table)
     wanted = of_groups(closed(definition, table), "search")
     table = wanted.prepare(table)
     adversary_sets(table)

@@ -1,0 +1,23 @@
+"""Sets of quasi columns that adversaries may know, with whatever follows from their columns: whoever knows two dates knows the days between them."""
+
+from __future__ import annotations
+
+from copy import copy
+
+from reticent.core import closure
+from reticent.table import Table, relations_in
+
+
+def with_closed_sets(table: Table) -> Table:
+    """The table with each of its ``quasi_sets`` closed under the relations between its quasi columns; the table itself where it has none, or nothing follows."""
+    if table.quasi_sets is None:
+        return table
+    quasi = list(table.quasi)
+    relations = [(each.sources, each.derived) for each in relations_in(table, quasi, quasi)]
+    known = [closure(columns, relations) for columns in table.quasi_sets]
+    sets = tuple(tuple(name for name in quasi if name in each) for each in known)
+    if all(set(one) == set(other) for one, other in zip(sets, table.quasi_sets, strict=True)):
+        return table
+    closed = copy(table)
+    closed.quasi_sets = tuple(dict.fromkeys(sets))
+    return closed
