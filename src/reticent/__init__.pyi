@@ -82,6 +82,7 @@ from reticent.release import publish as publish
 from reticent.release import verify as verify
 from reticent.release.assessment import assess as assess
 from reticent.reports import compare as compare
+from reticent.reports import dossier as dossier
 from reticent.reports import preview as preview
 from reticent.reports import report as report
 from reticent.table import Hierarchy as Hierarchy

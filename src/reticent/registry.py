@@ -272,7 +272,7 @@ PUBLIC: dict[str, str] = {
     **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),
     "assess": "reticent.release.assessment",
     **dict.fromkeys(("inspect", "read"), "reticent.policy"),
-    **dict.fromkeys(("compare", "preview", "report"), "reticent.reports"),
+    **dict.fromkeys(("compare", "dossier", "preview", "report"), "reticent.reports"),
     "attack": "reticent.attacks",
     "gate": "reticent.gates",
     **dict.fromkeys(

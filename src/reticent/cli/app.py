@@ -15,6 +15,7 @@ from reticent.cli import (
     belief,
     certificate,
     demo,
+    dossier,
     gate,
     grid,
     index,
@@ -40,7 +41,23 @@ from reticent.cli import (
 )
 from reticent.cli.options import add_commands
 
-_COMMANDS = (demo, inspect, assess, preview, publish, verify, schema, gate, scan, attack, query, apply, report, belief)
+_COMMANDS = (
+    demo,
+    inspect,
+    assess,
+    preview,
+    publish,
+    verify,
+    schema,
+    gate,
+    scan,
+    attack,
+    query,
+    apply,
+    report,
+    dossier,
+    belief,
+)
 _GROUPS = (
     republish,
     knowledge,

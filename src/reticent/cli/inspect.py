@@ -46,7 +46,7 @@ def inspect(
     template: Annotated[
         str | None,
         typer.Option(
-            help="A purpose to propose for: hipaa-safe-harbor, public-use or research. Its first note says what it does not settle."
+            help="A purpose to propose for: hipaa-safe-harbor, public-use, ema-prci, cms-11 or research. Its first note says what it does not settle."
         ),
     ] = None,
     as_json: Json = False,

@@ -6,6 +6,7 @@
 ``toml_positions``      where in the file it was written; ``diagnostics`` puts mistakes into words and points at them
 ``table_reader``        ``rt.read``: rows with their roles; ``inspection`` ``rt.inspect``: a proposal to begin with
 ``policy_publication``  from a policy to a saved release; ``policy_preview`` to what it would be
+``statements``          what a steward states for a dossier, in a file of its own
 ``expressions``         definitions as written on a command line
 """
 
@@ -17,6 +18,7 @@ from reticent.policy.policy_preview import compare_policy, preview_policy
 from reticent.policy.policy_publication import Published, check_free, publish_policy
 from reticent.policy.sections import Names as SettingNames
 from reticent.policy.sections import Section, Sections
+from reticent.policy.statements import read_statements
 from reticent.policy.table_reader import read
 
 __all__ = [
@@ -35,4 +37,5 @@ __all__ = [
     "preview_policy",
     "publish_policy",
     "read",
+    "read_statements",
 ]

@@ -104,4 +104,5 @@ class Sections(Section):
     definition: Annotated[list[dict[str, Any]], BeforeValidator(_several)] = Field(default_factory=list)
     method: dict[str, Any] = Field(default_factory=dict)
     analysis: AnalysisSection = Field(default_factory=AnalysisSection)
+    dossier: dict[str, str] = Field(default_factory=dict)
     release: ReleaseSection = Field(default_factory=ReleaseSection)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from reticent.propose.proposal import ColumnProposal, Proposal
 
 _OLDEST = 89
 _PUBLIC_K = 10
+_EMA_LIMIT = Fraction(9, 100)
+_CMS_CELL = 11
 _DATES = "dates finer than a year, or ages over 89"
 
 
@@ -94,6 +98,20 @@ TEMPLATES: Mapping[str, Template] = {
         _PUBLIC_K,
         "For everybody, for ever: groups of 10. It does not settle: what others know that you do not, other data about the same people, "
         "whether publication is lawful or was agreed to, and releases that come later.",
+    ),
+    "ema-prci": Template(
+        _unchanged,
+        # The least k with 1/k <= 0.09: 1/11 is 0.0909, which is above it.
+        ceil(1 / _EMA_LIMIT),
+        "For clinical data that are published: the largest probability of re-identification is at most 0.09, as the external guidance on EMA Policy 0070 names it. 1/11 is "
+        "0.0909, so groups of 12 are asked for, not of 11. It does not settle: rare diseases and small trials, free text and documents, what else is known about participants, and the "
+        "anonymisation report (`reticent dossier --for ema-prci` gathers its evidence).",
+    ),
+    "cms-11": Template(
+        _unchanged,
+        _CMS_CELL,
+        "For data about Medicare and Medicaid beneficiaries: no group of fewer than 11, after the minimum cell size in CMS data use agreements. It does not settle: "
+        "the agreement itself, other tables from which a small cell can be computed, and percentages that give one away.",
     ),
     "research": Template(
         _unchanged,

@@ -4,6 +4,8 @@ It is for the steward: the search, the cost and everything about the table befor
 variant leaves all of that out and shows only what follows from the published files.
 
 ``report_files``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
+``dossier``       the evidence under the headings of a regime (``regimes``); ``dossier_page`` lays it out, ``printing`` makes a PDF
+``page_parts``    cards, tables and figures of all pages; ``attack_figures`` what adversaries achieve
 ``analysis``      means, spreads, correlations and a regression, before and after
 ``previews``      what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
 ``series_measures``, ``series_page``  a series of releases: figures over time, and the page with them
@@ -14,6 +16,7 @@ variant leaves all of that out and shows only what follows from the published fi
 from __future__ import annotations
 
 from reticent.reports.analysis import Analysis, analyse
+from reticent.reports.dossier import Dossier, dossier
 from reticent.reports.facts import PrivateFacts
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.reports.previews import MechanismPreview, Preview, PreviewComparison, compare, preview
@@ -23,6 +26,7 @@ from reticent.reports.series_page import series_figures, series_headline, write_
 
 __all__ = [
     "Analysis",
+    "Dossier",
     "FlowFacts",
     "MechanismPreview",
     "Preview",
@@ -31,6 +35,7 @@ __all__ = [
     "ReleaseMeasures",
     "analyse",
     "compare",
+    "dossier",
     "flow_facts",
     "measure_series",
     "preview",

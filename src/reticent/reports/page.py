@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from importlib.resources import files
 from math import floor, inf, isfinite
-from string import Template
 from typing import Any
 
 from reticent import __version__
 from reticent.attacks import Findings
 from reticent.base import figures
-from reticent.base.figures import Bar, Figure
 from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
 from reticent.reports.analysis import figure_text
+from reticent.reports.attack_figures import attack_figures
 from reticent.reports.facts import Comparison, PrivateFacts, ReportFacts, value_counts
 from reticent.reports.knowledge_figure import knowledge_curves
+from reticent.reports.page_parts import (
+    LOGO,
+    PageSection,
+    card,
+    contents,
+    figure_block,
+    listing,
+    plain_or_code,
+    plain_table,
+    whole_page,
+)
 from reticent.reports.verdict_block import verdict_block
 
 _MOST_LISTED = 6
-_LONGEST_LINE = 26  # [2025-06-23, 2025-08-23]
-_A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
 
 
 def render(facts: ReportFacts) -> str:
     """The whole page."""
-    home = files("reticent.reports")
     sections = [
         each
         for part in (
@@ -51,14 +55,9 @@ def render(facts: ReportFacts) -> str:
         if (each := part)
     ]
     body = "\n".join(
-        (_head(facts), _verdict(facts), _tiles(facts), _contents(sections), *map(_card, sections), _foot(facts))
+        (_head(facts), _verdict(facts), _tiles(facts), contents(sections), *map(card, sections), _foot(facts))
     )
-    return Template(home.joinpath("report.html").read_text("utf-8")).substitute(
-        version=__version__,
-        title=escape(f"{facts.title}: release report"),
-        style=home.joinpath("report.css").read_text("utf-8"),
-        body=body,
-    )
+    return whole_page(f"{facts.title}: release report", body)
 
 
 def _head(facts: ReportFacts) -> str:
@@ -68,7 +67,7 @@ def _head(facts: ReportFacts) -> str:
         else '<span class="tag">For the steward: do not publish this page</span>'
     )
     return (
-        f'<header><div class="kicker"><span class="brand">{_LOGO}Reticent release report</span>{tag}</div>'
+        f'<header><div class="kicker"><span class="brand">{LOGO}Reticent release report</span>{tag}</div>'
         f"<h1>{escape(facts.title)}</h1></header>"
     )
 
@@ -98,14 +97,14 @@ def _price(facts: ReportFacts) -> str:
     return f"It costs {loss:.0%} of the detail of the quasi columns.{nothing}"
 
 
-def _sample(facts: ReportFacts) -> _Section | None:
+def _sample(facts: ReportFacts) -> PageSection | None:
     if not facts.sample.width:
         return None
     rows = [tuple("" if cell is None else str(cell) for cell in row) for row in facts.sample.iter_rows()]
-    return _Section(
+    return PageSection(
         "What is published",
         f"{len(rows)} of {facts.rows:,} {facts.row_noun}.",
-        _plain_table(facts.sample.columns, rows),
+        plain_table(facts.sample.columns, rows),
     )
 
 
@@ -124,7 +123,7 @@ def _tiles(facts: ReportFacts) -> str:
     return f'<ul class="tiles">{items}</ul>'
 
 
-def _promises(facts: ReportFacts) -> _Section:
+def _promises(facts: ReportFacts) -> PageSection:
     kept = "".join(
         f'<div class="promise"><h3><code>{escape(each.name)}</code></h3><p>{escape(each.meaning)}</p>'
         f"<small>{escape(each.outcome)}</small></div>"
@@ -132,7 +131,7 @@ def _promises(facts: ReportFacts) -> _Section:
     )
     open_ends = list(dict.fromkeys(each.not_covered for each in facts.promises))
     left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
-    return _Section(
+    return PageSection(
         "What was promised, and against whom",
         f"Each line is a definition that the release was checked against, in exact arithmetic. {_left_out(facts)}",
         f"{kept}<h3>Not covered</h3>{left}",
@@ -149,19 +148,21 @@ def _left_out(facts: ReportFacts) -> str:
     return f"{suppressed:,} of {facts.rows + suppressed:,} records are not in the release."
 
 
-def _crowds(facts: ReportFacts) -> _Section | None:
+def _crowds(facts: ReportFacts) -> PageSection | None:
     if facts.groups is None:
         return None
     drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
-    return _Section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
+    return PageSection(
+        drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + figure_block(drawn)
+    )
 
 
-def _shapes(facts: ReportFacts) -> list[_Section]:
+def _shapes(facts: ReportFacts) -> list[PageSection]:
     """Where groups lie, in the drawings of the kind of release."""
-    return [_Section("Where the groups lie", drawn.title + ".", _figure(drawn)) for drawn in facts.drawings]
+    return [PageSection("Where the groups lie", drawn.title + ".", figure_block(drawn)) for drawn in facts.drawings]
 
 
-def _sensitive(facts: ReportFacts) -> list[_Section]:
+def _sensitive(facts: ReportFacts) -> list[PageSection]:
     if facts.groups is None:
         return []
     drawn = []
@@ -171,31 +172,31 @@ def _sensitive(facts: ReportFacts) -> list[_Section]:
         spread = figures.sensitive_values(column.name, before, value_counts(groups, whole=False))
         guesses = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
         drawn.append(
-            _Section(
+            PageSection(
                 spread.title,
                 "Publishing should not distort what the data are for.",
-                _key(before is not None, round_after=True) + _figure(spread),
+                _key(before is not None, round_after=True) + figure_block(spread),
             )
         )
         drawn.append(
-            _Section(
+            PageSection(
                 guesses.title,
                 f"Somebody who knows a person's group guesses the most frequent {column.name} in it.",
-                _figure(guesses),
+                figure_block(guesses),
             )
         )
         facts_known = knowledge_curves(column.name, groups)
         drawn.append(
-            _Section(
+            PageSection(
                 facts_known.title,
                 "The worst case over all facts that somebody could know, and over those that only rule values out.",
-                _KNOWLEDGE_KEY + _figure(facts_known),
+                _KNOWLEDGE_KEY + figure_block(facts_known),
             )
         )
     return drawn
 
 
-def _method(facts: ReportFacts) -> _Section | None:
+def _method(facts: ReportFacts) -> PageSection | None:
     """How the release was made: the levels and the lattice of a search, or the columns of a recoding group by group; a method may say it itself (``how``)."""
     if facts.private is None or facts.groups is None:
         return None
@@ -209,20 +210,20 @@ def _method(facts: ReportFacts) -> _Section | None:
         for name, loss in facts.private.losses.items()
     ]
     usual = f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label says what the people of its group have in common."
-    return _Section(
+    return PageSection(
         "How it was made",
         str(facts.private.search.get("how", usual)),
-        (_plain_table(("column", "detail given up", "labels, for example"), rows) if rows else "") + drawn,
+        (plain_table(("column", "detail given up", "labels, for example"), rows) if rows else "") + drawn,
     )
 
 
 def _counted(search: Mapping[str, Any]) -> str:
     """The figures that a method left to be drawn: each with a title, words and named numbers."""
     drawn = [figures.numbers(each["title"], each["words"], each["numbers"]) for each in search.get("figures") or ()]
-    return "".join(f"<h3>{escape(each.title)}</h3>{_figure(each)}" for each in drawn)
+    return "".join(f"<h3>{escape(each.title)}</h3>{figure_block(each)}" for each in drawn)
 
 
-def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> _Section:
+def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> PageSection:
     rows = []
     for name, level, height, examples in ladder(found, labels):
         steps = "".join(f'<i class="{"on" if step < level else ""}"></i>' for step in range(height))
@@ -233,11 +234,11 @@ def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private:
             f'aria-label="level {level} of {height}">{steps}</span></td><td>{lost}</td><td>{shown}</td></tr>'
         )
     head = '<thead><tr><th scope="col">column</th><th scope="col">coarser</th><th scope="col">detail given up</th><th scope="col">published as</th></tr></thead>'
-    return _Section(
+    return PageSection(
         "How it was made",
         "Every dot is one way to coarsen the columns, finest at the bottom. The search takes the one that keeps the promise "
         f"and gives up least.{_proof(private.search)}",
-        f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>' + _figure(lattice(found)),
+        f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>' + figure_block(lattice(found)),
     )
 
 
@@ -252,14 +253,20 @@ def _proof(search: Mapping[str, Any]) -> str:
     return f" Time ran out before that was proven for the measure “{measure}”{known}."
 
 
-def _utility(facts: ReportFacts) -> _Section | None:
+def measured(name: str, value: float) -> tuple[str, str, str]:
+    """A measure of utility for people: its title, its value, and what it means."""
+    title, words, of_one = _MEASURES.get(name, (name.replace("_", " "), "", False))
+    return title, f"{value:.1%}" if of_one else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}", words
+
+
+def _utility(facts: ReportFacts) -> PageSection | None:
     if facts.private is None:
         return None
     rows = []
     for name, value in facts.private.utility.items():
-        title, words, of_one = _MEASURES.get(name, (name.replace("_", " "), "", False))
+        title, number, words = measured(name, value)
+        of_one = name in _MEASURES and _MEASURES[name][2]
         meter = f'<span class="meter"><i style="width:{min(max(value, 0), 1):.1%}"></i></span>' if of_one else ""
-        number = f"{value:.1%}" if of_one else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
         rows.append(
             f'<tr><th scope="row">{escape(title)}</th><td class="number">{escape(number)}{meter}</td>'
             f"<td><small>{escape(words)}</small></td></tr>"
@@ -267,14 +274,14 @@ def _utility(facts: ReportFacts) -> _Section | None:
     if not rows:
         return None
     head = '<thead><tr><th scope="col">measure</th><th scope="col">value</th><th scope="col">in plain words (less is better)</th></tr></thead>'
-    return _Section(
+    return PageSection(
         "What it cost",
         "How much of the table's detail was given up for the promise, by the measures in use.",
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>',
     )
 
 
-def _analysis(facts: ReportFacts) -> _Section | None:
+def _analysis(facts: ReportFacts) -> PageSection | None:
     """The same analysis of the table and of the release, beside each other."""
     found = facts.analysis
     if found is None or not found.summaries:
@@ -293,18 +300,18 @@ def _analysis(facts: ReportFacts) -> _Section | None:
         for each in found.coefficients
     ]
     changed = [(each.words,) for each in found.conclusions]
-    return _Section(
+    return PageSection(
         "What an analyst finds",
         "The same figures from the table and from the release. A range is read by its middle, a set by its mean, a typical value as it is; cells that say nothing are left out.",
         f"<p>{escape(found.verdict)}</p>"
-        + _listing("These conclusions change", ("coefficient, 95 % interval",), changed)
-        + _plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
-        + _listing("Correlations that moved most", ("columns", "before", "after"), together)
-        + (_listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
+        + listing("These conclusions change", ("coefficient, 95 % interval",), changed)
+        + plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
+        + listing("Correlations that moved most", ("columns", "before", "after"), together)
+        + (listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
     )
 
 
-def _flows(facts: ReportFacts) -> _Section | None:
+def _flows(facts: ReportFacts) -> PageSection | None:
     """Drawn rows beside true ones: shares, counts, distances, a map."""
     found = facts.flows
     if found is None:
@@ -325,18 +332,18 @@ def _flows(facts: ReportFacts) -> _Section | None:
         for each in (*found.distances, *found.short)
     ]
     many = len(found.distances)
-    return _Section(
+    return PageSection(
         "How well drawn rows match true ones",
         f"Shares of {found.value} by {found.group}: half the sum of all differences between true and drawn shares (total variation), so 0% is a perfect match.",
-        _plain_table(("level", "pairs with rows", "together", f"{found.value} alone"), levels)
-        + _listing(
+        plain_table(("level", "pairs with rows", "together", f"{found.value} alone"), levels)
+        + listing(
             "Counts over ranges of groups and values",
             ("share of each", "true rows on average", "mean error", "relative error"),
             queries,
         )
-        + _listing("Average distance, group by group", heads, distances[:many])
-        + _listing(f"The same for distances below {found.below:.1f} km", heads, distances[many:])
-        + (f"<h3>{escape(found.map.title)}</h3>{_figure(found.map)}" if found.map is not None else ""),
+        + listing("Average distance, group by group", heads, distances[:many])
+        + listing(f"The same for distances below {found.below:.1f} km", heads, distances[many:])
+        + (f"<h3>{escape(found.map.title)}</h3>{figure_block(found.map)}" if found.map is not None else ""),
     )
 
 
@@ -345,30 +352,25 @@ def _distance(pair: tuple[float, float]) -> float:
     return abs(pair[1] - pair[0]) if all(map(isfinite, pair)) else inf
 
 
-def _residual(facts: ReportFacts) -> _Section | None:
+def _residual(facts: ReportFacts) -> PageSection | None:
     if not facts.residual:
         return None
     items = "".join(f"<li>{escape(words)}</li>" for words in facts.residual)
-    return _Section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
+    return PageSection("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
 
 
-def _certificate(facts: ReportFacts) -> _Section | None:
+def _certificate(facts: ReportFacts) -> PageSection | None:
     if not facts.certificate:
         return None
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{_plain_or_code(value)}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td>{plain_or_code(value)}</td></tr>'
         for name, value in facts.certificate
     )
-    return _Section(
+    return PageSection(
         "Certificate",
         "Anybody can check these claims again from the published files: reticent verify.",
         f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>',
     )
-
-
-def _plain_or_code(value: str) -> str:
-    """Fingerprints and keys in fixed width, sentences as text."""
-    return f"<code>{escape(value)}</code>" if value.startswith(("sha256", "Ed25519")) else escape(value)
 
 
 def _foot(facts: ReportFacts) -> str:
@@ -380,85 +382,16 @@ def _foot(facts: ReportFacts) -> str:
     return f"<footer>{words} Written by Reticent {escape(__version__)}.</footer>"
 
 
-@dataclass(frozen=True)
-class _Section:
-    """A card of the page: its title, which the contents list, a lead, and its content as HTML."""
-
-    title: str
-    lead: str
-    content: str
-
-    @property
-    def anchor(self) -> str:
-        """The title as the name of a place in the page."""
-        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
-
-
-def _card(section: _Section) -> str:
-    return (
-        f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2><p>{escape(section.lead)}</p>'
-        f"{section.content}</section>"
-    )
-
-
-def _contents(sections: Sequence[_Section]) -> str:
-    links = "".join(f'<li><a href="#{each.anchor}">{escape(each.title)}</a></li>' for each in sections)
-    return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
-
-
-def _figure(drawn: Figure) -> str:
-    """A picture, wide and narrow, with its caption and its numbers as a table that can be opened."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in drawn.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f'<td class="number">{escape(cell)}</td>' for cell in row[1:])
-        + "</tr>"
-        for row in drawn.rows
-    )
-    numbers = (
-        f'<details><summary>The numbers</summary><div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
-        if rows
-        else ""
-    )
-    caption = f"<figcaption>{escape(drawn.description)}</figcaption>" if drawn.captioned else ""
-    narrow = f'<div class="narrow">{drawn.narrow}</div>' if drawn.narrow else ""
-    kind = ' class="wide"' if drawn.narrow else ""
-    return f"<figure><div{kind}>{drawn.svg}</div>{narrow}{caption}</figure>{numbers}"
-
-
-def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th{_whole(row[0])} scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td{_whole(cell)}>{escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _whole(cell: str) -> str:
-    """The class of a cell that is short enough to stay on one line, such as a range of dates."""
-    return ' class="whole"' if len(cell) <= _LONGEST_LINE else ""
-
-
-def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table under a title of its own; nothing without rows."""
-    return f"<h3>{escape(title)}</h3>{_plain_table(heads, rows)}" if rows else ""
-
-
-def _attacks(facts: ReportFacts) -> _Section | None:
+def _attacks(facts: ReportFacts) -> PageSection | None:
     """What adversaries achieve, before and after, with an example each; nothing where none ran."""
     if not facts.attacks:
         return None
-    bars = [_bar(before, after) for before, after in facts.attacks]
-    drawn = "".join(_figure(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
     quotes = "".join(_quote(before, after) for before, after in facts.attacks)
-    return _Section(
+    return PageSection(
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
-        f"<p>{escape(' '.join(filter(None, [_outcome(facts.attacks), facts.words.attacked])))}</p>{_ATTACK_KEY}{drawn}"
+        f"<p>{escape(' '.join(filter(None, [_outcome(facts.attacks), facts.words.attacked])))}</p>{attack_figures(facts.attacks)}"
         f'<h3>One example each</h3><div class="quotes">{quotes}</div>',
     )
 
@@ -481,20 +414,6 @@ def _how_many(some: int, everything: int) -> str:
     return f"all {everything}" if some == everything else f"{some} of {everything}"
 
 
-def _bar(before: Findings | None, after: Findings) -> Bar:
-    return Bar(
-        after.adversary.capitalize(),
-        before.share if before is not None else None,
-        after.share,
-        before.interval if before is not None else None,
-        after.interval,
-        after.baseline,
-        f"people who {after.hit}",
-        before.baseline if before is not None else None,
-        after.succeeds,
-    )
-
-
 def _quote(before: Findings | None, after: Findings) -> str:
     """What an adversary knows, and an example of what follows, before and after."""
     lines = [f"<p><b>{escape(after.adversary.capitalize())}</b> knows {escape(after.knows)}.</p>"]
@@ -510,7 +429,7 @@ def _quote(before: Findings | None, after: Findings) -> str:
     return f'<div class="quote">{"".join(lines)}</div>'
 
 
-def _risk(facts: ReportFacts) -> _Section | None:
+def _risk(facts: ReportFacts) -> PageSection | None:
     """What drove the risk before, for each set of columns that an adversary may know; nothing where it was not looked at."""
     if not facts.risks:
         return None
@@ -523,7 +442,7 @@ def _risk(facts: ReportFacts) -> _Section | None:
     parts.append(
         "<p><small>Distinction: different combinations per row. Separation: pairs of rows that differ.</small></p>"
     )
-    return _Section(
+    return PageSection(
         "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
     )
 
@@ -551,13 +470,11 @@ def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> str:
     ]
     return "".join(
         (
-            _figure(drawn),
-            _listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
-            _listing("Values that one person alone has", ("column", "value"), lone),
-            _listing(
-                "Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets
-            ),
-            _listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
+            figure_block(drawn),
+            listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
+            listing("Values that one person alone has", ("column", "value"), lone),
+            listing("Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets),
+            listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
         )
     )
 
@@ -576,11 +493,6 @@ def _key(both: bool, *, round_after: bool) -> str:
         f'<span><i class="after{shape}"></i>published</span></div>'
     )
 
-
-_ATTACK_KEY = (
-    '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: nearly nobody</span><span><i class="even"></i>published: no more than anyway</span>'
-    '<span><i class="warn"></i>published: still succeeds</span></div>'
-)
 
 _KNOWLEDGE_KEY = (
     '<div class="key"><span><i class="after round"></i>any facts</span>'
@@ -604,8 +516,4 @@ _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "height": ("Height", "Levels climbed in all hierarchies together.", False),
 }
 
-_LOGO = (
-    '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" fill="none" stroke="currentColor" stroke-width="2"/>'
-    '<path d="M7 12h10" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/></svg>'
-)
 _LITTLE_USE = "It is of little use: most of the detail is gone, or all of a column."

@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 
-from reticent import __version__
 from reticent.base.charts import ChartAxis, ChartLine, line_chart
 from reticent.base.files import write_whole
 from reticent.methods.series import SeriesVerdict
 from reticent.release import Headline
+from reticent.reports.page_parts import whole_page
 from reticent.reports.series_measures import ReleaseMeasures
 from reticent.reports.verdict_block import verdict_block
 
@@ -134,13 +132,7 @@ def write_series_page(
         f"{verdict_block(headline) if headline is not None else ''}"
         "<p>True counts of values, needs and shortages can be combined with the releases to find people out. Keep this page where the history is.</p></header>"
     )
-    home = files("reticent.reports")
-    page = Template(home.joinpath("report.html").read_text("utf-8")).substitute(
-        version=__version__,
-        title=escape(f"{title}: series report"),
-        style=home.joinpath("report.css").read_text("utf-8"),
-        body="\n".join((head, *cards, tables)),
-    )
+    page = whole_page(f"{title}: series report", "\n".join((head, *cards, tables)))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, page.encode(), _OWNER_ONLY)
     return target

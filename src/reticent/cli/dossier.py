@@ -1,0 +1,71 @@
+"""``reticent dossier``: the evidence about a release, under the headings of a regulator or review board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import ReleaseArgument
+
+
+def dossier(
+    release: ReleaseArgument,
+    regime: Annotated[str, typer.Option("--for", help="The regime: hipaa-expert, gdpr, ema-prci, sp800-188 or satre.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where it goes: .html, .pdf (printed by a browser) or .json [default: dossier-REGIME.html].",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            help="The policy of the original table: adversaries run before and after, and its [dossier] is used.",
+        ),
+    ] = None,
+    statements: Annotated[
+        Path | None, typer.Option("--statements", help="A TOML file with what the steward states; wins over [dossier].")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put certificate, risk figures, attacks, utility, data flow and residual risks under the headings that a regime uses. It is evidence, not a determination.
+
+    Example: reticent dossier release --for gdpr --policy policy.toml -o dossier.pdf
+    """
+    from reticent.policy import Policy, read_statements
+    from reticent.reports import dossier as gathered
+
+    told = Policy.read(policy) if policy is not None else None
+    said = {
+        **(told.sections.dossier if told is not None else {}),
+        **(read_statements(statements) if statements is not None else {}),
+    }
+    target = output if output is not None else Path(f"dossier-{regime}.html")
+    with working("Gathering evidence ...", as_json) as context:
+        made = gathered(release, regime, raw=None if told is None else told.table(), statements=said, context=context)
+        made.save(target)
+    payload: dict[str, Any] = {"ok": True, "output": target, **made.as_json()}
+
+    def show(console: Any) -> None:
+        rows = [
+            (each.name, each.measured, each.threshold, {True: "meets it", False: "above it", None: ""}[each.meets])
+            for each in made.measures
+        ]
+        console.print(table(f"{made.of.title}: {made.release}", ("measure", "measured", "threshold", "result"), rows))
+        if made.missing:
+            console.print(
+                table(
+                    "Still to be stated ([dossier] of the policy, or --statements)",
+                    ("field", "what"),
+                    [(each.name, each.question) for each in made.missing],
+                )
+            )
+        console.print(f"\nThe dossier is {target}. It is evidence, not a determination. {made.of.determination}")
+
+    answer(payload, as_json, show)

@@ -1,0 +1,450 @@
+"""The evidence dossier: what is known of a release, under the headings that a regime uses.
+
+It gathers the facts of the report, runs adversaries, compares what was measured with the threshold that the regime names, and lists what only the steward can
+state. It is evidence: whether the release meets a law or a standard is decided by people (:attr:`Regime.determination`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent.attacks import compare, run_adversaries
+from reticent.base.context import Context
+from reticent.base.exact import one_of
+from reticent.base.files import write_whole
+from reticent.core import AdversaryView
+from reticent.errors import PolicyError, did_you_mean
+from reticent.release import Headline, PublicSide, Release, open_public, readable
+from reticent.reports.facts import Comparison, PrivateFacts, ReportFacts, gather
+from reticent.reports.page import measured
+from reticent.reports.regimes import REGIMES, Evidence, Regime
+from reticent.table import Table, to_plain
+
+_OWNER_ONLY = 0o600
+_EXAMPLES = 3
+_LIMIT = re.compile(r"\s*(\d+/\d+|\d*\.?\d+)(?=$|[\s,;:])")
+
+
+@dataclass(frozen=True)
+class DossierMeasure:
+    """A figure against the threshold: what was measured, exactly and for people, and whether it meets the threshold (None: there is none, or it does not apply)."""
+
+    name: str
+    measured: str
+    exact: str | None
+    threshold: str
+    meets: bool | None
+
+
+@dataclass(frozen=True)
+class DossierBlock:
+    """One kind of evidence: sentences, a table, and a list. ``attacks`` are drawn where there are any; their examples stay with the steward."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    items: tuple[str, ...] = ()
+    attacks: tuple[Comparison, ...] = field(default=(), repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The block as plain data."""
+        rows = [dict(zip(self.heads, row, strict=True)) for row in self.rows]
+        return {"title": self.title, "text": list(self.text), "rows": rows, "items": list(self.items)}
+
+
+@dataclass(frozen=True)
+class DossierStatement:
+    """What the steward states, or must still state (None)."""
+
+    name: str
+    question: str
+    answer: str | None
+
+
+@dataclass(frozen=True)
+class DossierSection:
+    """A heading of the regime with the evidence under it."""
+
+    title: str
+    source: str
+    lead: str
+    blocks: tuple[DossierBlock, ...]
+    statements: tuple[DossierStatement, ...]
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """The evidence about a release for one regime. ``private``: it holds facts that do not follow from the published files."""
+
+    regime: str
+    release: str
+    headline: Headline
+    judged: str
+    measures: tuple[DossierMeasure, ...]
+    sections: tuple[DossierSection, ...]
+    private: bool
+
+    @property
+    def of(self) -> Regime:
+        """The regime."""
+        return REGIMES[self.regime]
+
+    @property
+    def judgement(self) -> str:
+        """Whether the threshold is met, in a sentence; empty where there is none to meet."""
+        first = self.measures[0]
+        if first.meets is None:
+            return ""
+        met = "is met" if first.meets else "is not met"
+        return f"The threshold {met}: the {first.name.lower()} is {first.measured} ({first.exact}), and the threshold is {first.threshold}."
+
+    @property
+    def missing(self) -> tuple[DossierStatement, ...]:
+        """What the steward must still state."""
+        return tuple(each for section in self.sections for each in section.statements if each.answer is None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The dossier as plain data."""
+        regime = self.of
+        return {
+            "regime": self.regime,
+            "title": regime.title,
+            "sources": list(regime.sources),
+            "release": self.release,
+            "evidence_not_a_determination": regime.determination,
+            "headline": self.headline.as_json(),
+            "threshold": None if regime.threshold is None else str(regime.threshold),
+            "threshold_words": regime.threshold_words,
+            "threshold_met": self.measures[0].meets,
+            "measures": [asdict(each) for each in self.measures],
+            "sections": [
+                {
+                    "title": each.title,
+                    "source": each.source,
+                    "evidence": [block.as_json() for block in each.blocks],
+                    "statements": [asdict(statement) for statement in each.statements],
+                }
+                for each in self.sections
+            ],
+            "missing_statements": [each.name for each in self.missing],
+            "confidential": self.private,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as HTML, PDF (printed by a browser) or JSON, by the ending of the name; readable by its owner only."""
+        from reticent.reports.dossier_page import render_dossier
+        from reticent.reports.printing import printed
+
+        target = Path(path)
+        kind = target.suffix.lower().removeprefix(".")
+        one_of(kind, "the ending of the file", ("html", "pdf", "json"))
+        if kind == "json":
+            content = readable(to_plain(self.as_json()))
+        else:
+            content = render_dossier(self).encode()
+            content = printed(content) if kind == "pdf" else content
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, content, _OWNER_ONLY)
+        return target
+
+
+def dossier(
+    release: Release | str | Path,
+    regime: str,
+    *,
+    raw: Table | None = None,
+    statements: Mapping[str, str] | None = None,
+    context: Context | None = None,
+) -> Dossier:
+    """The evidence about a release under the headings of a regime.
+
+    Parameters:
+        release: a release, or the folder of one; its public folder alone gives a dossier without cost and suppressed records.
+        regime: ``hipaa-expert``, ``gdpr``, ``ema-prci``, ``sp800-188`` or ``satre``.
+        raw: the table that was published: adversaries are then run before and after, with the table's own people as targets.
+        statements: what the steward states, by the name of the field; what is missing is listed in the dossier.
+        context: reports progress and can stop the run.
+
+    Returns:
+        The dossier; ``save`` writes it as HTML, PDF or JSON.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31, 32, 58, 59]}, quasi=["age"])
+        >>> rt.dossier(rt.publish(table, rt.KAnonymity(2)), "ema-prci").measures[0].exact
+        '1/2'
+    """
+    one_of(regime, "regime", REGIMES)
+    asked = REGIMES[regime]
+    said = _checked(statements or {}, asked)
+    context = context or Context()
+    side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
+    private = _private(release)
+    context.step("running adversaries")
+    pairs: list[Comparison] = (
+        list(compare(raw, side, context=context))
+        if raw is not None
+        else [(None, each) for each in run_adversaries(side)]
+    )
+    facts = gather(side, private, raw, pairs, context=context)
+    if private is None:
+        headline = facts.headline.beside(after.reservation for _, after in pairs if after.succeeds)
+        facts = replace(facts, attacks=tuple(pairs), headline=headline)
+    measures = tuple(_measures(side.seen, asked.threshold if asked.threshold is not None else _limit(said), asked))
+    evidence = _Gathered(side, facts, raw, measures)
+    sections = tuple(
+        DossierSection(
+            heading.title,
+            heading.source,
+            heading.lead,
+            tuple(evidence.block(kind) for kind in heading.evidence),
+            tuple(DossierStatement(each.name, each.question, said.get(each.name)) for each in heading.fields),
+        )
+        for heading in asked.headings
+    )
+    return Dossier(
+        regime, facts.title, facts.headline, facts.judged, measures, sections, private is not None or raw is not None
+    )
+
+
+def _private(release: Release | str | Path) -> PrivateFacts | None:
+    """What only the steward knows, where the private side is there."""
+    if not isinstance(release, str | Path):
+        return PrivateFacts.of(release)
+    return PrivateFacts.read(Path(release)) if (Path(release) / "private").is_dir() else None
+
+
+def _checked(statements: Mapping[str, str], regime: Regime) -> dict[str, str]:
+    """The statements that this regime asks for. A name that no regime knows is refused; those of other regimes are passed over."""
+    known = {each.name for every in REGIMES.values() for each in every.fields}
+    for name, answer in statements.items():
+        if name not in known:
+            raise PolicyError(
+                f"[dossier] has no field {name!r}.{did_you_mean(name, known)} {regime.title} asks for: "
+                f"{', '.join(each.name for each in regime.fields)}.",
+                setting=("dossier", name),
+            )
+        if not isinstance(answer, str):
+            raise PolicyError(
+                f"[dossier] {name} must be text, but it is a {type(answer).__name__}.", setting=("dossier", name)
+            )
+    return {name: answer for name, answer in statements.items() if answer.strip()}
+
+
+def _limit(said: Mapping[str, str]) -> Fraction | None:
+    """The largest probability that the steward accepts, which the statement begins with; None if nothing was stated."""
+    if "risk_limit" not in said:
+        return None
+    number = _LIMIT.match(said["risk_limit"])
+    limit = None if number is None or number[1].endswith("/0") else Fraction(number[1])
+    if limit is None or not 0 < limit <= 1:
+        raise PolicyError(
+            f"[dossier] risk_limit must begin with a probability such as 0.05, but it is {said['risk_limit']!r}.",
+            setting=("dossier", "risk_limit"),
+        )
+    return limit
+
+
+def _measures(seen: AdversaryView, limit: Fraction | None, regime: Regime) -> Iterator[DossierMeasure]:
+    """Probabilities of re-identification, from how many people share a published combination of quasi-identifiers; exact."""
+    named = f"at most {_decimal(limit)}" if limit is not None else regime.threshold_words
+    if seen.groups is None:
+        yield DossierMeasure(
+            "Largest probability of re-identification",
+            "does not apply: rows are not rows of people, see the guarantee",
+            None,
+            named,
+            None,
+        )
+        return
+    people = seen.candidates[seen.candidates > 0]
+    if not len(people):
+        yield DossierMeasure("Largest probability of re-identification", "nobody is published", None, named, None)
+        return
+    smallest, total = int(people.min()), int(people.sum())
+    largest, average = Fraction(1, smallest), Fraction(len(people), total)
+    yield _compared("Largest probability of re-identification", largest, limit, named)
+    yield _compared("Average probability of re-identification", average, None, "none named")
+    yield DossierMeasure("Smallest group of people who look alike", f"{smallest:,}", str(smallest), _least(limit), None)
+    if limit is not None:
+        above = int(people[people.astype(np.int64) * limit.numerator < limit.denominator].sum())
+        share = Fraction(above, total)
+        yield DossierMeasure(
+            f"People with a probability above {_decimal(limit)}",
+            f"{float(share):.1%} ({above:,} of {total:,})",
+            str(share),
+            "none",
+            above == 0,
+        )
+
+
+def _compared(name: str, value: Fraction, limit: Fraction | None, named: str) -> DossierMeasure:
+    return DossierMeasure(name, _decimal(value), str(value), named, None if limit is None else value <= limit)
+
+
+def _least(limit: Fraction | None) -> str:
+    """The smallest group that meets a limit: the least k with 1/k <= limit."""
+    return "none named" if limit is None else f"at least {-(-limit.denominator // limit.numerator)}"
+
+
+def _decimal(value: Fraction) -> str:
+    """A probability for people; the exact fraction is given beside it."""
+    return f"{float(value):.4f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """The evidence of a release, a block for each kind."""
+
+    side: PublicSide
+    facts: ReportFacts
+    raw: Table | None
+    measures: Sequence[DossierMeasure]
+
+    def block(self, kind: Evidence) -> DossierBlock:
+        """The evidence of a kind."""
+        made = {
+            "columns": self._columns,
+            "flow": self._flow,
+            "guarantee": self._guarantee,
+            "risk": self._risk,
+            "utility": self._utility,
+            "residual": self._residual,
+            "certificate": self._certificate,
+        }
+        return made[kind]() if kind in made else self._attacks(kind)
+
+    def _columns(self) -> DossierBlock:
+        losses = self.facts.private.losses if self.facts.private is not None else {}
+        rows = [(name, "identifier", "dropped") for name in (self.raw.identifiers if self.raw is not None else ())]
+        for column in self.side.manifest.columns:
+            labels = list(column.labels)[:_EXAMPLES]
+            shown = f"{len(column.labels):,} labels, such as {', '.join(labels)}" if labels else "published"
+            if column.name in losses:
+                shown += f"; {losses[column.name]:.0%} of its detail given up"
+            if column.reason:
+                shown = f"published, declared as not known to others: {column.reason}"
+            if column.coarsened:
+                shown += "; rounded or binned"
+            rows.append((column.name, _ROLES.get(column.role, column.role), shown))
+        rows += [(name, "no role", "not published") for name in (self.raw.unpublished if self.raw is not None else ())]
+        return DossierBlock(
+            "Columns, and what others may know",
+            (
+                "An adversary is taken to know all quasi-identifiers of a person exactly, and that the person is in the table.",
+            )
+            if self.facts.groups is not None
+            else (),
+            ("column", "role", "published as"),
+            tuple(rows),
+        )
+
+    def _flow(self) -> DossierBlock:
+        facts, said = self.facts, dict(self.facts.certificate)
+        private = facts.private
+        rows = []
+        if private is not None:
+            rows.append(("Records in the table", f"{facts.rows + private.suppressed:,}"))
+            rows.append(
+                (
+                    "Suppressed records",
+                    f"{private.suppressed:,} ({private.suppressed / max(facts.rows + private.suppressed, 1):.1%})",
+                )
+            )
+        rows.append(("Published rows", f"{facts.rows:,}"))
+        rows += [(name.capitalize(), said[name]) for name in ("method", "randomness", "earlier releases", "made")]
+        return DossierBlock("Data flow", (), ("step", "what happened"), tuple(rows))
+
+    def _guarantee(self) -> DossierBlock:
+        rows = tuple((each.name, each.meaning, each.outcome) for each in self.facts.promises)
+        return DossierBlock(
+            "The guarantee, recomputed from the files", (), ("definition", "what it means", "result"), rows
+        )
+
+    def _risk(self) -> DossierBlock:
+        rows = tuple(
+            (each.name, each.measured, each.exact or "", each.threshold, _RESULTS[each.meets]) for each in self.measures
+        )
+        return DossierBlock(
+            "Measured risk",
+            (
+                "Each probability is for an adversary who knows that a person is in the table and knows all quasi-identifiers exactly. The largest is 1 / smallest group, the average is groups / people.",
+            ),
+            ("measure", "measured", "exactly", "threshold", "result"),
+            rows,
+        )
+
+    def _attacks(self, kind: str) -> DossierBlock:
+        mine = tuple(pair for pair in self.facts.attacks if _kind(pair[1].adversary) == kind)
+        if not mine:
+            missing = (
+                "" if self.raw is not None else " Adversaries who look people up need the table: pass --policy (raw=)."
+            )
+            text = f"No adversary of this kind applies to this format of release, or could be run.{missing}"
+            return DossierBlock(f"Attacks: {kind}", (text,))
+        rows = tuple(
+            (
+                after.adversary.capitalize(),
+                "" if before is None else f"{before.share:.1%}",
+                f"{after.share:.1%} ({after.hits:,} of {after.people:,})",
+                "" if after.baseline is None else f"{after.baseline:.1%}",
+                "succeeds" if after.succeeds else "does not succeed" if after.judged else "reported only",
+            )
+            for before, after in mine
+        )
+        known = tuple(f"{after.adversary.capitalize()} knows {after.knows}." for _, after in mine)
+        left = [after for _, after in mine if after.succeeds]
+        if left:
+            text = f"{len(left)} of {len(mine)} adversaries of this kind succeed against the release: the guarantee does not cover them."
+        elif len(mine) == 1:
+            text = "The adversary of this kind that was run does not succeed against the release."
+        else:
+            text = f"None of the {len(mine)} adversaries of this kind that were run succeeds against the release."
+        heads = ("adversary", "before", "after", "without the release", "result")
+        return DossierBlock(f"Attacks: {kind}", (text,), heads, rows, known, mine)
+
+    def _utility(self) -> DossierBlock:
+        private = self.facts.private
+        if private is None or not private.utility:
+            return DossierBlock(
+                "Utility", ("Not measured here: it compares with the confidential table, which is with the publisher.",)
+            )
+        rows = tuple(measured(name, value) for name, value in private.utility.items())
+        analysis = self.facts.analysis
+        text = () if analysis is None else (analysis.verdict,)
+        return DossierBlock("Utility", text, ("measure", "value", "in plain words (less is better)"), rows)
+
+    def _residual(self) -> DossierBlock:
+        told = (*self.facts.headline.reasons, *(each.not_covered for each in self.facts.promises), *self.facts.residual)
+        return DossierBlock("Residual risks", items=tuple(dict.fromkeys(told)))
+
+    def _certificate(self) -> DossierBlock:
+        return DossierBlock(
+            "Certificate",
+            ("Anybody can check the claims again from the published files: reticent verify.",),
+            ("entry", "value"),
+            self.facts.certificate,
+        )
+
+
+def _kind(adversary: str) -> str:
+    """Which of the three risks of [WP216] an adversary is about."""
+    if adversary == "singling out" or adversary.endswith(("known column", "known columns")):
+        return "singling out"
+    return "linkability" if adversary.startswith(("linka", "probabilistic linkage", "sighting")) else "inference"
+
+
+_ROLES = {
+    "quasi": "quasi-identifier: others may know it",
+    "sensitive": "sensitive: must not be learned",
+    "declared": "declared as not known to others",
+}
+_RESULTS = {True: "meets it", False: "above it", None: ""}

@@ -1,0 +1,61 @@
+"""A page as PDF, printed by a browser that is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from reticent.errors import DataError, MissingPackage
+
+VARIABLE = "RETICENT_BROWSER"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+_PATIENCE = 120
+
+
+def printed(page: bytes) -> bytes:
+    """The PDF of a self-contained HTML page. Nothing is loaded from a network, and nothing is left behind."""
+    browser = _browser()
+    with tempfile.TemporaryDirectory(prefix="reticent-print-") as folder:
+        source, target = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        source.write_bytes(page)
+        command = [
+            browser,
+            "--headless",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-first-run",
+            "--no-pdf-header-footer",
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={target}",
+            # A browser does not start its sandbox for the superuser; the page is our own and runs no script.
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+            source.as_uri(),
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise DataError(
+                f"The browser {browser!r} did not print the page ({error}). Write .html and print it yourself."
+            ) from None
+        content = target.read_bytes() if target.is_file() else b""
+        if not content.startswith(b"%PDF-"):
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise DataError(
+                f"The browser {browser!r} did not print the page ({said[-1] if said else f'exit code {done.returncode}'}). Write .html and print it yourself."
+            )
+        return content
+
+
+def _browser() -> str:
+    """The browser that is named, or the first that is installed."""
+    named = os.environ.get(VARIABLE)
+    found = shutil.which(named) if named else next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        asked = f"{named!r} ({VARIABLE}) was not found" if named else f"none was found ({', '.join(_BROWSERS[:3])})"
+        raise MissingPackage(
+            f"A PDF is printed by a browser, and {asked}. Install chromium, name a browser with {VARIABLE}, or write .html and print it from any browser."
+        )
+    return found
