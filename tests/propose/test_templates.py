@@ -11,7 +11,7 @@ import pytest
 
 import reticent as rt
 from reticent.errors import PolicyError
-from reticent.policy import Inspection, inspect
+from reticent.policy import Inspection, Policy, inspect
 from reticent.propose import TEMPLATES
 
 
@@ -55,6 +55,17 @@ def test_the_safe_harbor_leaves_out_places_and_keeps_years(tmp_path: Path) -> No
 def test_public_use_asks_for_more_people(tmp_path: Path) -> None:
     found = looked(tmp_path, "public-use")
     assert found.proposal.definition[0] == {"name": "KAnonymity", "k": 10}
+
+
+@pytest.mark.parametrize(("template", "k"), [("ema-prci", 12), ("cms-11", 11)])
+def test_templates_of_a_threshold_ask_for_the_smallest_groups_that_meet_it(
+    tmp_path: Path, template: str, k: int
+) -> None:
+    """1/11 is above 0.09 and 1/12 is not; a cell of 11 is the smallest that is not 1 to 10."""
+    looked(tmp_path, template).save(tmp_path / "policy.toml")
+    assert {"name": "KAnonymity", "k": k}.items() <= Policy.read(tmp_path / "policy.toml").sections.definition[
+        0
+    ].items()
 
 
 def test_an_unknown_template_is_refused_by_name(tmp_path: Path) -> None:
