@@ -97,7 +97,11 @@ def test_what_the_steward_states_is_shown_as_text(release: Release, tmp_path: Pa
 def test_the_expert_states_the_limit(release: Release, limit: str, meets: bool) -> None:
     made = rt.dossier(release, "hipaa-expert", statements={"risk_limit": limit})
     assert made.measures[0].meets is meets
+    assert made.measures[0].threshold.endswith(", stated by the steward")
     assert rt.dossier(release, "hipaa-expert").measures[0].meets is None
+    # A regime that asks for no limit is not given one, and the one that it names wins.
+    assert rt.dossier(release, "gdpr", statements={"risk_limit": limit}).measures[0].threshold == "no number is named"
+    assert rt.dossier(release, "ema-prci", statements={"risk_limit": limit}).measures[0].threshold == "at most 0.09"
 
 
 @pytest.mark.parametrize(

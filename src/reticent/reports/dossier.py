@@ -198,7 +198,7 @@ def dossier(
     if private is None:
         headline = facts.headline.beside(after.reservation for _, after in pairs if after.succeeds)
         facts = replace(facts, attacks=tuple(pairs), headline=headline)
-    measures = tuple(_measures(side.seen, asked.threshold if asked.threshold is not None else _limit(said), asked))
+    measures = tuple(_measures(side.seen, asked, _limit(said, asked)))
     evidence = _Gathered(side, facts, raw, measures)
     sections = tuple(
         DossierSection(
@@ -239,10 +239,14 @@ def _checked(statements: Mapping[str, str], regime: Regime) -> dict[str, str]:
     return {name: answer for name, answer in statements.items() if answer.strip()}
 
 
-def _limit(said: Mapping[str, str]) -> Fraction | None:
-    """The largest probability that the steward accepts, which the statement begins with; None if nothing was stated."""
-    if "risk_limit" not in said:
-        return None
+def _limit(said: Mapping[str, str], regime: Regime) -> Fraction | None:
+    """The largest probability that the regime names, or that the steward states where it asks for one; None if there is none."""
+    if (
+        regime.threshold is not None
+        or "risk_limit" not in said
+        or all(each.name != "risk_limit" for each in regime.fields)
+    ):
+        return regime.threshold
     number = _LIMIT.match(said["risk_limit"])
     limit = None if number is None or number[1].endswith("/0") else Fraction(number[1])
     if limit is None or not 0 < limit <= 1:
@@ -253,9 +257,10 @@ def _limit(said: Mapping[str, str]) -> Fraction | None:
     return limit
 
 
-def _measures(seen: AdversaryView, limit: Fraction | None, regime: Regime) -> Iterator[DossierMeasure]:
+def _measures(seen: AdversaryView, regime: Regime, limit: Fraction | None) -> Iterator[DossierMeasure]:
     """Probabilities of re-identification, from how many people share a published combination of quasi-identifiers; exact."""
-    named = f"at most {_decimal(limit)}" if limit is not None else regime.threshold_words
+    whose = "" if limit == regime.threshold else ", stated by the steward"
+    named = f"at most {_decimal(limit)}{whose}" if limit is not None else "no number is named"
     if seen.groups is None:
         yield DossierMeasure(
             "Largest probability of re-identification",
@@ -390,7 +395,7 @@ class _Gathered:
             )
             text = f"No adversary of this kind applies to this format of release, or could be run.{missing}"
             return DossierBlock(f"Attacks: {kind}", (text,))
-        rows = tuple(
+        rows: tuple[tuple[str, ...], ...] = tuple(
             (
                 after.adversary.capitalize(),
                 "" if before is None else f"{before.share:.1%}",
@@ -408,7 +413,9 @@ class _Gathered:
             text = "The adversary of this kind that was run does not succeed against the release."
         else:
             text = f"None of the {len(mine)} adversaries of this kind that were run succeeds against the release."
-        heads = ("adversary", "before", "after", "without the release", "result")
+        heads: tuple[str, ...] = ("adversary", "before", "after", "without the release", "result")
+        if all(before is None for before, _ in mine):
+            heads, rows = (heads[0], *heads[2:]), tuple((row[0], *row[2:]) for row in rows)
         return DossierBlock(f"Attacks: {kind}", (text,), heads, rows, known, mine)
 
     def _utility(self) -> DossierBlock:
