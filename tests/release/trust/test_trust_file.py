@@ -260,6 +260,11 @@ def test_files_that_are_no_trust_files_are_refused_in_words(tmp_path: Path) -> N
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"trust\.json"):
             TrustFile.read(path)
+    path.write_bytes(readable({"log": 1}))
+    with pytest.raises(
+        DataError, match=r"trust\.json is not a trust file that this version reads: signed: Field required"
+    ):
+        TrustFile.read(path)
     with pytest.raises(DataError, match="cannot be read: No such file"):
         TrustFile.read(tmp_path / "nowhere")
     with pytest.raises(PolicyError, match="must be a path, but it is a int"):

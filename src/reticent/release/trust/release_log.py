@@ -95,7 +95,7 @@ class LogHead(VouchedFor):
     @classmethod
     def read(cls, path: str | Path) -> LogHead:
         """The head at a path."""
-        return read_vouched(cls, read_file(path, "head"), str(path))
+        return read_vouched(cls, read_file(path, "head"), str(path), "head of a log")
 
     def save(self, path: str | Path) -> None:
         """Write the head, whole or not at all."""
@@ -172,8 +172,8 @@ def read_proof(path: str | Path) -> LogProof:
     """The proof at a path; its own words say which of the two it is."""
     content = read_file(path, "proof")
     if b'"reticent-log-inclusion"' in content:
-        return read_vouched(InclusionProof, content, str(path))
-    return read_vouched(ConsistencyProof, content, str(path))
+        return read_vouched(InclusionProof, content, str(path), "proof")
+    return read_vouched(ConsistencyProof, content, str(path), "log or proof")
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class ReleaseLog:
     @classmethod
     def read(cls, path: str | Path) -> ReleaseLog:
         """The log at a path; one whose entries are not those that its head covers is a :class:`DataError`."""
-        document = read_vouched(_LogDocument, read_file(path, "log"), str(path))
+        document = read_vouched(_LogDocument, read_file(path, "log"), str(path), "log of releases")
         log = cls(document.log, document.entries, document.head)
         body = log.head.signed
         if body.log != log.identity:

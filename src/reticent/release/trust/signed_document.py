@@ -50,14 +50,14 @@ class KeySignature(VouchedFor):
 Part = TypeVar("Part", bound=VouchedFor)
 
 
-def read_vouched(kind: type[Part], content: bytes, name: str) -> Part:
-    """The document that a file holds, written in the one way there is; whatever else it holds is a :class:`DataError` that says where."""
+def read_vouched(kind: type[Part], content: bytes, name: str, what: str) -> Part:
+    """The document (``what`` it is called) that a file holds, written in the one way there is; whatever else it holds is a :class:`DataError` that says where."""
     value = parsed(content, name)
     try:
         # Lists of JSON are tuples of Python, whose types are checked one by one.
         document = kind.model_validate_json(content)
     except ValidationError as error:
-        raise DataError(f"{name}: {told(error)}.") from None
+        raise DataError(f"{name} is not a {what} that this version reads: {told(error)}.") from None
     if readable(value) != content or document.model_dump(mode="json") != value:
         raise DataError(f"{name} is not written the way Reticent writes it; it was changed.")
     return document

@@ -170,7 +170,7 @@ class TrustFile:
             return given
         if not isinstance(given, str | Path):
             raise PolicyError(f"The trust file must be a path, but it is a {type(given).__name__}.")
-        document = read_vouched(_TrustDocument, read_file(given, "trust file"), str(given))
+        document = read_vouched(_TrustDocument, read_file(given, "trust file"), str(given), "trust file")
         return cls(document.signed, document.signatures)
 
     @classmethod
