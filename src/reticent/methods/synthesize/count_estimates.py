@@ -101,7 +101,9 @@ def count_rows(
     total = sizes + met_noise + alpha * (rest[:, _STAYS] + held_rest)
     estimates = shown * total / drawn - met_noise
     # At least nobody and at most everybody of a group meets it, whatever was drawn.
-    share = np.clip(shown / drawn, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
+    # Few rows that all miss a condition would look certain: where another number is drawn, one of each kind is added.
+    told = (shown + 1) / (drawn + 2) if plan.drawn else shown / drawn
+    share = np.clip(told, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
     spread = drawn * share * (1 - share) * (total + drawn) / (total + 1) * (total / drawn) ** 2
     spread += alpha**2 * (share**2 * rest[:, _VARIES] + (1 - share) ** 2 * met[:, _VARIES])
     bias = alpha * ((1 - share) * held + share * held_rest)
