@@ -184,3 +184,12 @@ def test_a_column_that_follows_from_age_is_left_out_and_age_stays() -> None:
 def test_where_every_column_is_sensitive_an_opinion_counts_as_known() -> None:
     frame = table(anger=range(7), protest=range(3), liking=range(30)).drop("age", "sex")
     assert sorted(map(str, roles(propose(frame)).values())) == ["quasi", "sensitive", "sensitive"]
+
+
+def test_a_number_of_people_that_some_rows_lack_is_told_first() -> None:
+    frame = table(diagnosis=("flu", "gout")).with_columns(
+        patient_id=pl.Series([None if number < 7 else number // 2 for number in range(ROWS)])
+    )
+    found = propose(frame)
+    assert "'patient_id'" in found.headline[0]
+    assert "missing in 7 rows" in found.headline[0]

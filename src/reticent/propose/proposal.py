@@ -198,7 +198,7 @@ def propose(
     columns = [_shared(frame, _with_hierarchy(column, beside)) for column in first]
     definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
-    headline = _questions(columns)
+    headline = [*_people_not_told_apart(columns), *_questions(columns)]
     notes = [*_several_sensitive(columns), *relation_notes]
     if not any(column.role == "quasi" for column in columns):
         headline.append(
@@ -459,6 +459,17 @@ def _is_prose(column: ColumnProfile) -> bool:
 
 def _longest(column: ColumnProfile) -> int:
     return int(column.sample.str.len_chars().max() or 0)  # type: ignore[arg-type]  # lengths are integers
+
+
+def _people_not_told_apart(columns: Sequence[ColumnProposal]) -> list[str]:
+    """Why people cannot be counted: a number of people repeats, and some rows lack it."""
+    keys = [column for column in columns if _numbers_people(column) and column.profile.distinct < column.profile.filled]
+    return [
+        f"{column.name!r} tells people apart, repeats, and is missing in {column.profile.nulls:,} rows, so nobody can say whose these are and publish refuses the table. Fill it in, or "
+        "remove these rows, then inspect again."
+        for column in keys
+        if column.profile.nulls
+    ]
 
 
 def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
