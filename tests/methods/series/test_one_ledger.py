@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import reticent as rt
 from reticent.cli.app import app
 from reticent.errors import DataError, LedgerError, PolicyError
+from reticent.ledger import Ledger
 from reticent.methods.series import History
 from tests.methods.series.examples import DOMAIN, MONTHS, UNSAFE_GROUPS
 
@@ -159,3 +161,13 @@ def test_keys_and_numbers_are_not_read_as_others(tmp_path, column, values, probl
         begin(tmp_path / "other", ledger=tmp_path / "o.sqlite").publish(
             january.with_columns(pl.col("id").cast(pl.Float64))
         )
+
+
+def test_a_history_of_an_earlier_version_is_told_in_words(tmp_path):
+    history = begin(tmp_path / "wards")
+    history.publish(MONTHS[0])
+    with Ledger(tmp_path / "user.sqlite") as book:
+        ((state, _),) = book.states("wards", "republished table")
+        book.amend_states("wards", [replace(state, details={"number": 1})])
+    with pytest.raises(DataError, match="begun by an earlier version"):
+        History.open(tmp_path / "wards")

@@ -681,6 +681,10 @@ class History:
                 f"The history {str(self.path)!r} holds release {held} of the data set {self.settings.dataset!r}, and the ledger {ledger!r} knows {len(known) or 'none'}: it is an older copy, or another one. "
                 "Nothing was changed. Restore the ledger from a backup, or name the one that the history belongs to (ledger=, --ledger)."
             )
+        if any("files" not in state.details for state, _ in known):
+            raise DataError(
+                f"The history in {str(self.path)!r} was begun by an earlier version of Reticent, which recorded no hashes of its files. Go on with that version, or begin a new history: import its releases."
+            )
         if known and known[-1][0].details["settings"] != self.settings.fixed_hash:
             raise DataError(
                 f"The settings of the history in {str(self.path)!r} are not those of its releases. Restore history.json from a backup."
