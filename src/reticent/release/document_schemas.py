@@ -36,11 +36,13 @@ def check_structure(document: Mapping[str, Any], name: SchemaName) -> None:
     try:
         model.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         *above, last = first["loc"]
         where = f"{name}.json" + "".join(
             f", {step!r}" if isinstance(step, str) else f", entry {step + 1}" for step in above
         )
         if first["type"] in ("missing", "extra_forbidden"):
             raise DataError(f"{where}: the entry {last!r} is missing or does not belong there.") from None
-        raise DataError(f"{where}: the entry {last!r} is wrong ({first['msg']}).") from None
+        given = first["input"]
+        told = f", but it is {given!r}" if isinstance(given, str | int | float | None) and len(str(given)) < 100 else ""
+        raise DataError(f"{where}: the entry {last!r} is wrong ({first['msg']}{told}).") from None

@@ -1,7 +1,7 @@
 // Formats (docs/release-format.md, section 7): how the tables of each kind of release fit together, and what an adversary sees in them.
 
 import { isObject, isWhole, need, same, sameSet } from "./canonical.js";
-import { checkLabels, covers, labelText, nullLabel, toNumber } from "./values.js";
+import { checkLabels, compareValues, covers, labelText, nullLabel, toNumber } from "./values.js";
 import { Groups, View } from "./groups.js";
 import { checkTypical } from "./typical.js";
 import { checkRegions } from "./regions.js";
@@ -130,6 +130,22 @@ const typical = {
   classes: (manifest) => ["data", manifest.named("group")],
 };
 
+// Labels of buckets, where people of a bucket share all of them and buckets are numbered in the order of their labels: then rows show labels and values together (section 7.5). Else null.
+function labelsOfBuckets(manifest, main, bucket, numbers) {
+  const quasi = manifest.named("quasi"), kinds = main.counted([...quasi, bucket]);
+  if (kinds.length !== numbers.size) return null;
+  const types = [...quasi, bucket].map((name) => main.column(name).type);
+  const compare = (type, one, other) => (one === other ? 0 : one === null ? 1 : other === null ? -1 : compareValues(type, one, other));
+  kinds.sort((a, b) => types.reduce((found, type, at) => found || compare(type, a.values[at], b.values[at]), 0));
+  const order = kinds.map(({ values }) => values.at(-1));
+  if (order.some((number, at) => at > 0 && compare(types.at(-1), order[at - 1], number) >= 0)) return null;
+  return quasi.map((name, at) => {
+    const shown = labelIn(manifest.column(name), main), labels = new Array(numbers.size);
+    for (const { values } of kinds) labels[numbers.get(values.at(-1))] = shown(values[at]);
+    return labels;
+  });
+}
+
 // Section 7.5: exact quasi values in one table, sensitive values in another, joined by a bucket.
 const bucketize = {
   tables: ["quasi", "sensitive"], roles: ["bucket", "count"], hidesIdentity: false, shows: "values",
@@ -154,7 +170,9 @@ const bucketize = {
     const hidden = tables.get(this.tables[1]), [bucket] = manifest.named("bucket"), [count] = manifest.named("count");
     const { ids, count: many } = hidden.numbered([bucket]);
     const times = count === undefined ? hidden.times : hidden.times.map((rows, run) => rows * Number(hidden.value(count, run)));
-    return new View(manifest.named("quasi"), Groups.ofTable(hidden, ids, many, manifest.named("sensitive"), typesOf(manifest), times), null);
+    const groups = Groups.ofTable(hidden, ids, many, manifest.named("sensitive"), typesOf(manifest), times);
+    const numbers = new Map(hidden.counted([bucket]).map(({ values: [number] }, group) => [number, group]));
+    return new View(manifest.named("quasi"), groups, labelsOfBuckets(manifest, tables.get(this.tables[0]), bucket, numbers));
   },
   classes(manifest) { return [this.tables[0], manifest.named("quasi")]; },
   attested: (manifest) => (same(manifest.details, {}) ? null : "Mechanism attested, not checkable from files: how people were drawn into their buckets or batches."),
