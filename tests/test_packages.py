@@ -65,6 +65,7 @@ def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_manual_page_has_every_command(share: Path) -> None:
     from reticent.cli.app import _COMMANDS, _GROUPS
 
@@ -82,6 +83,7 @@ def test_the_manual_page_has_every_command(share: Path) -> None:
         assert not shown.stderr
 
 
+@pytest.mark.slow
 def test_completions_are_scripts_of_their_shells(share: Path) -> None:
     places = {"bash": "bash-completion/completions/reticent", "zsh": "zsh/site-functions/_reticent"}
     for shell, place in places.items():
@@ -92,6 +94,7 @@ def test_completions_are_scripts_of_their_shells(share: Path) -> None:
     assert "_RETICENT_COMPLETE" in (share / "share" / "fish" / "vendor_completions.d" / "reticent.fish").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "completed"), [("reticent ga", ["gate"]), ("reticent gate --li", ["--limits"])])
 def test_bash_completes_commands_and_options(tmp_path: Path, words: str, completed: list[str]) -> None:
     program = tmp_path / "reticent"

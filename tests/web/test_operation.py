@@ -73,6 +73,7 @@ def serving(tmp_path: Path):
     process.wait()
 
 
+@pytest.mark.slow
 def test_metrics_logs_and_a_graceful_end(serving, tmp_path: Path) -> None:
     process, address, token = serving
     body = json.dumps({"sql": "select sum(salary) from staff"}).encode()
