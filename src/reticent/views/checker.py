@@ -23,6 +23,7 @@ from reticent.views.schema_fit import fit
 from reticent.views.texts import read_text
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
 from reticent.views.witness import DatabaseWitness, build
+from reticent.views.witness_search import search
 
 if TYPE_CHECKING:
     from reticent.base.context import Context
@@ -234,6 +235,12 @@ class Checker:
             *(f"{view.name}: {why}" for why in view.inexact),
         ]
         if inexact:
+            shown = None if any(map(_depends_on_database, inexact)) else search(secret, view, self.schema)
+            if shown is not None:
+                reason = f"In {shown.engine} a row of {shown.relation} changes both answers (run, because of {'; '.join(inexact)})."
+                return replace(
+                    self._verdict(DISCLOSES, secret, view, reason, budget), relation=shown.relation, witness=shown
+                )
             reason = f"{overlap} Whether that shows is not decided, because of {'; '.join(inexact)}."
             verdict = self._verdict(UNKNOWN, secret, view, reason, budget)
             return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other)
@@ -335,11 +342,21 @@ class Checker:
         ]
 
 
+def _depends_on_database(reason: str) -> bool:
+    """Whether a construct means other things in other databases, so that what one of them answers proves nothing."""
+    return any(words in reason for words in ("type is not known", "may look different"))
+
+
 def _ordered_texts(query: Query, schema: Schema) -> Iterator[SchemaColumn]:
     """The text columns that the query compares with ``<`` or ``<=``, which depends on the collation."""
     for part in query.parts:
         for rule in part.disjuncts:
-            compared = {term for item in rule.comparisons if item.operator != "!=" for term in (item.left, item.right)}
+            compared = {
+                term
+                for item in rule.comparisons
+                if item.operator != "!=" and not item.by_code_point
+                for term in (item.left, item.right)
+            }
             for atom in rule.body:
                 for term, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True):
                     if term in compared and (column.kind == "text" or column.kind is None):

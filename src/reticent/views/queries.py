@@ -51,12 +51,14 @@ class TermComparison:
     """``left operator right`` with ``<``, ``<=`` or ``!=``; a NULL satisfies neither ``<`` nor ``<=``.
 
     ``!=`` means "is not the same value" (a NULL differs from every other value); where SQL's ``<>`` was meant, the
-    query lists the variables as :attr:`ConjunctiveQuery.known`.
+    query lists the variables as :attr:`ConjunctiveQuery.known`. Texts are compared ``by_code_point`` whatever their collation is
+    where the query asks for a prefix.
     """
 
     left: Term
     operator: str
     right: Term
+    by_code_point: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.operator not in OPERATORS:

@@ -78,6 +78,45 @@ def replayed(witness: DatabaseWitness, secret: Query, view: Query, schema: Schem
     )
 
 
+def replay_on(engine: str, witness: DatabaseWitness, secret: Query, view: Query, schema: Schema) -> DatabaseWitness:
+    """The witness with the answers of the users' own texts in one engine; :class:`NotReplayed` unless adding the row changes both."""
+    found = _run(engine, witness, (secret, secret.text), (view, view.text), schema)
+    if _differ(found.secret_before, found.secret_after, secret) and _differ(found.view_before, found.view_after, view):
+        return found
+    raise NotReplayed(f"{engine} gives the same answers with and without the row")
+
+
+def statement_for(query: Query, schema: Schema, engine: str) -> str:
+    """A query's own text for an engine, or the rules of a Datalog query; :class:`NotReplayed` where the engine has no such text."""
+    return _statement(query, query.text, schema, engine)
+
+
+@contextmanager
+def scratch_database(engine: str, relations: Sequence[Relation], seconds: float) -> Iterator[Callable[..., Any]]:
+    """A database in memory with empty tables, in which LIKE tells upper from lower case; what it refuses is :class:`NotReplayed`."""
+    types, value = (_SQLITE_TYPES, _sqlite_value) if engine == "sqlite" else (_DUCKDB_TYPES, _duckdb_value)
+    with _session(engine, time.monotonic() + seconds) as execute:
+        if engine == "sqlite":
+            execute("PRAGMA case_sensitive_like = ON")
+        for relation in relations:
+            _create(execute, relation, (), types, value)
+        yield execute
+
+
+def fill_table(
+    execute: Callable[..., Any], engine: str, relation: Relation, rows: Sequence[tuple[Constant, ...]]
+) -> None:
+    """Let a table hold some rows and no others."""
+    value = _sqlite_value if engine == "sqlite" else _duckdb_value
+    name = table_name(relation.name)
+    execute(f"DELETE FROM {name}")
+    if rows:
+        marks = f"({', '.join('?' for _ in relation.columns)})"
+        execute(
+            f"INSERT INTO {name} VALUES {', '.join([marks] * len(rows))}", [value(item) for row in rows for item in row]
+        )
+
+
 def write_sqlite(witness: DatabaseWitness, secret: Query, view: Query, schema: Schema, path: str) -> None:
     """Write the four databases of a witness into one SQLite file, as tables with a prefix, with the queries as notes."""
     with sqlite3.connect(path) as connection:

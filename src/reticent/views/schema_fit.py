@@ -91,7 +91,7 @@ def _fit_comparison(item: TermComparison, columns: dict[Variable, list[SchemaCol
         raise _Impossible(f"{_shown(item)} never holds")
     if "null" in (getattr(left, "kind", ""), getattr(right, "kind", "")) and item.operator != "!=":
         raise _Impossible(f"{_shown(item)} compares with NULL")
-    return TermComparison(left, item.operator, right)
+    return replace(item, left=left, right=right)
 
 
 def _read(found: Constant, places: list[SchemaColumn], item: TermComparison) -> Constant:

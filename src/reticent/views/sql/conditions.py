@@ -8,7 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from reticent.views.constants import NULL, Constant
-from reticent.views.queries import Term, Variable, comparison
+from reticent.views.queries import Term, TermComparison, Variable, comparison
 from reticent.views.schema import SchemaColumn
 from reticent.views.sql.dialect import Unsupported, fold
 from reticent.views.sql.row_conditions import (
@@ -26,6 +26,8 @@ from reticent.views.sql.row_conditions import (
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
+# Elsewhere LIKE may ignore case.
+_CASE_SENSITIVE = ("postgres", "duckdb")
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -37,6 +39,7 @@ class Scope(Protocol):
     """What a condition needs from the query around it."""
 
     text: str
+    dialect: str
 
     def column(self, node: exp.Column) -> Output:
         """The output that a column reference means."""
@@ -85,6 +88,9 @@ def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alt
             found = both(found, ways) if together else capped([*found, *ways])
         return found
     handler = _HANDLERS.get(type(node))
+    if node.args.get("negate"):
+        # The parser's way to write NOT LIKE.
+        wanted = not wanted
     if handler is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
     try:
@@ -166,6 +172,38 @@ def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative
     if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator == "=" and wanted:
         return _tuple_equal(left.expressions, right.expressions, node, scope)
     return compare(operand(left, scope), operator if wanted else _OPPOSITE[operator], operand(right, scope), scope)
+
+
+def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    """LIKE with a prefix, ``'ab%'``, as the texts from ``'ab'`` up to ``'ac'`` by code point; whole texts and ``'%'`` too."""
+    term, pattern = operand(node.this, scope), fold(node.args["expression"].unnest())
+    column = scope.column_type(term) if isinstance(term, Variable) else None
+    if (
+        scope.dialect not in _CASE_SENSITIVE
+        or pattern is None
+        or pattern.kind != "text"
+        or column is None
+        or column.kind != "text"
+        or column.folds_case
+    ):
+        raise Unsupported("LIKE", node, scope.text)
+    prefix = pattern.value.removesuffix("%")
+    if column.loose or column.domain is not None or any(sign in prefix for sign in "%_\\"):
+        raise Unsupported("LIKE", node, scope.text)
+    if prefix == pattern.value:
+        return compare(term, "=" if wanted else "!=", pattern, scope)
+    known = frozenset((term,)) if isinstance(term, Variable) else frozenset()
+    if not prefix:
+        return (Alternative(known=known),) if wanted else NEVER
+    following = chr(ord(prefix[-1]) + 1)
+    if "\ud800" <= following <= "\udfff" or not prefix.isascii():
+        raise Unsupported("LIKE", node, scope.text)
+    low, high = Constant("text", prefix), Constant("text", prefix[:-1] + following)
+    at_least, below = TermComparison(low, "<=", term, True), TermComparison(term, "<", high, True)
+    if wanted:
+        return (Alternative(comparisons=(at_least, below), known=known),)
+    under, beyond = TermComparison(term, "<", low, True), TermComparison(high, "<=", term, True)
+    return tuple(Alternative(comparisons=(each,), known=known) for each in (under, beyond))
 
 
 def _tuple_equal(
@@ -351,6 +389,7 @@ _HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, Scope, bool], tuple[Alternat
     **dict.fromkeys(_OPERATORS, _comparison),
     exp.Between: _between,
     exp.In: _in,
+    exp.Like: _like,
     exp.Exists: _exists,
     exp.Is: _is,
     exp.NullSafeEQ: _same,

@@ -207,7 +207,7 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
     return ConjunctiveQuery(
         tuple(find(term) for term in disjunct.counted),
         tuple(dict.fromkeys(body)),
-        tuple(TermComparison(find(item.left), item.operator, find(item.right)) for item in disjunct.when.comparisons),
+        tuple(replace(item, left=find(item.left), right=find(item.right)) for item in disjunct.when.comparisons),
         frozenset(term for term in known if isinstance(term, Variable)),
     )
 

@@ -164,7 +164,7 @@ class RowScope:
     def __init__(
         self, owner: TranslatorProtocol, sources: Sources, piece: int, disjunct: Disjunct | None, outer: RowScope | None
     ) -> None:
-        self.text = sources.text
+        self.text, self.dialect = sources.text, owner.dialect
         self._owner = owner
         self._sources = sources
         self._piece = piece
@@ -205,6 +205,8 @@ class RowScope:
 
 class TranslatorProtocol(Protocol):
     """What a scope needs from the translator; the translator in ``translate`` fills it in."""
+
+    dialect: str
 
     def column_type(self, variable: Variable) -> SchemaColumn | None:
         """The base column behind a variable."""

@@ -52,7 +52,7 @@ class Translator(TranslatorProtocol):
     def __init__(self, schema: Schema, text: str, dialect: str) -> None:
         self._schema = schema
         self._text = text
-        self._dialect = dialect
+        self.dialect = dialect
         self._columns: dict[Variable, SchemaColumn] = {}
         self._scans = 0
         self._nesting: Mapping[str, _Cte] = {}
@@ -337,14 +337,14 @@ class Translator(TranslatorProtocol):
         return opaque(table, reasons[0], *everything)
 
     def _stored(self, name: str, text: str) -> NamedRows:
-        (statement,) = parse_statements(text, self._dialect, f"The view {name}")
-        inner = Translator(self._schema, text, self._dialect)
+        (statement,) = parse_statements(text, self.dialect, f"The view {name}")
+        inner = Translator(self._schema, text, self.dialect)
         inner._columns, inner._scans, inner.scanned = self._columns, self._scans, self.scanned
         table = inner.query(body_of(statement), {}, None)
         self._scans = inner._scans
         found = (*unknown_functions(statement, text), *inner.boundless)
         self.boundless += [f"{reason} of the view {name}" for reason in found]
-        failing = (*may_fail(body_of(statement), text, self._dialect, self._schema, shown=False), *inner.failing)
+        failing = (*may_fail(body_of(statement), text, self.dialect, self._schema, shown=False), *inner.failing)
         self.failing += [f"{reason} of the view {name}" for reason in failing]
         named = statement.this.expressions if isinstance(statement.this, exp.Schema) else []
         columns = tuple(item.name for item in named) or table.columns

@@ -1,0 +1,277 @@
+"""Witnesses for queries beyond the exact fragment: small databases on which the users' own SQL is run, until one row changes both answers.
+
+Aggregates, outer joins, LIKE, CASE, window functions and the like are over-approximated by the rows that they read, so an overlap alone proves nothing. A database does: if
+removing one row changes the answer of the view, and in some database also that of the secret, the row is critical to both, and the view discloses (R-PP-5). Nothing found proves nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from sqlglot import exp
+
+from reticent.errors import ReticentError
+from reticent.views.constants import NULL, Constant, constant
+from reticent.views.queries import Query
+from reticent.views.replay import NotReplayed, TookTooLong, fill_table, replay_on, scratch_database, statement_for
+from reticent.views.schema import Relation, Schema, SchemaColumn
+from reticent.views.sql.dialect import body_of, fold, parse_statements
+from reticent.views.witness import Database, DatabaseWitness
+
+SECONDS = 2.0
+_TRIALS = 120
+_ROWS_TRIED = 8
+_SIZES = (1, 2, 2, 3, 3, 4, 6, 8)
+_LARGEST = 30
+_REMEMBERED = 12
+_NARROW = 0.5
+_GRACE = 1.0
+_COMPARISONS = (
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    exp.Between,
+    exp.In,
+    exp.Like,
+    exp.ILike,
+    exp.Case,
+    exp.If,
+)
+_BY_CHANCE = (exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, exp.CurrentDatetime, exp.TableSample)
+Row = tuple[Constant, ...]
+
+
+def search(secret: Query, view: Query, schema: Schema, seconds: float = SECONDS) -> DatabaseWitness | None:
+    """A witness that changes both answers in a real database, or None where none was found in the time allowed."""
+    try:
+        values = _Values(schema, [each for query in (secret, view) for each in _parsed(query, schema)])
+        shared = sorted(secret.relations() & view.relations())
+        if not values.repeatable or secret.boundless or view.boundless or not shared:
+            return None
+        relations = [schema.relation(name) for name in sorted(secret.relations() | view.relations())]
+    except (ReticentError, RecursionError):
+        return None
+    for engine in ("sqlite", "duckdb"):
+        try:
+            return _Search(secret, view, schema, relations, shared, values).run(engine, seconds)
+        except (NotReplayed, TookTooLong):
+            continue
+    return None
+
+
+def _parsed(query: Query, schema: Schema) -> Iterator[exp.Expr]:
+    if query.language == "datalog":
+        return
+    waiting, read = [query.text], set[str]()
+    while waiting:
+        for statement in parse_statements(waiting.pop(), query.language, query.name or "The query"):
+            node = body_of(statement)
+            yield node
+            names = {table.name for table in node.find_all(exp.Table)} - read
+            read |= names
+            waiting += [text for name in names if (text := schema.find_view(name)) is not None]
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The values to try: what the queries compare a column with, values beside these, and a few that joins meet on."""
+
+    schema: Schema
+    nodes: Sequence[exp.Expr]
+    compared: Mapping[str, list[Constant]] = field(init=False)
+    sizes: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        compared: dict[str, list[Constant]] = {}
+        counts: list[int] = []
+        for node in self.nodes:
+            for found in node.find_all(*_COMPARISONS):
+                items = [
+                    item
+                    for each in found.find_all(exp.Literal, exp.Boolean, exp.Cast)
+                    if (item := fold(each)) is not None
+                ]
+                for column in found.find_all(exp.Column):
+                    compared.setdefault(column.name.lower(), []).extend(items)
+                if found.find(exp.Count):
+                    counts += [
+                        int(item.value) for item in items if item.kind == "number" and 0 <= item.value < _LARGEST
+                    ]
+        object.__setattr__(self, "compared", compared)
+        object.__setattr__(self, "sizes", (*_SIZES, *(count + more for count in counts for more in (0, 1, 2))))
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the answers depend on the tables alone."""
+        return not any(node.find(*_BY_CHANCE) for node in self.nodes)
+
+    def of(self, column: SchemaColumn, rows: int) -> list[Constant]:
+        """The values of a column in tables of so many rows."""
+        if column.domain is not None:
+            return [*column.domain, *([NULL] if column.nullable else [])]
+        compared = self.compared.get(column.name.lower(), ())
+        fills = ["", "x", *(each.value.strip("%") for each in compared if each.kind == "text")]
+        named = [item for each in compared for item in _around(each, column, fills)]
+        usual = _usual(column, rows)
+        # What is compared with matters more than what is not.
+        return [*named, *named, *usual, *([NULL] if column.nullable else [])]
+
+
+def _around(item: Constant, column: SchemaColumn, fills: Sequence[str]) -> Iterator[Constant]:
+    """A constant and values beside it; of a pattern the texts with something in the place of its signs."""
+    if item.kind == "text" and ("%" in item.value or "_" in item.value):
+        texts = [item.value.replace("%", filled).replace("_", "a") for filled in fills]
+    else:
+        texts = []
+    for each in [*(constant(text) for text in texts), item]:
+        try:
+            read = column.read(each)
+        except ValueError:
+            continue
+        beside = [read]
+        if read.kind == "number":
+            beside += [Constant("number", read.value + step) for step in (-1, 1)]
+        elif read.kind in ("date", "timestamp") and isinstance(read.value, date | datetime):
+            beside += [Constant(read.kind, read.value + timedelta(days=step)) for step in (-1, 1)]
+        yield from (one for one in beside if column.holds(one))
+
+
+def _usual(column: SchemaColumn, rows: int) -> list[Constant]:
+    if column.kind == "date":
+        return [Constant("date", date(2020, 1, 1) + timedelta(days=40 * step)) for step in range(2)]
+    if column.kind in ("timestamp", "moment"):
+        return [Constant(column.kind, datetime(2020, 1, 1) + timedelta(days=40 * step)) for step in range(2)]
+    if column.kind == "boolean":
+        return [Constant("boolean", True), Constant("boolean", False)]
+    if column.kind == "number":
+        return [Constant("number", step) for step in range(1, max(rows, 2) + 1)]
+    return [Constant("text", letter) for letter in "ab"]
+
+
+@dataclass
+class _Search:
+    """One search. Mutable: it remembers rows that changed one of the answers. Always the same, for the same queries."""
+
+    secret: Query
+    view: Query
+    schema: Schema
+    relations: list[Relation]
+    shared: list[str]
+    values: _Values
+    critical: tuple[dict[tuple[str, Row], Database], dict[tuple[str, Row], Database]] = field(
+        default_factory=lambda: ({}, {})
+    )
+    narrow: bool = False
+    rng: random.Random = field(default_factory=lambda: random.Random(20))
+
+    def run(self, engine: str, seconds: float) -> DatabaseWitness | None:
+        deadline = time.monotonic() + seconds
+        statements = [statement_for(query, self.schema, engine) for query in (self.secret, self.view)]
+        with scratch_database(engine, self.relations, seconds + _GRACE) as execute:
+            for _ in range(_TRIALS):
+                if time.monotonic() > deadline:
+                    return None
+                found = self._tried(execute, engine, statements)
+                if found is not None:
+                    return found
+        return None
+
+    def _tried(self, execute: Callable[..., Any], engine: str, statements: Sequence[str]) -> DatabaseWitness | None:
+        database = self._database()
+        for relation in self.relations:
+            fill_table(execute, engine, relation, database.get(relation.name, ()))
+        before = [_answers(execute, text) for text in statements]
+        if not any(before):
+            return None
+        rows = [(name, row) for name in self.shared for row in database.get(name, ())]
+        for name, row in self.rng.sample(rows, min(len(rows), _ROWS_TRIED)):
+            relation = self.schema.relation(name)
+            without = {**database, name: tuple(each for each in database[name] if each != row)}
+            fill_table(execute, engine, relation, without[name])
+            after = [_answers(execute, text) for text in statements]
+            fill_table(execute, engine, relation, database[name])
+            for known, query, one, other in zip(self.critical, (self.secret, self.view), before, after, strict=True):
+                if (one != other) if query.duplicates else (one.keys() != other.keys()):
+                    known.setdefault((name, row), without)
+            for hidden, shown in self._meeting(name, row):
+                found = self._confirmed(name, hidden, shown)
+                if found is not None:
+                    return found
+        return None
+
+    def _meeting(self, name: str, row: Row) -> list[tuple[Row, Row]]:
+        """Rows critical to the secret and to the view, one of them ``row``, that are the same or exclude each other by a key."""
+        keys = [key.columns for key in self.schema.relation(name).keys]
+
+        def meets(other: Row) -> bool:
+            return other == row or any(all(other[c] == row[c] and row[c] != NULL for c in key) for key in keys)
+
+        hidden, shown = ([each for where, each in known if where == name and meets(each)] for known in self.critical)
+        pairs = [(row, each) for each in shown if row in hidden] + [(each, row) for each in hidden if row in shown]
+        return list(dict.fromkeys(pairs))[:2]
+
+    def _pool(self, relation: Relation, place: int, count: int) -> list[Constant]:
+        """The values of a column; in a narrow database one or two, so that groups are large and joins meet, but for keys."""
+        pool = self.values.of(relation.columns[place], count)
+        if not self.narrow or any(key.columns == (place,) for key in relation.keys):
+            return pool
+        return self.rng.choices(pool, k=self.rng.choice((1, 1, 2)))
+
+    def _confirmed(self, name: str, row: Row, view_row: Row) -> DatabaseWitness | None:
+        """The witness after another engine saw the same, where one runs both texts."""
+        hidden, shown = (known[name, each] for known, each in zip(self.critical, (row, view_row), strict=True))
+        about = (self.secret, self.view, self.schema)
+        witness = DatabaseWitness(name, row, view_row, hidden, shown, (), (), about)
+        for engine in ("duckdb", "sqlite"):
+            try:
+                return replay_on(engine, witness, *about)
+            except (NotReplayed, TookTooLong):
+                continue
+        for known, each in zip(self.critical, (row, view_row), strict=True):
+            known.pop((name, each), None)
+        return None
+
+    def _database(self) -> Database:
+        """Random rows of every table that both queries read, each key once; and rows that changed one of the answers before."""
+        count = self.rng.choice(self.values.sizes)
+        self.narrow = self.rng.random() < _NARROW
+        found: Database = {}
+        for relation in self.relations:
+            pools = [self._pool(relation, place, count) for place in range(len(relation.columns))]
+            rows = [tuple(map(self.rng.choice, pools)) for _ in range(count)]
+            found = {**found, relation.name: tuple(_keyed(rows, relation))}
+        remembered = [pair for known in self.critical for pair in islice(known, _REMEMBERED)]
+        for name, row in self.rng.sample(remembered, min(len(remembered), 2)):
+            relation = self.schema.relation(name)
+            found = {**found, name: tuple(_keyed([row, *found[name]], relation))}
+        return found
+
+
+def _answers(execute: Callable[..., Any], statement: str) -> Counter[str]:
+    return Counter(map(repr, execute(statement).fetchall()))
+
+
+def _keyed(rows: Sequence[Row], relation: Relation) -> list[Row]:
+    """Rows of which no two agree on a key."""
+    kept: list[Row] = []
+    seen: set[tuple[int, Row]] = set()
+    for row in dict.fromkeys(rows):
+        keys = [
+            (number, tuple(row[place] for place in key.columns))
+            for number, key in enumerate(relation.keys)
+            if NULL not in [row[place] for place in key.columns]
+        ]
+        if not any(each in seen for each in keys):
+            seen.update(keys)
+            kept.append(row)
+    return kept
