@@ -32,6 +32,7 @@ from reticent.demo import twelve_patients_table
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
+from reticent.methods.suppress import Suppress
 from reticent.release import adversary_view_of, publish
 from reticent.table import Hierarchy, Table
 from tests.oracles import attack_minimality as oracle
@@ -358,3 +359,15 @@ def test_a_release_of_more_groups_than_numpy_has_dimensions_is_followed() -> Non
     release = publish(table, KAnonymity(2), Lattice(node={"age": 1}))
     found = Minimality(table).attack(adversary_view_of(release))
     assert (found.details["worlds"], found.hits) == (1, 0)
+
+
+def test_where_tables_are_too_many_to_list_they_are_sampled() -> None:
+    """Estimates from sampled tables agree with the exact chances of all of them."""
+    frame = pl.DataFrame({"age": [1, 2, 3, 4, 5, 6, 7, 8], "ill": ["a", "b", "a", "b", "c", "a", "b", "c"]})
+    table = Table(frame, quasi=["age"], sensitive="ill")
+    release = publish(table, DistinctLDiversity(2), Suppress())
+    every = Minimality(table, runs=600).attack(adversary_view_of(release))
+    some = Minimality(table, runs=60).attack(adversary_view_of(release))
+    assert (every.details["sampled"], some.details["sampled"]) == (False, True)
+    assert abs(float(Fraction(every.details["surest"])) - float(Fraction(some.details["surest"]))) < 0.25
+    assert (every.hits, some.hits) == (0, 0)

@@ -33,6 +33,7 @@ _MOST_WORK = 1 << 24
 _MOST_STATES = 4096
 _SMALLEST, _MOST_ROWS = 20, 1000
 _ROUNDING = 1e-9
+_FEWEST_KEPT, _MOST_SAMPLED = 20, 60
 _Levels = tuple[int, ...]
 _Numbered = tuple[NDArray[Any], int]
 _Tally = dict[int, int]
@@ -103,7 +104,12 @@ class Choice:
         """The worlds in which the method, run on them, shows the very same as was published."""
         # Every part has one world at least, and all together not more than are run.
         limit = self.runs + len(self.placed.sizes)
-        worlds = Worlds.of(self.seen, self.table, self.placed, limit).whole(self.runs)
+        try:
+            worlds = Worlds.of(self.seen, self.table, self.placed, limit).whole(self.runs)
+        except PolicyError:
+            if not self.placed.is_complete or self.table.rows > _MOST_SAMPLED:
+                raise
+            worlds = Worlds.sampled(self.seen, self.table, self.placed, self.runs)
         shown = self.seen.looks()
         counted = {name: _counted(each.column.labels, each.counts) for name, each in self.seen.reference.items()}
         kept = []
@@ -111,6 +117,10 @@ class Choice:
             totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in counted}
             kept.append(totals == counted and self._makes(method, world, shown))
         weights = worlds.parts[0].ways * np.array(kept, dtype=object)
+        if worlds.is_sampled and sum(kept) < _FEWEST_KEPT:
+            raise PolicyError(
+                f"Of {self.runs:,} tables drawn at random, {sum(kept)} lead to this release, and {_FEWEST_KEPT} are needed for a figure. Minimality can be tried with more runs."
+            )
         return RemainingWorlds(np.arange(len(self.placed.sizes)), worlds, (weights,))
 
     def frames(self, worlds: Worlds) -> Iterator[Table]:

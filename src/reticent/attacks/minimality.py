@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import log10
+from math import log10, sqrt
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,10 @@ class Minimality:
     else are ruled out, and the others are equally likely (m-confidentiality asks what remains). A person is hit when a value of ``column``
     becomes more likely than any is by the group alone (for people who were left out: than any is among all values), by more than ``gain``.
 
-    Chances are exact, and no world is left out of account. Where the choice can be judged without running the method (:class:`reticent.methods.lattice.Lattice`
+    Chances are exact, and no world is left out of account, but where worlds are sampled. Where the choice can be judged without running the method (:class:`reticent.methods.lattice.Lattice`
     without suppression, by a measure that does not look at sensitive values), people whom no node before the chosen one tells apart are taken
     together, and groups that no such node puts together are listed by themselves: ``worlds`` of them in all. Where the method has to be run, that is done
-    in each of at most ``runs`` worlds, so the table must be small.
+    in each of at most ``runs`` worlds; where there are more, and everybody of at most 60 people was published, in ``runs`` of them drawn at random; chances are estimates then (``details["sampled"]``), and a hit is what four standard errors do not explain.
 
     The method is taken to be as the manifest describes it, its measure without weights for columns. ``table`` has the quasi columns and the hierarchies; of its sensitive columns only the possible values are looked at. A method whose choice does not
     depend on sensitive values (``KAnonymity``) stops it: no world is ruled out then.
@@ -105,6 +105,9 @@ class Minimality:
 
     def _findings(self, beliefs: _Beliefs, ruled: RemainingWorlds, method: Any) -> Findings:
         limit, placed = exact(self.gain, "gain"), ruled.worlds.placed
+        if ruled.worlds.is_sampled:
+            # Four standard errors: what the sample alone could show is no finding.
+            limit += Fraction(2 / sqrt(ruled.possible)).limit_denominator(10**6)
         gains = beliefs.gains()
         hit = np.array([gain > limit for gain in gains], dtype=bool)
         left_out = placed.group_of < 0
@@ -123,6 +126,7 @@ class Minimality:
                 "surest": _text(beliefs.after.max()),
                 "surest_by_group": _text(beliefs.alone.max()),
                 "left_out": int(placed.sizes[left_out].sum()),
+                "sampled": ruled.worlds.is_sampled,
             },
         )
 

@@ -80,12 +80,13 @@ class Part:
 class Worlds:
     """Who may have what. A world is one world of each of the ``parts``, since nothing that was published ties these together.
 
-    ``values`` are the combinations of sensitive values, a row each.
+    ``values`` are the combinations of sensitive values, a row each. Where ``is_sampled``, they are some of all worlds, drawn at random.
     """
 
     placed: Placed
     values: pl.DataFrame
     parts: tuple[Part, ...]
+    is_sampled: bool = False
 
     @property
     def count(self) -> int:
@@ -115,6 +116,22 @@ class Worlds:
             parts.append(found._part(np.array([point]), anything, limit - listed, limit))
             listed += len(parts[-1])
         return replace(found, parts=tuple(parts))
+
+    @classmethod
+    def sampled(cls, seen: AdversaryView, table: Table, placed: Placed, count: int, seed: int = 0) -> Worlds:
+        """So many worlds drawn at random, each equally likely, where everybody was published: every group's values are dealt out anew to its people."""
+        groups, values = seen.true_groups, _values(seen, table, is_complete=True)
+        rng = np.random.default_rng(seed)
+        counts = np.zeros((count, len(placed.sizes), values.height), dtype=np.int64)
+        for group in range(len(groups)):
+            points = np.flatnonzero(placed.group_of == group)
+            cells = slice(groups.histograms.offsets[group], groups.histograms.offsets[group + 1])
+            held = np.repeat(groups.histograms.values[cells], groups.histograms.counts[cells])
+            owners = np.repeat(points, placed.sizes[points])
+            for world in counts:
+                np.add.at(world, (owners, rng.permutation(held)), 1)
+        ways = np.array([1] * count, dtype=object)
+        return cls(placed, values, (Part(np.arange(len(placed.sizes)), counts, ways),), True)
 
     def _part(self, places: NDArray[np.int64], available: Sequence[int], left: int, limit: int) -> Part:
         """The worlds of some points among which values are mixed, ``left`` at most."""

@@ -121,8 +121,8 @@ def risks(
     if any(part.kind == "groups" for part in definition.parts()):
         found.append("Records may be missing: the release need not have every record of the table.")
         found.append(
-            "Whoever knows how the release was made, and that the least distorted safe one was chosen, can sometimes conclude that finer "
-            "ones were not safe."
+            "An attacker who knows how the release was made reruns the method on every table that fits, and can sometimes conclude that finer releases were not "
+            "safe (minimality). No figure was computed for this certificate; the attack on the release measures it where the tables can be listed or sampled."
         )
     found.append(
         "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
