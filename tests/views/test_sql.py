@@ -81,7 +81,7 @@ def test_sql_that_makes_no_sense_is_refused_where_it_stands(view: str, words: st
     ("view", "words"),
     [
         ("SELECT diagnosis, COUNT(*) FROM D GROUP BY 1", "the aggregate COUNT at line 1, column 19"),
-        ("SELECT pid FROM D WHERE diagnosis LIKE 'c%'", "LIKE in a condition at line 1, column 25"),
+        ("SELECT pid FROM D WHERE diagnosis LIKE '%c%'", "LIKE in a condition at line 1, column 25"),
         (
             "SELECT pid FROM D\nWHERE lower(diagnosis) = 'cancer'",
             "the function LOWER() in a condition at line 2, column 7",

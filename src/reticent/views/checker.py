@@ -237,7 +237,7 @@ class Checker:
         if inexact:
             shown = None if any(map(_depends_on_database, inexact)) else search(secret, view, self.schema)
             if shown is not None:
-                reason = f"In {shown.engine} a row of {shown.relation} changes both answers (run, because of {'; '.join(inexact)})."
+                reason = f"A row of {shown.relation} changes both answers when they are run (because of {'; '.join(inexact)})."
                 return replace(
                     self._verdict(DISCLOSES, secret, view, reason, budget), relation=shown.relation, witness=shown
                 )

@@ -88,9 +88,6 @@ def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alt
             found = both(found, ways) if together else capped([*found, *ways])
         return found
     handler = _HANDLERS.get(type(node))
-    if node.args.get("negate"):
-        # The parser's way to write NOT LIKE.
-        wanted = not wanted
     if handler is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
     try:
@@ -176,6 +173,8 @@ def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative
 
 def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
     """LIKE with a prefix, ``'ab%'``, as the texts from ``'ab'`` up to ``'ac'`` by code point; whole texts and ``'%'`` too."""
+    # The parser's way to write NOT LIKE.
+    wanted = wanted != bool(node.args.get("negate"))
     term, pattern = operand(node.this, scope), fold(node.args["expression"].unnest())
     column = scope.column_type(term) if isinstance(term, Variable) else None
     if (
@@ -186,10 +185,10 @@ def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
         or column.kind != "text"
         or column.folds_case
     ):
-        raise Unsupported("LIKE", node, scope.text)
+        raise Unsupported("LIKE in a condition", node, scope.text)
     prefix = pattern.value.removesuffix("%")
     if column.loose or column.domain is not None or any(sign in prefix for sign in "%_\\"):
-        raise Unsupported("LIKE", node, scope.text)
+        raise Unsupported("LIKE in a condition", node, scope.text)
     if prefix == pattern.value:
         return compare(term, "=" if wanted else "!=", pattern, scope)
     known = frozenset((term,)) if isinstance(term, Variable) else frozenset()
@@ -197,7 +196,7 @@ def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
         return (Alternative(known=known),) if wanted else NEVER
     following = chr(ord(prefix[-1]) + 1)
     if "\ud800" <= following <= "\udfff" or not prefix.isascii():
-        raise Unsupported("LIKE", node, scope.text)
+        raise Unsupported("LIKE in a condition", node, scope.text)
     low, high = Constant("text", prefix), Constant("text", prefix[:-1] + following)
     at_least, below = TermComparison(low, "<=", term, True), TermComparison(term, "<", high, True)
     if wanted:
