@@ -54,7 +54,7 @@ Row = tuple[Constant, ...]
 def search(secret: Query, view: Query, schema: Schema, seconds: float = SECONDS) -> DatabaseWitness | None:
     """A witness that changes both answers in a real database, or None where none was found in the time allowed."""
     try:
-        values = _Values(schema, [each for query in (secret, view) for each in _parsed(query, schema)])
+        values = _TrialValues(schema, [each for query in (secret, view) for each in _parsed(query, schema)])
         shared = sorted(secret.relations() & view.relations())
         if not values.repeatable or secret.boundless or view.boundless or not shared:
             return None
@@ -63,7 +63,7 @@ def search(secret: Query, view: Query, schema: Schema, seconds: float = SECONDS)
         return None
     for engine in ("sqlite", "duckdb"):
         try:
-            return _Search(secret, view, schema, relations, shared, values).run(engine, seconds)
+            return _WitnessSearch(secret, view, schema, relations, shared, values).run(engine, seconds)
         except (NotReplayed, TookTooLong):
             continue
     return None
@@ -83,7 +83,7 @@ def _parsed(query: Query, schema: Schema) -> Iterator[exp.Expr]:
 
 
 @dataclass(frozen=True)
-class _Values:
+class _TrialValues:
     """The values to try: what the queries compare a column with, values beside these, and a few that joins meet on."""
 
     schema: Schema
@@ -159,7 +159,7 @@ def _usual(column: SchemaColumn, rows: int) -> list[Constant]:
 
 
 @dataclass
-class _Search:
+class _WitnessSearch:
     """One search. Mutable: it remembers rows that changed one of the answers. Always the same, for the same queries."""
 
     secret: Query
@@ -167,7 +167,7 @@ class _Search:
     schema: Schema
     relations: list[Relation]
     shared: list[str]
-    values: _Values
+    values: _TrialValues
     critical: tuple[dict[tuple[str, Row], Database], dict[tuple[str, Row], Database]] = field(
         default_factory=lambda: ({}, {})
     )
