@@ -24,7 +24,7 @@ SENSITIVE: dict[str, str] = {
     """,
     "money": """
         income Einkommen Haushaltseinkommen Nettoeinkommen household_income hhinc faminc lfaminc lwage ln_wage realrinc hourlyWage salary annual_salary earnings re78
-        ses socioeconomic_status Sozialstatus
+        lweekinc ses socioeconomic_status Sozialstatus
         wealth net_worth debts loan_amount loan_denied mortgage default credit_score bankruptcy benefits food_stamps tax_paid rent total_expenditure overdrawn
         Gehalt Bruttolohn Schulden Vermögen Miete Kredit salaire revenu_mensuel loyer dette salario ingresos deuda stipendio reddito debito renda dívida
         inkomen Jaarinkomen schulden uitkering dochód dochody kredyt inkomst Hushållsinkomst skulder доход зарплата кредит 收入 家庭收入 工资 贷款 収入 給与 年収 دخل راتب הכנסה משכורת
