@@ -95,6 +95,23 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, Any], kind: type[Reti
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("given", [True, 5, 1.5, [1], [None], [["name"]], b"name", object()], ids=repr)
+@pytest.mark.parametrize(
+    "argument",
+    ["quasi", "sensitive", "identifiers", "pseudonyms", "private", "left_out", "other", "quasi_sets", "coarsen"],
+)
+def test_an_argument_that_lists_no_columns_is_refused_by_its_name(argument: str, given: Any) -> None:
+    with pytest.raises(PolicyError, match=f"^{argument} ") as caught:
+        Table(FRAME, **{"quasi": ["age"], argument: given})
+    assert caught.value.setting == (argument,)
+
+
+def test_pseudonyms_are_asked_for_by_name() -> None:
+    with pytest.raises(PolicyError, match=r"such as pseudonyms=\['age', 'town'\], but it is True\."):
+        Table(FRAME, quasi=["age"], identifiers="name", pseudonyms=True)  # type: ignore[arg-type]
+    assert Table(FRAME, quasi=["age"], identifiers="name", pseudonyms="name").pseudonyms == ("name",)
+
+
 @pytest.mark.parametrize(
     ("values", "dtype", "way"),
     [

@@ -19,6 +19,7 @@ from reticent.registry import FRAMES
 from reticent.table.canonical_types import plain, plain_rows
 from reticent.table.coarsening import Coarsening, Microaggregation, coarse_rows, coarsening_from
 from reticent.table.codebook import TableCodebook
+from reticent.table.column_names import column_name_sets, column_names
 from reticent.table.declarations import declared_reasons
 from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy
 from reticent.table.opener import opener, profiler
@@ -108,18 +109,18 @@ class Table(ShownAsCard):
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, SensitiveKind] = _sensitive_kinds(sensitive)
-        self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
+        self.identifiers = column_names(identifiers, "identifiers")
         self.declared = declared_reasons(declared)
-        _refuse_other([other] if isinstance(other, str) else other)
-        self.private = tuple([private] if isinstance(private, str) else private)
-        self.pseudonyms = tuple([pseudonyms] if isinstance(pseudonyms, str) else pseudonyms)
+        _refuse_other(column_names(other, "other"))
+        self.private = column_names(private, "private")
+        self.pseudonyms = column_names(pseudonyms, "pseudonyms")
         self.key, self.weight, self.household = key, weight, household
         self.nulls: Nulls = nulls
         self.dataset, self.rows_per_person = dataset, rows_per_person
         self.unit: Unit = unit or ("household" if household is not None else "row")
         self.key_found, self.several_rows, self.rows_left_out = False, False, 0
-        self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
-        self.left_out = tuple(left_out)
+        self.quasi_sets = column_name_sets(quasi_sets, "quasi_sets") if quasi_sets else None
+        self.left_out = column_names(left_out, "left_out")
         self.codebook = codebook or TableCodebook()
         self.population: pl.DataFrame | None = None
         self.population_source: Any = None
@@ -127,7 +128,7 @@ class Table(ShownAsCard):
         self.prepared_by: tuple[Any, ...] = ()
         self.first_row: int | None = 0
         self.coarsen: Mapping[str, Coarsening] = {
-            name: coarsening_from(given, f"coarsen, column {name!r}") for name, given in (coarsen or {}).items()
+            name: coarsening_from(given, f"coarsen, column {name!r}") for name, given in _by_column(coarsen).items()
         }
         opened = self._opened(frame, engine)
         self._check_roles(opened.schema.names())
@@ -655,7 +656,8 @@ def _owner(source: Any, engine: EngineName | None) -> str | None:
 
 
 def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:
-    named = dict(quasi) if isinstance(quasi, Mapping) else dict.fromkeys([quasi] if isinstance(quasi, str) else quasi)
+    listed = column_names(quasi, "quasi")
+    named = {name: quasi[name] for name in listed} if isinstance(quasi, Mapping) else dict.fromkeys(listed)
     for name, hierarchy in named.items():
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
             raise PolicyError(f"quasi[{name!r}] must be a Hierarchy or None, but it is {hierarchy!r}.", column=name)
@@ -673,6 +675,16 @@ def _refuse_other(names: Sequence[str]) -> None:
 
 
 def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, SensitiveKind]) -> dict[str, SensitiveKind]:
-    if isinstance(sensitive, Mapping):
-        return dict(sensitive)
-    return dict.fromkeys([sensitive] if isinstance(sensitive, str) else sensitive)
+    listed = column_names(sensitive, "sensitive")
+    return {name: sensitive[name] for name in listed} if isinstance(sensitive, Mapping) else dict.fromkeys(listed)
+
+
+def _by_column(coarsen: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """How each column is rounded; what is no mapping is refused."""
+    if coarsen is None or isinstance(coarsen, Mapping):
+        return coarsen or {}
+    raise PolicyError(
+        f"coarsen must map columns to how they are rounded, such as {{'income': {{'kind': 'round', 'to': 1000}}}}, but it is {coarsen!r}.",
+        setting=("coarsen",),
+        value=coarsen,
+    )
