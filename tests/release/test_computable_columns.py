@@ -122,6 +122,28 @@ def test_a_sensitive_column_that_anybody_computes_is_a_key_as_well() -> None:
         rt.publish(table, rt.KAnonymity(5), RANGES)
 
 
+LENGTH = pl.when(pl.col("stay") < 3).then(pl.lit("short")).when(pl.col("stay") < 10).then(pl.lit("mid"))
+BANDS = {
+    "length": (LENGTH.otherwise(pl.lit("long")), ["admitted", "discharged"]),
+    "lasting": (pl.col("stay") > 22, ["admitted", "discharged"]),
+    "tall": (pl.col("height") > 1.9, ["height", "weight"]),
+    "obese": (pl.col("bmi") >= 30, ["height", "weight"]),
+}
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_a_sensitive_band_of_known_columns_has_no_guarantee(name: str) -> None:
+    """Which stays count as long is no secret: whoever knows both dates knows the band, also where it is rare."""
+    made, quasi = BANDS[name]
+    frame = stays().with_columns(made.alias(name))
+    table = rt.Table(frame, quasi=quasi, sensitive=name)
+    definition = rt.KAnonymity(5) & rt.DistinctLDiversity(2)
+    with pytest.raises(rt.PolicyError, match=f"sensitive column '{name}' .*DistinctLDiversity.*cannot be promised"):
+        rt.publish(table, definition, RANGES)
+    alone = rt.Table(frame, quasi=quasi[1:], sensitive=name)
+    assert rt.publish(alone, definition, RANGES).certificate["claims"]
+
+
 def test_a_lookup_is_no_disclosure_of_a_sensitive_column() -> None:
     """Who has which diagnosis in this ward is what is kept secret; that wards go with diagnoses is no formula."""
     frame = stays().with_columns(

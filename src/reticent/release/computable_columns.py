@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class ComputableColumns:
     """For each column that an adversary computes the quasi columns that it takes, and the relation that gives it.
 
-    ``declared`` columns count whichever relation gives them. ``sensitive`` ones count where it is a formula: bands and lookups take
-    lists of their values, which are what is kept secret.
+    ``declared`` columns count whichever relation gives them. ``sensitive`` ones count where it is a formula or a band, of which it takes
+    only the ends: "short" and "long" stays follow from two dates. A lookup takes a list of their values, which is what is kept secret.
     """
 
     declared: Mapping[str, tuple[Columns, ColumnRelation]]
@@ -40,7 +40,7 @@ class ComputableColumns:
             return cls({}, {})
         found = relations_in(table, [*table.declared, *secret], [*table.quasi, *table.declared])
         sets = table.quasi_sets or (tuple(table.quasi),)
-        formulas = [each for each in found if each.kind == "formula"]
+        formulas = [each for each in found if each.kind != "lookup"]
         every = [follows(known, found) for known in sets]
         plain = [follows(known, formulas) for known in sets]
         return cls(_chosen(every, tuple(table.declared)), _chosen(plain, secret))

@@ -237,6 +237,35 @@ def test_every_relation_that_is_called_exact_is_a_function_of_its_sources(seed: 
             assert pairs == frame.select(each.sources).unique().height, each.words
 
 
+RARE = {
+    "of one column": (pl.col("age") >= 88, {"age"}),
+    "of a time between dates": (
+        (pl.col("discharged") - pl.col("admitted")).dt.total_days() > 24,
+        {"admitted", "discharged"},
+    ),
+    "of a ratio": (pl.col("weight") / pl.col("height") ** 2 > 39, {"weight", "height"}),
+}
+
+
+@pytest.mark.parametrize("is_sorted", [False, True], ids=["mixed", "sorted"])
+@pytest.mark.parametrize("name", RARE)
+def test_a_band_of_few_rows_is_found(name: str, is_sorted: bool) -> None:
+    """Few of the rows that are looked at first have a rare value, and none where the file is sorted by it."""
+    made, sources = RARE[name]
+    frame = people(1500).with_columns(rare=made.replace_strict({True: "yes", False: "no"}))
+    assert 15 <= (frame["rare"] == "yes").sum() <= 60
+    frame = frame.sort("rare") if is_sorted else frame
+    (found,) = find_relations(frame, ["rare"], ["age", "height", "weight", "admitted", "discharged"])
+    assert (set(found.sources), found.kind) == (sources, "band")
+
+
+def test_rare_values_by_chance_are_no_band() -> None:
+    rng = np.random.default_rng(3)
+    numbers = {f"n{i}": rng.normal(50, 10, 600).round(2) for i in range(20)}
+    rare = {f"r{i}": rng.permutation(np.arange(600) < 12 + i) for i in range(10)}
+    assert find_relations(pl.DataFrame(numbers | rare), list(rare), list(numbers)) == ()
+
+
 @pytest.mark.slow
 def test_sixty_columns_take_less_than_three_seconds() -> None:
     import time
@@ -244,7 +273,8 @@ def test_sixty_columns_take_less_than_three_seconds() -> None:
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
         {f"n{i}": rng.normal(50, 10, 2000).round(2) for i in range(30)}
-        | {f"i{i}": rng.integers(0, 60, 2000) for i in range(28)}
+        | {f"i{i}": rng.integers(0, 60, 2000) for i in range(24)}
+        | {f"r{i}": rng.random(2000) < 0.02 for i in range(4)}
     )
     frame = frame.with_columns(
         s=pl.col("n0") + pl.col("n1") - pl.col("n2") + 2 * pl.col("i3"), r=pl.col("n4") / pl.col("n5")

@@ -59,6 +59,19 @@ def evidence(codes: Codes) -> float:
     return lgamma(len(codes) + 1) - sum(lgamma(int(each) + 1) for each in counts) - lgamma(len(counts) + 1)
 
 
+def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
+    """Rows in which every value of a column is about as frequent as the others, at most so many, where the ``few`` that were looked at show too little of its rare values and all of them enough; else None."""
+    known = np.flatnonzero(codes > 0)
+    if evidence(few[few > 0]) >= _EVIDENCE / 2 or evidence(codes[known]) < _EVIDENCE:
+        return None
+    drawn = np.random.default_rng(0).permutation(known)
+    by_value = drawn[np.argsort(codes[drawn], kind="stable")]
+    counts = np.bincount(codes[known])
+    place = np.arange(len(by_value)) - np.repeat(np.cumsum(counts) - counts, counts)
+    found: Codes = np.sort(by_value[np.argsort(place, kind="stable")[:most]])
+    return found
+
+
 def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
     """The share of rows outside of the band of their value, with the best ends of bands, where both are known, and what a guess of the most frequent value gets wrong there; None where that shows nothing."""
     known = np.flatnonzero(~np.isnan(numbers) & (codes > 0))

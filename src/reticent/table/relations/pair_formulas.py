@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.table.relations.agreement import Agreement, agreement, is_shown
-from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors
+from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, rows_of_rare_values
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.correlation import by_blocks, correlations
 from reticent.table.relations.least_squares import product_words, sum_words, weights_of
@@ -23,7 +23,7 @@ from reticent.table.relations.relation import ColumnRelation, Numbers, short_num
 _FIRST, _OFTEN = 16, 0.75
 _FIRST_BANDED, _STEPS = 64, 20
 _EXPLAINED = 0.99
-_MOST_FORMS, _MOST_FITTED = 120, 300
+_MOST_FORMS, _MOST_FITTED, _MOST_RARE = 120, 300, 10_000
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,20 @@ class _PairSearch:
         self.x = np.array([each.at(rows).numbers for each in numeric]).reshape(len(numeric), len(rows))
         nothing = np.full(len(rows), np.nan)
         self.y = np.array([nothing if each.numbers is None else each.numbers for each in self.small])
+        self.rare = self._rare_targets()
+
+    def _rare_targets(self) -> dict[int, tuple[Codes, Numbers]]:
+        """The codes and numbers of rows of their own for targets whose rare values the few first rows do not show; so many targets that every two columns can be looked at for each."""
+        pairs = len(self.numeric) * (len(self.numeric) - 1) // 2
+        found: dict[int, tuple[Codes, Numbers]] = {}
+        for number, target in enumerate(self.targets):
+            if not 2 <= target.distinct <= MOST_BANDS or (len(found) + 1) * pairs > _MOST_RARE:
+                continue
+            few = self.small[number].codes[:_FIRST_BANDED]
+            rows = rows_of_rare_values(target.codes, few, _FIRST_BANDED)
+            if rows is not None:
+                found[number] = target.codes[rows], np.array([_numbers(each)[rows] for each in self.numeric])
+        return found
 
     def looked_up(self, banded: bool) -> Iterator[ColumnRelation]:
         """Formulas that give a target, or of which a target shows the band."""
@@ -106,12 +120,16 @@ class _PairSearch:
             pairs = self._pairs(formula)
             if not len(pairs) or (banded and formula.marks):
                 continue
-            with np.errstate(all="ignore"):
-                features = formula.of(self.x[pairs[:, 0]], self.x[pairs[:, 1]])
-            features = np.where(np.isfinite(features), features, np.nan)
+            features = _features(formula, self.x, pairs)
             first = OrderedNumbers(features[:, :_FIRST_BANDED])
             for number, target in enumerate(self.targets):
-                for place in self._bands(features, first, number) if banded else self._equal(features, number):
+                if not banded:
+                    places = self._equal(features, number)
+                elif number in self.rare:
+                    places = self._rare_bands(formula, pairs, number)
+                else:
+                    places = self._bands(features, first, number)
+                for place in places:
                     a, b = (self.numeric[each] for each in pairs[place])
                     if not is_known(target.owner, frozenset((a.owner, b.owner)), self.known):
                         relation = _shown(formula, a, b, target)
@@ -152,6 +170,12 @@ class _PairSearch:
         found: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes)].tolist()
         return found
 
+    def _rare_bands(self, formula: PairFormula, pairs: NDArray[np.int64], number: int) -> list[int]:
+        """The places of features that may tell the bands of a target with rare values, in rows of its own."""
+        codes, numbers = self.rare[number]
+        found: list[int] = np.flatnonzero(OrderedNumbers(_features(formula, numbers, pairs)).may_band(codes)).tolist()
+        return found
+
     def explained(self) -> Iterator[ColumnRelation]:
         """Weighted sums of two columns, and products of their powers."""
         for is_log in (False, True):
@@ -164,6 +188,18 @@ class _PairSearch:
                 if relation is not None:
                     self.known.add((target.owner, frozenset(relation.sources)))
                     yield relation
+
+
+def _features(formula: PairFormula, numbers: Numbers, pairs: NDArray[np.int64]) -> Numbers:
+    """A formula of each pair of rows of numbers; what cannot be computed is unknown."""
+    with np.errstate(all="ignore"):
+        features = formula.of(numbers[pairs[:, 0]], numbers[pairs[:, 1]])
+    return np.where(np.isfinite(features), features, np.nan)
+
+
+def _numbers(form: ColumnForm) -> Numbers:
+    assert form.numbers is not None
+    return form.numbers
 
 
 def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
@@ -179,10 +215,8 @@ def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
 
 def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
     """The relation, if all rows show it and neither of the two columns alone does nearly as well."""
-    assert a.numbers is not None
-    assert b.numbers is not None
     with np.errstate(all="ignore"):
-        computed = formula.of(a.numbers, b.numbers)
+        computed = formula.of(_numbers(a), _numbers(b))
     computed = np.where(np.isfinite(computed), computed, np.nan)
     words, sources = formula.words.format(a.text, b.text), (a.owner, b.owner)
     if target.numbers is not None and not target.is_mark:

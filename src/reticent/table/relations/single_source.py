@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from reticent.table.relations.agreement import FEWEST_ROWS, Agreement, agreement, is_shown
-from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, evidence
+from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, evidence, rows_of_rare_values
 from reticent.table.relations.column_forms import Codes, ColumnForm, middle
 from reticent.table.relations.correlation import by_blocks, correlations
 from reticent.table.relations.least_squares import weights_of
@@ -27,15 +27,24 @@ def single_source_relations(
     """The relations of every target to one source each. Candidates are found in some ``rows``, and shown in all of them."""
     few_sources, few_targets = ([each.at(rows) for each in forms] for forms in (sources, targets))
     near = _near(few_sources, few_targets)
-    ranks = np.array([each.ranks if each.is_ordered else np.full(len(rows), np.nan) for each in few_sources])
-    ordered, nowhere = OrderedNumbers(ranks), np.zeros(len(sources), dtype=bool)
+    ordered, nowhere = OrderedNumbers(_ranks(few_sources)), np.zeros(len(sources), dtype=bool)
     for number, (target, few) in enumerate(zip(targets, few_targets, strict=True)):
-        banded = ordered.may_band(few.codes) if target.distinct <= MOST_BANDS else nowhere
+        banded = nowhere
+        if target.distinct <= MOST_BANDS:
+            own = rows_of_rare_values(target.codes, few.codes, len(rows))
+            banded = ordered.may_band(few.codes) if own is None else _orders(sources, own).may_band(target.codes[own])
         for place, source in enumerate(sources):
             if source.owner != target.owner:
                 found = _relation(source, target, bool(near[place, number]), bool(banded[place]))
                 if found is not None:
                     yield found
+
+
+def _orders(sources: Sequence[ColumnForm], rows: Codes) -> OrderedNumbers:
+    """Some rows of the sources in the order of their values."""
+    return OrderedNumbers(
+        np.array([each.ranks[rows] if each.is_ordered else np.full(len(rows), np.nan) for each in sources])
+    )
 
 
 def _near(
