@@ -11,6 +11,8 @@ import pytest
 
 import reticent as rt
 from reticent.errors import DataError, PolicyError
+from reticent.release.manifest import Manifest
+from tests.verifier.agreement import NODE, node_verdicts
 
 
 def visits(people: int = 400, seed: int = 5) -> pl.DataFrame:
@@ -92,6 +94,33 @@ def test_what_is_the_same_in_all_rows_is_promised_for_one_known_row(tmp_path):
     assert rt.verify(release.save(tmp_path / "release")).holds
     told = json.loads((tmp_path / "release" / "public" / "manifest.json").read_text())
     assert told["known_rows"] == known.as_json()
+
+
+def test_rows_that_are_said_to_be_people_although_a_name_repeats_hold_but(tmp_path):
+    """Claims count records, and a person has several: certificate, statement and both verifiers say so first of all."""
+    frame = visits(100)
+    roles = {"quasi": ["age", "town"], "identifiers": ["patient"]}
+    release = rt.publish(rt.Table(frame, **roles, unit="row"), rt.KAnonymity(5), rt.Mondrian())
+    folder = release.save(tmp_path / "release")
+    said = "The promises count records, and each record counts as another person because the publisher says so"
+    assert release.headline.state == "holds, but"
+    assert release.headline.reasons[0].startswith(said)
+    assert said in " ".join((folder / "public" / "STATEMENT.txt").read_text().split())
+    found = rt.verify(folder)
+    assert found.headline == release.headline
+    if NODE is not None:
+        assert node_verdicts([folder / "public"])[0][0] == "holds, but"
+    once = rt.Table(frame.unique("patient", maintain_order=True), **roles, unit="row")
+    assert rt.publish(once, rt.KAnonymity(5), rt.Mondrian()).headline.state == "holds"
+
+
+def test_that_rows_are_people_on_a_word_only_is_refused_of_other_units(tmp_path):
+    table = rt.Table(visits(100), quasi=["age", "town"], identifiers=["patient"])
+    folder = rt.publish(table, rt.KAnonymity(5), rt.Mondrian()).save(tmp_path / "release")
+    written = json.loads((folder / "public" / "manifest.json").read_text())
+    for wrong in (True, False, 1):
+        with pytest.raises(DataError, match=r"unit_declared|do not belong"):
+            Manifest.from_json({**written, "unit_declared": wrong})
 
 
 def test_a_pseudonym_that_repeats_gives_everybody_away_and_is_refused(tmp_path):

@@ -140,6 +140,7 @@ class ManifestDocument(PublishedDocument):
     quasi_sets: list[Names] | None
     details: dict[str, JsonValue]
     known_rows: KnownRowsDocument | None = None
+    unit_declared: Literal[True] | None = None
 
 
 class HeadlineDocument(PublishedDocument):

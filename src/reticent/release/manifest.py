@@ -87,7 +87,7 @@ class Manifest:
     """What the published files hold.
 
     ``quasi_sets`` are the sets of quasi columns that an adversary may hold; without them, all together. ``details`` are the format's own part. ``known_rows`` says how many
-    rows of one person an adversary may know, where somebody has several: it is the publisher's word.
+    rows of one person an adversary may know, where somebody has several: it is the publisher's word. ``unit_declared``: a row counts as a person although a column that names people repeats.
     """
 
     format: str
@@ -98,6 +98,7 @@ class Manifest:
     quasi_sets: tuple[tuple[str, ...], ...] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     known_rows: KnownRows | None = None
+    unit_declared: bool = False
 
     def named(self, role: str) -> tuple[str, ...]:
         """The columns of a role."""
@@ -141,6 +142,7 @@ class Manifest:
             "quasi_sets": [list(names) for names in self.quasi_sets] if self.quasi_sets is not None else None,
             "details": to_plain(self.details),
             **({} if self.known_rows is None else {"known_rows": self.known_rows.as_json()}),
+            **({"unit_declared": True} if self.unit_declared else {}),
         }
 
     @classmethod
@@ -164,6 +166,7 @@ class Manifest:
             else None,
             reader.get("details", dict),
             _read_known_rows(reader),
+            payload.get("unit_declared") is True,
         )
         manifest._check()
         if payload != manifest.as_json():
@@ -179,6 +182,8 @@ class Manifest:
             raise DataError(f"manifest.json: unit must be 'row', 'person' or 'household', but it is {self.unit!r}.")
         if self.known_rows is not None and self.unit == "row":
             raise DataError("manifest.json: known_rows is about people with several rows, and the unit is the row.")
+        if self.unit_declared and self.unit != "row":
+            raise DataError("manifest.json: unit_declared is about rows that count as people, and the unit is another.")
         if self.quasi_sets is not None:
             covered = {name for names in self.quasi_sets for name in names}
             if covered != set(self.named("quasi")):

@@ -358,6 +358,7 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: Kno
         table.quasi_sets,
         draft.details,
         known,
+        table.unit_declared,
     )
 
 

@@ -37,6 +37,10 @@ UNNAMED = (
 )
 INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. Somebody who guesses the seed can undo them."
 _AMONG_PUBLISHED = 'Here "the whole table" are the published records: they are compared among themselves, and nothing is told about suppressed records.'
+UNIT_DECLARED = (
+    "The promises count records, and each record counts as another person because the publisher says so: a column that names people, which is not published, repeats. Where a person has several "
+    "records, the records that look alike are about fewer people than are counted."
+)
 SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
 
 
@@ -144,6 +148,8 @@ def reservations(
     if insecure:
         yield INSECURE
     yield from declared.reservations()
+    if side.manifest.unit_declared:
+        yield UNIT_DECLARED
     for name in unguarded(claims, scope.sensitive):
         yield f"Nothing is promised about {named_column(name)}."
     yield from _known_rows(side.manifest, claims)

@@ -73,6 +73,9 @@ class Table(ShownAsCard):
         codebook: titles of columns and labels of codes that the source has, for files of statistics programs; and codes read as missing.
         left_out: columns of the source that have no role and were not read.
 
+    ``unit_declared`` is true where the steward says that a row is a person although an identifier repeats: certificate, statement and
+    ``verify`` then say that promises count records.
+
     ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
     them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
 
@@ -119,6 +122,7 @@ class Table(ShownAsCard):
         self.dataset, self.rows_per_person = dataset, rows_per_person
         self.unit: Unit = unit or ("household" if household is not None else "row")
         self.key_found, self.several_rows, self.rows_left_out = False, False, 0
+        self.unit_declared = False
         self.quasi_sets = column_name_sets(quasi_sets, "quasi_sets") if quasi_sets else None
         self.left_out = column_names(left_out, "left_out")
         self.codebook = codebook or TableCodebook()
@@ -534,6 +538,7 @@ class Table(ShownAsCard):
             raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
         if self.unit == "row":
             self._check_rows_are_people(repeats)
+            self.unit_declared = any(self._values_if_repeated(name) is not None for name in self.identifiers)
             return
         if self.household is not None and self._repeats(self.household):
             repeats = True

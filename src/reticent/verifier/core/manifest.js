@@ -16,10 +16,11 @@ export class Manifest {
   constructor(json) {
     const where = "manifest.json";
     checkLayout(json.layout, where);
-    needKeys(json, ["layout", "format", "method", "unit", "columns", "tables", "quasi_sets", "details", ...("known_rows" in json ? ["known_rows"] : [])], where);
+    needKeys(json, ["layout", "format", "method", "unit", "columns", "tables", "quasi_sets", "details", ...["known_rows", "unit_declared"].filter((name) => name in json)], where);
     need(typeof json.format === "string" && isObject(json.method) && isObject(json.details) && Array.isArray(json.columns) && isObject(json.tables), `${where}: an entry has the wrong type.`);
     need(UNITS.includes(json.unit), `${where}: unit must be row, person or household.`);
-    Object.assign(this, { format: json.format, method: json.method, unit: json.unit, details: json.details, quasiSets: json.quasi_sets, knownRows: json.known_rows ?? null });
+    Object.assign(this, { format: json.format, method: json.method, unit: json.unit, details: json.details, quasiSets: json.quasi_sets, knownRows: json.known_rows ?? null, unitDeclared: "unit_declared" in json });
+    need(!this.unitDeclared || (json.unit_declared === true && json.unit === "row"), `${where}: unit_declared is true, where the unit is the row, or it is not there.`);
     this.columns = json.columns.map((each, at) => readColumn(each, `${where}, columns, entry ${at + 1}`));
     this.tables = new Map(Object.keys(json.tables).map((name) => [name, readTable(json.tables[name], `${where}, table "${name}"`)]));
     this.checkWhole();

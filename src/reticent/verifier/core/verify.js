@@ -251,6 +251,7 @@ class Run {
     if (this.certificate.randomness.releasable !== true) reservations.push("Random choices came from a fixed seed, so that they can be repeated: this release is for tests only.");
     for (const { column, few, may_link } of this.declared.listed) if (few !== 0 || may_link) reservations.push(`The column "${column}" counts as unknown because the publisher says so. For an adversary who knows it, ${few} records are among fewer than ${this.declared.summed.k}.${may_link ? " Its values may link records of one person." : ""}`);
     if (this.declared.listed.length > 1 && this.declared.summed.few !== 0) reservations.push(`For an adversary who knows all columns that are declared unknown, ${this.declared.summed.few} records are among fewer than ${this.declared.summed.k}.`);
+    if (manifest.unitDeclared) reservations.push("The promises count records, and each record counts as another person because the publisher says so: a column that names people, which is not published, repeats.");
     const sensitive = manifest.named("sensitive"), guarded = new Set(definitions.flatMap((each) => each.guarded(sensitive)));
     for (const name of sensitive) if (!guarded.has(name)) reservations.push(`Nothing is promised about "${name}".`);
     const known = manifest.knownRows;
