@@ -31,7 +31,7 @@ def apply(
         Path | None,
         typer.Option(
             "--policy",
-            help="The policy of the release: the new rows are read as its [data] says (types, missing values).",
+            help="The policy of the release: the new rows are read as its section data says (types, missing values).",
         ),
     ] = None,
     as_json: Json = False,

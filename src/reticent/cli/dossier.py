@@ -19,18 +19,22 @@ def dossier(
         typer.Option(
             "--output",
             "-o",
-            help="Where it goes: .html, .pdf (printed by a browser) or .json [default: dossier-REGIME.html].",
+            help="Where it goes: .html, .pdf (printed by a browser) or .json (default: dossier-REGIME.html).",
         ),
     ] = None,
     policy: Annotated[
         Path | None,
         typer.Option(
             "--policy",
-            help="The policy of the original table: adversaries run before and after, and its [dossier] is used.",
+            help="The policy of the original table: adversaries run before and after, and its section dossier is used.",
         ),
     ] = None,
     statements: Annotated[
-        Path | None, typer.Option("--statements", help="A TOML file with what the steward states; wins over [dossier].")
+        Path | None,
+        typer.Option(
+            "--statements",
+            help="A TOML file with what the steward states; wins over the section dossier of the policy.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

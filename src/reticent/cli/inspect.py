@@ -38,7 +38,7 @@ def inspect(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Where the proposed policy is written [default: policy.toml]; - prints it."
+            "--output", "-o", help="Where the proposed policy is written (default: policy.toml); - prints it."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,

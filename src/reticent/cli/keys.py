@@ -92,7 +92,7 @@ def init(
         list[str] | None, typer.Option("--log-key", help="HOLDER=FILE.pub: a key that signs heads of the log.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", help="The date until which the keys are valid [default: --expires].")
+        str | None, typer.Option("--until", help="The date until which the keys are valid (default: --expires).")
     ] = None,
     roots: Roots = None,
     as_json: Json = False,
@@ -143,9 +143,9 @@ def rotate(
     key: Annotated[str, typer.Argument(help="The new public key: a .pub file, or its 64 digits.")],
     until: Annotated[
         str | None,
-        typer.Option("--until", help="The date until which the new key is valid [default: the file's expiry]."),
+        typer.Option("--until", help="The date until which the new key is valid (default: the file's expiry)."),
     ] = None,
-    on: Annotated[str | None, typer.Option("--on", help="The date of the change [default: now].")] = None,
+    on: Annotated[str | None, typer.Option("--on", help="The date of the change (default: now).")] = None,
     expires: Expires = None,
     roots: Roots = None,
     output: Output = None,
@@ -173,10 +173,10 @@ def revoke(
             help="retired: nobody else has it, what it signed before stays valid. compromised: somebody else may have it, so only what a log had before stays valid.",
         ),
     ],
-    on: Annotated[str | None, typer.Option("--on", help="The date from which it is refused [default: now].")] = None,
+    on: Annotated[str | None, typer.Option("--on", help="The date from which it is refused (default: now).")] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", help="Which key of the holder [default: the newest]: a .pub file, or its 64 digits."),
+        typer.Option("--key", help="Which key of the holder (default: the newest): a .pub file, or its 64 digits."),
     ] = None,
     expires: Expires = None,
     roots: Roots = None,

@@ -63,7 +63,7 @@ def publish(
     ledger: LedgerOption = None,
     log: Annotated[Path | None, typer.Option("--log", help="Also add the certificate to this log of releases.")] = None,
     log_key: Annotated[
-        Path | None, typer.Option("--log-key", help="The private key (.key) of the log [default: that of --sign].")
+        Path | None, typer.Option("--log-key", help="The private key (.key) of the log (default: that of --sign).")
     ] = None,
     dry_run: Annotated[
         bool,

@@ -134,6 +134,8 @@ def show_worth(console: Console, worth: LowUtility | None) -> None:
 def _described(method: Mapping[str, Any]) -> str:
     """A method with the parameters that tell candidates apart."""
     told = [str(method[name]) for name in ("values", "split") if name in method]
+    if "effort" in method:
+        told.append(f"effort {method['effort']}")
     return f"{method['name']} {', '.join(told)}".strip()
 
 

@@ -1,0 +1,54 @@
+"""What the command line shows is what was written: no words are lost on the way to the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from rich.text import Text
+
+from reticent.cli.app import app
+from reticent.cli.console import console
+from reticent.cli.screens import show_methods
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def test_nothing_in_a_help_text_is_taken_for_markup() -> None:
+    told = [
+        (path, parameter.name, parameter.help)
+        for path, command in commands(typer.main.get_command(app))
+        for parameter in command.params
+        if getattr(parameter, "help", None)
+    ]
+    assert len(told) > 300
+    assert [each for each in told if Text.from_markup(each[2]).plain != each[2]] == []
+
+
+def test_methods_that_are_compared_have_different_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def cost(loss: float, **more: str) -> dict[str, Any]:
+        method = {"name": "Mondrian", "split": "loss", "values": "ranges", **more}
+        return {
+            "method": method,
+            "loss": loss,
+            "suppressed_columns": [],
+            "left_out": 0,
+            "uniform": False,
+            "problem": None,
+        }
+
+    methods = [cost(0.094, effort="best"), cost(0.135)]
+    show_methods(console(), {"methods": methods, "chosen": 0, "rows": 10, "total": 10})
+    shown = capsys.readouterr().out
+    assert "Mondrian ranges, loss, effort best (chosen)" in shown
+    assert "Mondrian ranges, loss  " in shown
