@@ -315,3 +315,15 @@ def test_the_other_ways_name_commands_and_methods_that_there_are() -> None:
     assert "NoisyCounts" in DEFINITIONS
     for command in re.findall(r"reticent ([a-z]+(?: serve| plan)?)", OTHER_DOORS):
         assert CliRunner().invoke(app, [*command.split(), "--help"]).exit_code == 0
+
+
+def test_prices_of_alternatives_stand_beside_one_that_was_measured_alike() -> None:
+    """Groups alone never seem dearer than the same groups with a guarantee about values on top."""
+    found = inspect(people(300, job=lambda draw: draw.choice("abcd"), kids=lambda draw: draw.randrange(5)))
+    assert found.priced.method.get("effort") == "best"
+    note = found.notes[0]
+    prices = re.search(r"cost a loss of ([\d.]+) by .* would lose ([\d.]+); groups alone.* would cost ([\d.]+);", note)
+    assert prices is not None, note
+    chosen, cut, alone = map(float, prices.groups())
+    assert chosen < cut
+    assert alone <= cut

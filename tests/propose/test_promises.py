@@ -167,3 +167,14 @@ def test_a_template_keeps_a_larger_k_and_drops_promises_about_columns_that_it_re
     ks = [each["k"] for each in found.proposal.definition if each["name"] == "KAnonymity"]
     assert ks[0] >= 10
     assert Policy.parse(found.policy).definition
+
+
+def test_a_promise_of_smaller_groups_is_not_the_next_stricter_step() -> None:
+    def rule(text: str) -> float | None:
+        return 0.8 if "RecursiveLDiversity(c=3, l=3, column=diagnosis" in text else 0.01
+
+    chosen, tried, _ = searched(rule, people())
+    assert "k=20" in chosen
+    assert any("k=5" in price.definition and price.loss == 0.8 for _, price in tried)
+    stricter = next_stricter(tried)
+    assert stricter is None or "k=5" not in stricter

@@ -144,9 +144,14 @@ class PromiseSearch:
 
 
 def next_stricter(tried: Sequence[tuple[Promised, PromiseCost]]) -> str | None:
-    """The cheapest promise that was tried and costs more than the chosen one: what it has and the chosen one has not, and its price."""
+    """The cheapest promise that was tried and costs more than the chosen one: what it has and the chosen one has not, and its price.
+
+    A promise of smaller groups is not stricter, whatever else it has.
+    """
     promised, chosen = next(pair for pair in tried if pair[1].chosen)
     for other, price in tried:
+        if other[0]["k"] < promised[0]["k"]:
+            continue
         more = [part for part in other if part not in promised]
         if more and not price.chosen and (price.loss is None or price.loss > (chosen.loss or 0.0)):
             return f"{' & '.join(str(definition_of([part])) for part in more)}: {price.words}"

@@ -16,7 +16,7 @@ from reticent.core import Draft, Kind
 from reticent.definitions import Definition, GroupDefinition, Method
 from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
 from reticent.propose.conclusions import with_conclusions
-from reticent.propose.pricing import LOCAL, Pricing, Promised, definition_of, searched_effort
+from reticent.propose.pricing import LOCAL, Price, Pricing, Promised, definition_of, searched_effort
 from reticent.propose.promises import PromiseCost, PromiseSearch, next_stricter
 from reticent.propose.proposal import ColumnProposal, Proposal, column_guarantees
 from reticent.propose.relations import families
@@ -108,7 +108,7 @@ def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: 
     )
     concluded = with_conclusions(table, wanted, methods.candidates[compared.chosen], context)
     notes = (
-        *_notes(selection, next_stricter(tried), compared),
+        *_notes(selection, next_stricter(tried), compared, cut),
         *_fewer_known(pricing, quasi, selection.everything, promised, context),
         *concluded.notes(),
         *proposal.notes,
@@ -239,16 +239,24 @@ def _warnings(
     return tuple(told)
 
 
-def _notes(selection: ColumnSelection, stricter: str | None, compared: MethodComparison) -> list[str]:
-    """What the guarantees cost, by the chosen method, and what is left out at which price."""
+def _notes(
+    selection: ColumnSelection, stricter: str | None, compared: MethodComparison, cut: Price | None
+) -> list[str]:
+    """What the guarantees cost, by the chosen method, and what is left out at which price.
+
+    Other guarantees were priced by a quick ``cut``: where the chosen method loses less or more, its price for the proposed ones stands beside theirs.
+    """
     notes = []
     if compared.best.loss is not None:
         told = f"The proposed guarantees cost a loss of {compared.best.loss:.3f} by {compared.best.name}"
+        others = []
         if selection.floors and selection.size_alone is not None:
-            told += f"; groups alone, without a guarantee about values, would cost {selection.size_alone:.3f}"
+            others.append(f"groups alone, without a guarantee about values, would cost {selection.size_alone:.3f}")
         if stricter is not None:
-            told += f"; the next stricter step, {stricter}"
-        notes.append(f"{told}.")
+            others.append(f"the next stricter step, {stricter}")
+        if others and cut is not None and f"{cut.loss:.3f}" != f"{compared.best.loss:.3f}":
+            others.insert(0, f"quick cuts, by which alternatives are priced, would lose {cut.loss:.3f}")
+        notes.append(f"{'; '.join((told, *others))}.")
     if selection.left_out:
         everything = (
             "could not be protected"
