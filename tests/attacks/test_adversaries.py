@@ -147,7 +147,7 @@ def test_salaries_that_differ_by_one_are_nearly_the_same() -> None:
     findings = attack(view, Similarity(2), Homogeneity())
     assert [each.hits for each in findings] == [3, 0]
     assert findings[0].example == (
-        "In a group of 3 people, 100% have a secret between 99999 and 100001, against 50% of all that was published."
+        "In a group of 3, 100% have a value of secret between 99999 and 100001, against 50% of all that was published."
     )
 
 
@@ -171,7 +171,7 @@ def test_three_illnesses_of_the_stomach_are_one_kind() -> None:
     kinds = {"stomach": ["ulcer", "gastritis", "dyspepsia"]}
     findings = attack(view, Similarity(categories=kinds))[0]
     assert findings.hits == 3
-    assert "have a secret of the kind 'stomach'" in findings.example
+    assert "have a value of secret of the kind 'stomach'" in findings.example
     with pytest.raises(PolicyError, match="pass the values that are alike"):
         attack(view, Similarity())
 

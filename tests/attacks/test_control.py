@@ -122,3 +122,14 @@ def test_what_cannot_be_made_again_is_refused_and_compared_with_the_most_frequen
         hold_out(table_of(population(1)), publish(table, KAnonymity(3)))
     with pytest.raises(DataError, match="There is no release"):
         hold_out(table, "nowhere")
+
+
+def test_of_people_with_several_rows_the_published_records_are_counted_and_called_so() -> None:
+    one = population(100).with_columns(person=pl.int_range(100))
+    table = table_of(pl.concat([one, one]), key="person", unit="person")
+    for _, found in compare(table, publish(table, KAnonymity(2))):
+        assert found.unit == "records" or found.people <= 100, str(found)
+    homogeneity = next(
+        found for _, found in compare(table, publish(table, KAnonymity(2))) if found.adversary == "homogeneity"
+    )
+    assert (homogeneity.people, homogeneity.unit) == (200, "records")

@@ -115,7 +115,7 @@ class Minimality:
         return Findings(
             self.name,
             f"{listing(tuple(self.table.quasi))} of everybody, the hierarchies, the definition, and that {method['name']} chose the release{others}",
-            f"have a {beliefs.sensitive} that the choice of the release makes likelier than their group does",
+            f"have a value of {beliefs.sensitive} that the choice of the release makes likelier than their group does",
             int(placed.sizes[hit].sum()),
             int(placed.sizes.sum()),
             beliefs.example(placed, int(np.argmax([float(gain) for gain in gains])), bool(hit.any())),

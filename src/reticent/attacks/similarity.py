@@ -149,7 +149,7 @@ class Similarity:
             kind = f"of the kind {names.get(column.texts[cell], column.texts[cell])!r}"
         outside = found.whole[group] / max(int(groups.reference.sum()), 1)
         return (
-            f"In a group of {int(groups.sizes[group]):,} people, {shares[group]:.0%} have a {sensitive} {kind}, "
+            f"In a group of {int(groups.sizes[group]):,}, {shares[group]:.0%} have a value of {sensitive} {kind}, "
             f"against {outside:.0%} of all that was published."
         )
 

@@ -51,7 +51,7 @@ class SinglingOut:
         best = max(ways, key=lambda way: (int(way.isolated.sum()), -len(way.names)))
         people, hits = int(best.fitting.sum()), int(best.isolated.sum())
         own = listing([each.name for each in best.names]) if best.names else ""
-        told = f"{hits:,} of {people:,} rows have {'a ' if len(best.names) == 1 else 'values of '}{own} that no other row has. "
+        told = f"{hits:,} of {people:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {own} that no other row has. "
         told = "" if best is ways[0] else told
         refined = (1 - 1 / best.fitting) ** (best.fitting - 1.0)
         chance = people * best.weights * (1 - best.weights) ** (people - 1)

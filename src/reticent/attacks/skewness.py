@@ -56,7 +56,7 @@ class Skewness:
         return Findings(
             self.name,
             f"the published labels of each person, that they are in the data, and how {sensitive} is spread over all of it",
-            f"are in a group where one {sensitive} is {self._words()} than elsewhere",
+            f"are in a group where one value of {sensitive} is {self._words()} than elsewhere",
             int(groups.people[affected].sum()),
             int(groups.people.sum()),
             _example(groups, whole, sensitive, affected),

@@ -176,7 +176,10 @@ def compare(
             one, other = (_named(guesser.attack(each.known(columns)), guesser, second, columns) for each in tried)
             pairs.append((one, other))
     chooser = _choice_followed(table, second) if table is not None else []
-    return [*pairs, *((None, each) for each in chooser)]
+    found = [*pairs, *((None, each) for each in chooser)]
+    if table is not None and table.several_rows:
+        return [(one, _of_records(other)) for one, other in found]
+    return found
 
 
 def _compared_with_artificial(
@@ -271,6 +274,11 @@ def _named(found: Findings, adversary: Adversary, seen: AdversaryView, columns: 
     if len(seen.sets) > 1:
         name = f"{name} by {listing(columns)}"
     return found if name == found.adversary else replace(found, adversary=name)
+
+
+def _of_records(found: Findings) -> Findings:
+    """Findings about a release that shows several records of a person and not whose they are: records are what was counted."""
+    return replace(found, unit="records") if found.unit == "people" else found
 
 
 def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | None) -> bool:
