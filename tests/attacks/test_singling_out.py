@@ -39,7 +39,9 @@ def test_exact_numbers_single_everybody_out_in_groups_of_any_size(role: dict[str
         assert (found.hits, found.people) == (60, 60)
         assert found.succeeds
         assert found.details["unique"] == {"pay": {"rows": 60, "share": 1.0, "distinct": 60}}
-        assert found.example.startswith("60 of 60 rows have a value of pay that no other row has. Exactly one person has pay ")
+        assert found.example.startswith(
+            "60 of 60 rows have a value of pay that no other row has. Exactly one person has pay "
+        )
 
 
 def test_declared_texts_count_as_often_as_they_are_alone() -> None:

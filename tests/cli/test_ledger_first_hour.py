@@ -80,7 +80,7 @@ def test_a_changed_copy_of_the_same_people_is_recognised(folders: Path, reticent
     assert reticent("inspect", "elsewhere/copy.csv", "-o", "copy.toml").code == 0
     refused = reticent("publish", "copy.toml", "-o", "second", *STRICTER)
     assert refused.code == 2, refused.out
-    assert "is about the same people as 'north/data'" in refused.err
+    assert "seems to be about the same people as 'north/data'" in refused.err
     assert not (folders / "second").exists()
 
 

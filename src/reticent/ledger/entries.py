@@ -273,7 +273,11 @@ class Entries:
 
     def _refused(self, judgement: Judgement, dataset: str, given: Sequence[PriorDisclosure]) -> str:
         names = sorted({each.dataset for each in given if key_of(each.dataset) != key_of(dataset)})
-        same = f" {dataset!r} is about the same people as {', '.join(map(repr, names))}." if names else ""
+        same = (
+            f" {dataset!r} seems to be about the same people as {', '.join(map(repr, names))}: their identifying values or their rows agree."
+            if names
+            else ""
+        )
         return f"{judgement.text}{same} (Ledger {str(self._store.path)!r}.)"
 
     def _given(self, reading: ReadTransaction, dataset: str, people: Sequence[PersonFingerprints] = ()) -> list[Entry]:
