@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.definitions import closed
 from reticent.release.canonical_json import readable
 from reticent.release.certificate import fingerprint
 from reticent.table import ColumnRelation
@@ -195,6 +196,31 @@ def test_a_set_of_columns_includes_what_follows_from_them(method: Any, tmp_path:
     assert "An attacker who knows admitted, discharged and stay, or stay and sex, of a person" in claim["covers"]
     assert rt.verify(release.save(tmp_path / "release")).holds
     assert "admitted, discharged, stay" in rt.assess(table, rt.KAnonymity(2)).value
+
+
+def test_columns_that_a_definition_names_include_what_follows_from_them(tmp_path: Path) -> None:
+    """Whoever knows the two dates that are named knows the stay: it is judged with them, and said."""
+    table = rt.Table(stays(400), quasi=["admitted", "discharged", "stay"], sensitive="diagnosis")
+    dates = ["admitted", "discharged"]
+    bounded = rt.ConfidenceBounding("1/2", ["flu"], column="diagnosis", quasi=dates)
+    release = rt.publish(table, rt.KAnonymity(2) & rt.KAnonymity(10, quasi=dates) & bounded, RANGES)
+    assert alone_and_few(release.frame.select(*dates, "stay").rows(), 10) == (0, 0)
+    named = [claim["parameters"].get("quasi") for claim in release.certificate["claims"]]
+    assert named.count([*dates, "stay"]) == 2
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    assert "stay" in str(rt.assess(table, rt.KAnonymity(2, quasi=dates)).definition)
+    assert rt.KAnonymity(10, quasi=["admitted"]) in closed(rt.KAnonymity(10, quasi=["admitted"]), table).parts()
+
+
+def test_sensitive_columns_that_count_as_known_include_what_follows_from_them() -> None:
+    frame = stays(400).with_columns(double=2 * pl.col("weight"))
+    table = rt.Table(frame, quasi=["height"], sensitive=["weight", "double", "bmi", "diagnosis"])
+    (part,) = closed(rt.XYPrivacy(2, "1/2", y=["diagnosis"], x=["weight"]), table).parts()
+    assert set(part.x) == {"weight", "double", "bmi"}
+    for known in (["weight"], None):
+        with pytest.raises(rt.PolicyError, match="can be computed from these") as told:
+            rt.publish(table, rt.KAnonymity(5) & rt.XYPrivacy(2, "1/2", y=["bmi", "diagnosis"], x=known), RANGES)
+        assert told.value.column == "bmi"
 
 
 def test_any_columns_are_closed_under_relations_of_the_table(tmp_path: Path) -> None:

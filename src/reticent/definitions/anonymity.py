@@ -27,7 +27,7 @@ class KAnonymity(GroupDefinition):
 
     Parameters:
         k: the smallest number of people in a group, at least 1.
-        quasi: the columns that the adversary knows, where these are not all: ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])``.
+        quasi: the columns that the adversary knows, where these are not all, and with them what can be computed from them: ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])``.
 
     Example:
         >>> import reticent as rt

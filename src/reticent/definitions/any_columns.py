@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import whole
 from reticent.base.ragged import starts_of
-from reticent.core import Columns, Groups, Relation
+from reticent.core import Columns, Groups, Relation, closure
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.catalogue import definition_within
-from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, column_list, plural
 from reticent.definitions.column_sets import ColumnSets, LabelCells
 from reticent.definitions.definition import Assessment, Definition, GroupDefinition, Witness, all_of, together
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.exchanges import joined
+from reticent.definitions.xy_privacy import XYPrivacy
 from reticent.errors import PolicyError
 from reticent.table import Table, relations_in
 
@@ -129,15 +130,22 @@ class AnyColumns(GroupDefinition):
 
 
 def closed(definition: Definition, table: Table) -> Definition:
-    """The definition as it is judged on a table: an adversary who knows some of the quasi columns knows what follows from these, too.
+    """The definition as it is judged on a table: an adversary who knows some of the columns knows what follows from these, too.
 
-    A definition that the table was prepared by is closed already.
+    That is so of any columns, of the ``quasi`` columns that a part names, and of the sensitive ones that it counts as known (``x`` of XYPrivacy). A definition that the
+    table was prepared by is closed already.
     """
-    parts = definition.parts()
-    if all(any(part is each for each in table.prepared_by) for part in parts if isinstance(part, AnyColumns)):
-        return definition
-    quasi = list(table.quasi)
-    return _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
+    open_parts = [part for part in definition.parts() if not any(part is each for each in table.prepared_by)]
+    if any(isinstance(part, AnyColumns) or _names_columns(part) for part in open_parts):
+        quasi = list(table.quasi)
+        definition = _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
+    if any(isinstance(part, XYPrivacy) and part.y is not None for part in open_parts):
+        secret = list(table.sensitive)
+        found = relations_in(table, secret, [*table.quasi, *secret])
+        relations = [(each.sources, each.derived) for each in found if each.kind != "lookup"]
+        parts = (_with_known(part, list(table.quasi), secret, relations) for part in definition.parts())
+        definition = all_of(tuple(parts))
+    return definition
 
 
 def closed_as_claimed(definition: Definition, claims: Sequence[Definition]) -> Definition | None:
@@ -153,16 +161,46 @@ def closed_as_claimed(definition: Definition, claims: Sequence[Definition]) -> D
 
 
 def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
-    """The definition with further relations between columns."""
+    """The definition with further relations between quasi columns: of any columns, and of those that a part names."""
     found = tuple(relations)
-    return all_of(
-        tuple(
-            replace(part, relations=tuple(dict.fromkeys((*part.relations, *found))))
-            if isinstance(part, AnyColumns)
-            else part
-            for part in definition.parts()
+    return all_of(tuple(_part_related(part, found) for part in definition.parts()))
+
+
+def _part_related(part: Definition, relations: tuple[Relation, ...]) -> Definition:
+    if isinstance(part, AnyColumns):
+        return replace(part, relations=tuple(dict.fromkeys((*part.relations, *relations))))
+    if not _names_columns(part):
+        return part
+    named: Columns = getattr(part, "quasi", None) or ()
+    return _extended(part, "quasi", named, [name for _, name in relations if name in closure(named, relations)])
+
+
+def _names_columns(part: Definition) -> bool:
+    """Whether a part says itself which quasi columns an adversary knows."""
+    return isinstance(part, GroupDefinition) and part.quasi is not None
+
+
+def _with_known(part: Definition, quasi: list[str], secret: list[str], relations: Sequence[Relation]) -> Definition:
+    """The part with all sensitive columns known that follow from what it counts as known; a promise about one of them is refused."""
+    if not isinstance(part, XYPrivacy) or part.y is None:
+        return part
+    beside = part.x if part.x is not None else tuple(name for name in secret if name not in part.y)
+    known = closure([*quasi, *beside], relations)
+    computed = next((name for name in part.y if name in known), None)
+    if computed is not None:
+        raise PolicyError(
+            f"XYPrivacy counts {column_list((*quasi, *beside))} as known, and {computed!r}, which is in y=, can be computed from these: nothing can be promised about it. Take it out of y=, "
+            "or name in x= only sensitive columns from which it does not follow.",
+            setting=("roles", "sensitive"),
+            column=computed,
         )
-    )
+    return _extended(part, "x", beside, [name for name in secret if name in known]) if part.x is not None else part
+
+
+def _extended(part: Definition, parameter: str, named: Columns, more: Iterable[str]) -> Definition:
+    """The part with more columns in one of its parameters; itself where there are none."""
+    columns = tuple(dict.fromkeys((*named, *more)))
+    return part if columns == named else replace(cast(Any, part), **{parameter: columns})
 
 
 class _Check:

@@ -131,7 +131,7 @@ class ConfidenceBounding(SetShares):
         h: the largest confidence.
         values: the values that it bounds.
         column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
-        quasi: the columns that the adversary knows, where these are not all.
+        quasi: the columns that the adversary knows, where these are not all, and with them what can be computed from them.
         alone: judge the column by itself, against adversaries who know quasi values only.
 
     Example:

@@ -35,7 +35,7 @@ class XYPrivacy(Conjunction):
         h: the largest confidence.
         column: one sensitive column that is Y; without ``y`` each is Y in turn.
         y: the sensitive columns Y, their values taken jointly.
-        x: sensitive columns that belong to X beside the quasi columns; by default all but Y.
+        x: sensitive columns that belong to X beside the quasi columns, and with them what can be computed from X; by default all but Y.
 
     Example:
         >>> import reticent as rt
