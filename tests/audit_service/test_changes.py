@@ -242,6 +242,30 @@ def test_where_maxima_are_answered_a_change_stops_them_as_said(simple):
     assert value(service, "age > 0", "MAX(salary)") is None
 
 
+@pytest.mark.parametrize("duplicates", ["allowed", "distinct"])
+@pytest.mark.parametrize("changes", ["known", "any", "unknown"])
+@pytest.mark.parametrize("function", ["SUM(salary)", "MAX(salary)"])
+def test_the_page_says_when_answers_stop_and_when_they_go_on_again(simple, function, changes, duplicates):
+    """A changed value, one that is back, and one that is gone: a question is refused for them where the page says so, and only there."""
+    declared = f'[sensitive.salary]\nchanges = "{changes}"\nduplicates = "{duplicates}"\n'
+    service = simple.service(POLICY.replace("[sensitive.salary]\n", declared))
+
+    def is_stopped(condition: str) -> bool:
+        (answer,) = service.ask(f"SELECT {function} FROM staff WHERE {condition}").rows[0].answers
+        return answer.rule == "changed"
+
+    assert not is_stopped("age > 0")
+    told = " ".join(service.guarantee("salary"))
+    stops = "changes, nothing more is answered until it is back" in told
+    stops_when_gone = "while a value that was part of an answer is gone, no maxima or minima are answered" in told
+    simple.run("UPDATE staff SET salary = salary + 1 WHERE id = 8")
+    assert is_stopped("age > 0") == (stops or stops_when_gone)
+    simple.run("UPDATE staff SET salary = salary - 1 WHERE id = 8")
+    assert not is_stopped("age > 0")
+    simple.run("DELETE FROM staff WHERE id = 8")
+    assert is_stopped("department <> 'it'") == stops_when_gone
+
+
 def test_without_knowledge_of_changes_new_values_are_new_numbers(simple):
     service = simple.service(UNKNOWN)
     assert value(service, "age > 0") == 32400

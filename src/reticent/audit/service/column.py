@@ -25,7 +25,7 @@ _CONTRADICTED = Decision(
 _CHANGED = Decision(
     False,
     "The value of somebody who was part of an answer changed since. People may know by how much (a raise for everybody), so that old answers tell "
-    "of new values. Nothing more is answered, unless changes = 'unknown' is declared for the column.",
+    "of new values. Nothing more is answered until the value is back, unless changes = 'unknown' is declared for the column.",
     "changed",
 )
 _GONE = Decision(

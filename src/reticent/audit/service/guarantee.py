@@ -26,6 +26,10 @@ def guarantee(column: ProtectedColumn, family: str | None) -> list[str]:
         )
     if column.refusal is None:
         said.append(_changes(column, family))
+        if not column.duplicates and column.chance is None and family != "linear":
+            said.append(
+                "Values are declared to be distinct, which those of different times need not be: while a value that was part of an answer is gone, no maxima or minima are answered."
+            )
     said.append("Counts, who is in the table, the public columns, and whether a value changed are taken to be public.")
     return said
 
@@ -49,7 +53,7 @@ def _changes(column: ProtectedColumn, family: str | None) -> str:
     if column.changes == "unknown":
         return "A changed value counts as a new number: it is assumed that nobody knows how values change, such as a raise for everybody."
     left = "nothing more is answered" if column.noise is None else "nothing more is answered exactly"
-    stops = f"Once the value of somebody in an answer changes, {left}: people may know by how much it changed."
+    stops = f"Once the value of somebody in an answer changes, {left} until it is back: people may know by how much it changed."
     if column.changes == "any" or column.chance is not None or family in ("max", "min"):
         return stops
     goes_on = (
