@@ -125,3 +125,12 @@ def test_what_was_found_is_shown_where_nothing_can_be_written(
     asked = reticent("inspect", "patients.csv", "-o", "mine.toml")
     assert asked.code == 2
     assert "mine.toml" in asked.err
+
+
+def test_notes_that_are_not_shown_are_counted_in_words(
+    reticent: Command, patients: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = len(reticent("inspect", "patients.csv", "-o", "all.toml", "--json").json["notes"])
+    for hidden, said in ((1, "1 more note is in the policy"), (2, "2 more notes are in the policy")):
+        monkeypatch.setattr("reticent.cli.inspect._NOTES_SHOWN", notes - hidden)
+        assert said in reticent("inspect", "patients.csv", "-o", f"{hidden}.toml").out

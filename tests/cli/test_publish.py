@@ -274,3 +274,20 @@ def test_a_release_without_a_row_says_so(patients: Path, reticent: Command) -> N
     found = reticent("publish", "policy.toml", "-o", "release")
     assert found.code == 0, found.out
     assert "Published no row at all" in found.out
+
+
+def test_groups_of_people_with_several_rows_are_counted_in_people(place: Path, reticent: Command) -> None:
+    visits = pl.DataFrame(
+        {
+            "person": list(range(60)) * 2,
+            "age": [20 + each % 6 * 10 for each in range(60)] * 2,
+            "ill": ["flu", "gout"] * 60,
+        }
+    )
+    visits.write_csv("visits.csv")
+    Path("policy.toml").write_text(
+        '[data]\nsource = "visits.csv"\n[roles]\nkey = "person"\nunit = "person"\nidentifiers = ["person"]\nquasi = ["age"]\n'
+        'sensitive = ["ill"]\n[[definition]]\nname = "KAnonymity"\nk = 5\n[method]\nname = "Mondrian"\n'
+    )
+    shown = reticent("publish", "policy.toml", "-o", "release")
+    assert "Published 120 rows in 6 groups of at least 10 people, nobody left out." in shown.out, shown.err

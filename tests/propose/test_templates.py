@@ -71,3 +71,19 @@ def test_templates_of_a_threshold_ask_for_the_smallest_groups_that_meet_it(
 def test_an_unknown_template_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="Did you mean 'public-use'"):
         looked(tmp_path, "public")
+
+
+def test_the_safe_harbor_keeps_ages_with_decimals_in_whole_years(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    frame = pl.DataFrame(
+        {
+            "age": [round(chance.uniform(30, 99), 1) for _ in range(200)],
+            "sex": [chance.choice("fm") for _ in range(200)],
+            "diagnosis": [chance.choice(["flu", "asthma", "ulcer"]) for _ in range(200)],
+        }
+    )
+    frame.write_csv(tmp_path / "a.csv")
+    found = inspect(str(tmp_path / "a.csv"), output=tmp_path / "policy.toml", template="hipaa-safe-harbor")
+    assert found.roles["age"] == "quasi"
+    release = rt.publish(found.table(), rt.KAnonymity(2), rt.Mondrian(), ledger=tmp_path / "ledger")
+    assert not any("." in label for label in release.manifest.meanings["age"])

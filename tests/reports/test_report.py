@@ -31,6 +31,7 @@ from reticent.methods.lattice.figure import LatticeFacts, lattice
 from reticent.propose import exposures, risk_views
 from reticent.release import PublicSide, Release, publish
 from reticent.reports import write_report
+from reticent.reports.page_parts import plain_table
 from reticent.table import Table
 
 _VOID = {"meta", "br", "img", "hr", "link", "input"}
@@ -450,3 +451,9 @@ def test_a_promise_that_costs_a_whole_column_gets_no_green_tick(tmp_path: Path) 
     assert "Nothing is left of age." in page
     public = write_report(release, tmp_path / "public.html", public=True).read_text("utf-8")
     assert "It is of little use" not in public
+
+
+def test_a_range_of_dates_stands_on_one_line() -> None:
+    table = plain_table(("born", "story"), [("[1940-01-10, 1949-04-04]", "word " * 40)])
+    assert '<th class="whole" scope="row">[1940-01-10, 1949-04-04]</th>' in table
+    assert table.count('class="whole"') == 1

@@ -44,9 +44,9 @@ def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0
     left = f"{suppressed:,} left out" if suppressed else "nobody left out"
     if waiting:
         left = f"{_counted(waiting, 'new row')} waiting for a later release (never tell how many)"
-    return (
-        f"{_counted(rows, 'row')} in {_counted(len(groups), 'group')} of at least {int(groups.people.min()):,}, {left}"
-    )
+    people = " people" if (groups.people != groups.sizes).any() else ""
+    least = f"{int(groups.people.min()):,}{people}"
+    return f"{_counted(rows, 'row')} in {_counted(len(groups), 'group')} of at least {least}, {left}"
 
 
 def _counted(many: int, what: str) -> str:
