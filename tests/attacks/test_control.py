@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reticent.attacks import Inference, compare, hold_out
+from reticent.attacks import Findings, Inference, compare, hold_out
 from reticent.baselines.datafly import Datafly
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap, TCloseness
 from reticent.errors import DataError, PolicyError
@@ -133,3 +133,11 @@ def test_of_people_with_several_rows_the_published_records_are_counted_and_calle
         found for _, found in compare(table, publish(table, KAnonymity(2))) if found.adversary == "homogeneity"
     )
     assert (homogeneity.people, homogeneity.unit) == (200, "records")
+
+
+def test_sentences_keep_the_names_of_columns_and_have_no_zero_below_zero() -> None:
+    found = Findings("homogeneity of HIV", "labels", "are found", 1, 1000, "", baseline=0.001)
+    assert found.reservation.startswith("Homogeneity of HIV succeeds: ")
+    assert found.card().title.startswith("Homogeneity of HIV ")
+    nobody = Findings("singling out", "labels", "are found", 0, 1000, "", baseline=0.0000001)
+    assert nobody.points == "+0.0 to +0.4"

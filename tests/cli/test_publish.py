@@ -291,3 +291,4 @@ def test_groups_of_people_with_several_rows_are_counted_in_people(place: Path, r
     )
     shown = reticent("publish", "policy.toml", "-o", "release")
     assert "Published 120 rows in 6 groups of at least 10 people, nobody left out." in shown.out, shown.err
+    assert "No adversary was run on it" in shown.out

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, ShownAsCard, sentence_case
 from reticent.core import NOT_TRUE, AdversaryView, Groups
 from reticent.errors import PolicyError
 
@@ -50,7 +50,7 @@ class Findings(ShownAsCard):
         """Whom the adversary hits, what it knew, and one example."""
         hits = f"{self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}"
         return Card(
-            f"{self.adversary.capitalize()} {'succeeds' if self.succeeds else 'does not succeed'}",
+            f"{sentence_case(self.adversary)} {'succeeds' if self.succeeds else 'does not succeed'}",
             {"hits": hits, "knows": self.knows, "example": self.example},
             not self.succeeds,
         )
@@ -74,6 +74,13 @@ class Findings(ShownAsCard):
         """By how much the share exceeds the baseline, as an interval (95 %; Newcombe's where the baseline was measured too)."""
         return self._excess(_USUAL)
 
+    @property
+    def points(self) -> str:
+        """The excess in points of a hundred: ``-1.2 to +3.4``."""
+        # Adding zero makes -0.0 a plain zero.
+        low, high = (round(100 * end, 1) + 0.0 for end in self.excess)
+        return f"{low:+.1f} to {high:+.1f}"
+
     def _excess(self, z: float) -> Interval:
         low, high = self._interval(z) if self.people else (0.0, 0.0)
         base = self.baseline or 0.0
@@ -92,7 +99,7 @@ class Findings(ShownAsCard):
     def reservation(self) -> str:
         """What a headline says of an attack that succeeds."""
         anyway = "" if self.baseline is None else f"; {self.baseline:.1%} would be without the release"
-        return f"{self.adversary.capitalize()} succeeds: {self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}{anyway}."
+        return f"{sentence_case(self.adversary)} succeeds: {self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}{anyway}."
 
     def summary(self) -> str:
         """The result in one sentence."""
@@ -103,8 +110,7 @@ class Findings(ShownAsCard):
         if self.baseline is not None:
             text += f"; without the release {self.baseline:.1%}"
         if self.baseline_interval is not None:
-            low, high = (100 * end for end in self.excess)
-            text += f" (a control group), so {low:+.1f} to {high:+.1f} points are its doing"
+            text += f" (a control group), so {self.points} points are its doing"
         return text + "."
 
     def as_dict(self) -> dict[str, Any]:

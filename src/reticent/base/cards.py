@@ -75,6 +75,11 @@ def _text(value: object) -> str:
     return shortened("" if value is None else str(value), _LONGEST)
 
 
+def sentence_case(text: str) -> str:
+    """The text with a capital letter at its beginning; names in it stay as they are."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def shortened(text: str, most: int) -> str:
     """A text of at most so many characters; what is cut off shows as ``…``."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Literal, get_args
 
+from reticent.base.cards import sentence_case
 from reticent.base.exact import exact, one_of, whole
 from reticent.errors import PolicyError
 
@@ -130,7 +131,7 @@ class PrivacyCost:
         """
         if not self.losses:
             raise PolicyError(
-                f"{self.purpose.capitalize()} has no finite epsilon, so no account can pay for it, and these people have one. Choose a plan that hides every row (s below 1)."
+                f"{sentence_case(self.purpose)} has no finite epsilon, so no account can pay for it, and these people have one. Choose a plan that hides every row (s below 1)."
             )
         if UNITS.index(unit) < UNITS.index(self.unit) and relation == "add/remove":
             relation = "replace"
@@ -139,7 +140,7 @@ class PrivacyCost:
             loss = self.losses["add/remove"].times(2)
         if loss is None:
             raise PolicyError(
-                f"{self.purpose.capitalize()} costs an account of neighbours by add/remove more than any bound: the release shows how many {self.unit}s there are, or is not proven to hide it. "
+                f"{sentence_case(self.purpose)} costs an account of neighbours by add/remove more than any bound: the release shows how many {self.unit}s there are, or is not proven to hide it. "
                 "Declare the account with relation = 'replace' before its first release, or use a method for UnboundedDP."
             )
         if UNITS.index(unit) <= UNITS.index(self.unit):
@@ -147,7 +148,7 @@ class PrivacyCost:
         size = self.most.get(unit)
         if size is None:
             raise PolicyError(
-                f"{self.purpose.capitalize()} protects one {self.unit}, and the account one {unit}, who may have any number of {self.unit}s. Publish a table with unit={unit!r}, or one that "
+                f"{sentence_case(self.purpose)} protects one {self.unit}, and the account one {unit}, who may have any number of {self.unit}s. Publish a table with unit={unit!r}, or one that "
                 f"bounds them (rows_per_person=)."
             )
         return loss.times(size)

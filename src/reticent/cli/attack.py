@@ -155,7 +155,7 @@ def _headline(target: str, original: str | None, pairs: list[tuple[Findings | No
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]], headline: Headline | None) -> None:
-    from reticent.base.cards import percent
+    from reticent.base.cards import percent, sentence_case
     from reticent.cli.screens import show_headline
 
     if headline is not None:
@@ -180,14 +180,13 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]], hea
     heads = ("adversary", *stood, "published", "95 % sure", "anyway", "succeeds")
     console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
     for before, after in pairs:
-        console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.")
+        console.print(f"\n{sentence_case(after.adversary)} knows {after.knows}.")
         console.print(f"  It hits {after.hits:,} of {after.people:,} {after.unit}. They {after.hit}.")
         if before is not None:
             console.print(f"  As it stood: {before.example}")
         console.print(f"  {'Published: ' if compared else ''}{after.example}")
         if after.baseline is not None:
-            least, most = (100 * end for end in after.excess)
-            console.print(f"  Beyond what is reached anyway: {least:+.1f} to {most:+.1f} points (95 % sure).")
+            console.print(f"  Beyond what is reached anyway: {after.points} points (95 % sure).")
             if after.baseline_interval is not None:
                 console.print(f"  {_plainly(after)}")
 

@@ -224,6 +224,8 @@ def _render(
     if found.log is not None:
         console.print(f"The certificate is in the log {found.log}.")
     console.print(f"Anybody can check it: reticent verify {found.path}")
+    if found.report is None and groups is not None:
+        console.print(f"No adversary was run on it; that is done by: reticent attack {found.path} --raw <the policy>")
 
 
 def _worth(found: Published) -> LowUtility | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reticent.attacks import Findings
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, ShownAsCard, sentence_case
 from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.definitions import Definition, all_of
@@ -313,10 +313,10 @@ def _attacks(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateChec
         worst = max(map(_gain, own), default=None)
         if worst is None:
             told = "It did not run on this target. Adversaries who look people up need [attacks] raw."
-            yield GateCheck(setting, name.capitalize(), "failed", told, line)
+            yield GateCheck(setting, sentence_case(name), "failed", told, line)
             continue
         told = f"{float(worst):.1%}, {'above' if worst > limit else 'at most'} {float(limit):.1%}."
-        yield GateCheck(setting, name.capitalize(), _status(worst <= limit), told, line)
+        yield GateCheck(setting, sentence_case(name), _status(worst <= limit), told, line)
 
 
 def _gain(found: Findings) -> Fraction:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reticent.base.cards import sentence_case
 from reticent.base.disclosures import (
     Judgement,
     PersonFingerprints,
@@ -202,7 +203,7 @@ class Entries:
             found = self._as_it_stands(writing, entry)
             if found.status != "reserved":
                 raise LedgerError(
-                    f"{_called(found).capitalize()} was {found.status} {found.changed}, so it cannot be withdrawn. What was given out cannot be taken "
+                    f"{sentence_case(_called(found))} was {found.status} {found.changed}, so it cannot be withdrawn. What was given out cannot be taken "
                     "back; only an entry that was reserved and never written can be withdrawn."
                 )
             return self._move(writing, found, "withdrawn", reason.strip())
@@ -361,7 +362,7 @@ class Entries:
         found = self._entry(reading, self._find(reading, entry))
         if found.content != entry.content:
             raise LedgerError(
-                f"{_called(entry).capitalize()} has other content in the ledger {str(self._store.path)!r}. Nothing was changed."
+                f"{sentence_case(_called(entry))} has other content in the ledger {str(self._store.path)!r}. Nothing was changed."
             )
         return found
 
@@ -369,7 +370,7 @@ class Entries:
         found = self._as_it_stands(reading, entry)
         if found.status == "withdrawn":
             raise LedgerError(
-                f"{_called(found).capitalize()} was withdrawn {found.changed} ({found.reason}), so it cannot be given out. Publish it again."
+                f"{sentence_case(_called(found))} was withdrawn {found.changed} ({found.reason}), so it cannot be given out. Publish it again."
             )
         return found
 

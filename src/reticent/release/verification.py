@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from polars.exceptions import PolarsError
 
 import reticent
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, ShownAsCard, sentence_case
 from reticent.base.context import Context
 from reticent.base.documents import LARGEST, read_document
 from reticent.definitions import Definition, all_of
@@ -88,7 +88,7 @@ class Verification(ShownAsCard):
     def unchecked(self) -> tuple[str, ...]:
         """What the files do not show: claims that were not recomputed, and what the publisher states beside them."""
         return tuple(
-            f"{check.sentence} ({check.detail})" if check.sentence else f"{check.name.capitalize()}: {check.detail}"
+            f"{check.sentence} ({check.detail})" if check.sentence else f"{sentence_case(check.name)}: {check.detail}"
             for check in self.checks
             if check.status == "not re-checked"
         )

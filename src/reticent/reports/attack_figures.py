@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from reticent.attacks import Findings
 from reticent.base import figures
+from reticent.base.cards import sentence_case
 from reticent.base.figures import Bar
 from reticent.reports.facts import Comparison
 from reticent.reports.page_parts import figure_block
@@ -22,7 +23,7 @@ def attack_figures(attacks: Sequence[Comparison]) -> str:
 
 def _bar(before: Findings | None, after: Findings) -> Bar:
     return Bar(
-        after.adversary.capitalize(),
+        sentence_case(after.adversary),
         before.share if before is not None else None,
         after.share,
         before.interval if before is not None else None,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from reticent.attacks import compare, run_adversaries
+from reticent.base.cards import sentence_case
 from reticent.base.context import Context
 from reticent.base.exact import one_of
 from reticent.base.files import write_whole
@@ -397,7 +398,7 @@ class _Gathered:
             return DossierBlock(f"Attacks: {kind}", (text,))
         rows: tuple[tuple[str, ...], ...] = tuple(
             (
-                after.adversary.capitalize(),
+                sentence_case(after.adversary),
                 "" if before is None else f"{before.share:.1%}",
                 f"{after.share:.1%} ({after.hits:,} of {after.people:,})",
                 "" if after.baseline is None else f"{after.baseline:.1%}",
@@ -405,7 +406,7 @@ class _Gathered:
             )
             for before, after in mine
         )
-        known = tuple(f"{after.adversary.capitalize()} knows {after.knows}." for _, after in mine)
+        known = tuple(f"{sentence_case(after.adversary)} knows {after.knows}." for _, after in mine)
         left = [after for _, after in mine if after.succeeds]
         if left:
             text = f"{len(left)} of {len(mine)} adversaries of this kind succeed against the release: the guarantee does not cover them."

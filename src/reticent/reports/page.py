@@ -11,6 +11,7 @@ from typing import Any
 from reticent import __version__
 from reticent.attacks import Findings
 from reticent.base import figures
+from reticent.base.cards import sentence_case
 from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
 from reticent.reports.analysis import figure_text
@@ -416,16 +417,13 @@ def _how_many(some: int, everything: int) -> str:
 
 def _quote(before: Findings | None, after: Findings) -> str:
     """What an adversary knows, and an example of what follows, before and after."""
-    lines = [f"<p><b>{escape(after.adversary.capitalize())}</b> knows {escape(after.knows)}.</p>"]
+    lines = [f"<p><b>{escape(sentence_case(after.adversary))}</b> knows {escape(after.knows)}.</p>"]
     if before is not None:
         lines.append(f'<p><b class="was">As it stood:</b> {escape(before.example)}</p>')
     kind = "still" if after.succeeds else "is"
     lines.append(f'<p><b class="{kind}">Published:</b> {escape(after.example)}</p>')
     if after.baseline is not None:
-        low, high = (100 * end for end in after.excess)
-        lines.append(
-            f"<p><small>Beyond what is reached anyway: {low:+.1f} to {high:+.1f} points (95&nbsp;% sure).</small></p>"
-        )
+        lines.append(f"<p><small>Beyond what is reached anyway: {after.points} points (95&nbsp;% sure).</small></p>")
     return f'<div class="quote">{"".join(lines)}</div>'
 
 
