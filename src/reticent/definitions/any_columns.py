@@ -48,6 +48,17 @@ class AnyColumns(GroupDefinition):
 
     Cost: columns choose known, times distinct label combinations; above a limit all columns together, or sets that cover all others, are judged,
     and what is not proven so is not claimed.
+
+    Parameters:
+        known: how many columns the adversary knows at most.
+        inner: the definition that must hold for each such set of columns.
+        relations: further relations between columns, beside those that the table has.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]}, quasi=["a", "b"])
+        >>> rt.assess(table, rt.AnyColumns(1, rt.KAnonymity(2))).holds, rt.assess(table, rt.KAnonymity(2)).holds
+        (True, False)
     """
 
     known: int

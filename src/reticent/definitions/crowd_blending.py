@@ -23,7 +23,7 @@ class BlendsInCrowds(Protocol):
 
 @dataclass(frozen=True)
 class CrowdBlending(PlanDefinition):
-    """(k, epsilon)-crowd-blending: every individual either blends in a crowd of ``k``, or her removal is invisible, both up to a factor of e^epsilon (R-PM-23).
+    """(k, epsilon)-crowd-blending: every individual either blends in a crowd of ``k``, or her removal is invisible, both up to a factor of e^epsilon.
 
     Guarantee: for every table and every person in it, there are k people (herself included) any two of whom can be exchanged, or she can be left out, without changing
     the chance of any output by more than the factor e^epsilon. A grid that shows cells with at least k rows keeps it with epsilon = 0: rows of one cell are exchanged
@@ -31,6 +31,15 @@ class CrowdBlending(PlanDefinition):
     Adversary: sees the release. Not differential privacy: one row more or less can make a cell appear, so that whoever knows all other rows of a cell learns of the last one.
     Judges the plan of a mechanism.
     Source: spec 004, R-PM-23, R-BA-16 (iii) with 13.2.
+
+    Parameters:
+        k: the size of the crowd.
+        epsilon: the bound, as a number or fraction.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.CrowdBlending(20))
+        CrowdBlending(k=20, epsilon=0)
     """
 
     k: int

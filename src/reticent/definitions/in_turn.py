@@ -40,6 +40,16 @@ class InTurn(GroupDefinition):
 
     The published files show it where the labels of the column stand for one value each, or where labels without a common value are spread enough; elsewhere it
     is the publisher's word, and the headline says so.
+
+    Parameters:
+        columns: the quasi columns that are confidential to some.
+        inner: what the values of each must satisfy among records alike in the others.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"zip": [1, 1, 1, 1], "race": ["w", "b", "w", "b"]}, quasi=["zip", "race"])
+        >>> rt.assess(table, rt.InTurn(["race"], rt.ProbabilisticLDiversity(2))).holds
+        True
     """
 
     columns: tuple[str, ...]

@@ -17,13 +17,21 @@ from reticent.definitions.probabilistic_dp import LARGEST_EPSILON, certainty, ex
 
 @dataclass(frozen=True)
 class LocalDP(PlanDefinition):
-    """epsilon-local differential privacy: whatever is shown for a person, no value makes it more than e^epsilon times as likely as another (R-PM-35).
+    """epsilon-local differential privacy: whatever is shown for a person, no value makes it more than e^epsilon times as likely as another.
 
     Guarantee: for all values s, t of the sensitive column and all shown values o, Pr[o | s] <= e^epsilon Pr[o | t]. A belief in a value of odds x before is a belief of odds at most
     x e^epsilon after.
     Adversary: knows which row is a person's, every other row, and the mechanism; any belief about the value.
     Judges the plan of a mechanism, exactly: nothing can be read off what was drawn.
     Source: 004, R-PM-35 with 13.3: epsilon = ln(1 + p d / (1 - p)) where one of d values is kept with probability p, and else drawn from all.
+
+    Parameters:
+        epsilon: the bound, as a number or fraction.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.LocalDP(2))
+        LocalDP(epsilon=2)
     """
 
     epsilon: Number

@@ -50,7 +50,7 @@ def highest_allowed(d: Fraction, gamma: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class BoundedBelief(PlanDefinition):
-    """(d, gamma)-privacy: whoever gives a tuple at most ``d`` before, gives it at most ``gamma`` after (R-AB-2).
+    """(d, gamma)-privacy: whoever gives a tuple at most ``d`` before, gives it at most ``gamma`` after.
 
     Guarantee: for all views, posterior <= gamma (no positive leakage) and, against independent adversaries, posterior/prior >=
     d/gamma (no negative leakage).
@@ -61,6 +61,16 @@ class BoundedBelief(PlanDefinition):
     gives it at most ``gamma`` at any time after all views. Whoever is nearly sure of one time and gives little to another is not covered.
     Judges the plan of a mechanism: nothing can be read off groups.
     Source: R-AB-1, R-AB-2; both conditions in their exact form, (P+) and (P-) of 3.1.
+
+    Parameters:
+        d: the largest belief before.
+        gamma: the largest belief after.
+        adversary, over_time: as above.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.BoundedBelief("1/100", "1/5"))
+        BoundedBelief(d=1/100, gamma=1/5, adversary=independent)
     """
 
     d: Number

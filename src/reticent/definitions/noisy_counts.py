@@ -27,12 +27,20 @@ class NoiseOnCounts(Protocol):
 @dataclass(frozen=True)
 class NoisyCounts(EpsilonDelta):
     """(epsilon, delta)-indistinguishability of published counts: replacing one row changes the chance of any set of outputs at most by the factor
-    e^epsilon, and by ``delta`` beside it (R-DN-7, R-DN-14).
+    e^epsilon, and by ``delta`` beside it.
 
     Guarantee: for neighbouring tables, which differ in one row, and for all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta.
     Adversary: knows all other rows, the mechanism, and, where noise is made jointly, everything that up to the stated number of parties hold. The number of rows is public.
     Judges the law of the noise, exactly: nothing can be read off groups.
     Source: spec 002, section 3 with 7.1.
+
+    Parameters:
+        epsilon, delta: the bounds, as numbers or fractions.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.NoisyCounts(1, "1e-6"))
+        NoisyCounts(epsilon=1, delta=1/1000000)
     """
 
     largest: ClassVar[int] = 100

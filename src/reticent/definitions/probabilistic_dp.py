@@ -68,7 +68,7 @@ def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
 @dataclass(frozen=True)
 class ProbabilisticDP(EpsilonDelta):
     """(epsilon, delta)-probabilistic differential privacy: for every table, an output for which two neighbouring tables differ in probability by more than
-    the factor e^epsilon comes with a chance of at most delta (R-SY-6).
+    the factor e^epsilon comes with a chance of at most delta.
 
     Guarantee: outside a set of outputs of probability at most delta, replacing one row's value within its group changes the probability of an output by a
     factor of at most e^epsilon. Stronger than (epsilon, delta)-indistinguishability. With delta = 0 it is differential privacy.
@@ -76,6 +76,14 @@ class ProbabilisticDP(EpsilonDelta):
     Neighbours have the same groups of the same sizes (bounded neighbours, R-SY-1), so sizes must be public already.
     Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
     Source: R-SY-1, R-SY-6.
+
+    Parameters:
+        epsilon, delta: the bounds, as numbers or fractions.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.ProbabilisticDP("4.6", "1e-5"))
+        ProbabilisticDP(epsilon=23/5, delta=1/100000)
     """
 
     largest: ClassVar[int] = LARGEST_EPSILON

@@ -27,14 +27,22 @@ class HidesOneRowMore(Protocol):
 @dataclass(frozen=True)
 class UnboundedDP(EpsilonDelta):
     """(epsilon, delta)-differential privacy with unbounded neighbours: adding or removing one row changes the chance of any set of outputs at most by the
-    factor e^epsilon, and by ``delta`` beside it (R-PM-21).
+    factor e^epsilon, and by ``delta`` beside it.
 
     Guarantee: for tables D and D' of which one has one row more, and all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta, both ways. Where rows are sampled
-    with chance beta first, this is (beta, epsilon, delta)-differential privacy under sampling, and delta must lie below beta (R-PM-24).
+    with chance beta first, this is (beta, epsilon, delta)-differential privacy under sampling, and delta must lie below beta.
     Adversary: knows all other rows and the mechanism, but not the number of rows, which is never shown, nor who was sampled.
     Replacing a row is removing one and adding another: it loses twice epsilon, and (1 + e^epsilon) delta.
     Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
     Source: spec 004, R-PM-21, R-PM-22, R-PM-24 with 13.2.
+
+    Parameters:
+        epsilon, delta: the bounds, as numbers or fractions.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.UnboundedDP("0.5"))
+        UnboundedDP(epsilon=1/2, delta=0)
     """
 
     largest: ClassVar[int] = 50

@@ -72,15 +72,35 @@ def publish(
     scratch: str | Path | None = None,
     context: Context | None = None,
 ) -> Release:
-    """The least distorted release of ``table`` that keeps the promise ``definition``, certified and recorded.
+    """Find the least distorted release of a table that satisfies a definition; certify and record it.
 
-    Without a ``method`` it is that of :func:`reticent.release.default_method`. A data set that has a name is released once: another release is a
-    :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
-    written, and the ledger is written before this returns: the release is reserved there, and given out when it is saved. Public files are
-    spooled under ``scratch`` (default: the temp directory) until then. ``signing_key`` is a private key or a list of them: each signs the certificate.
+    Everything is judged once more on the public tables before the ledger is written, and the ledger is written before this returns: the release is reserved
+    there, and released when it is saved. What cannot be had is :class:`Infeasible`, and the message says how far one can get.
 
-    ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
-    not given.
+    Parameters:
+        table: the rows with their roles.
+        definition: what every published group, mechanism or series must satisfy; join several by ``&``.
+        method: a method, or its name such as ``"Mondrian"``; by default the cheapest of several that are tried
+            (:func:`reticent.release.default_method`).
+        ledger: where releases are recorded; by default RETICENT_LEDGER, or the user's own ledger.
+        again: publish a data set that was released before; the certificate then says so. Otherwise that is a :class:`LedgerError`.
+        signing_key: a private key, or a list of keys of which each signs the certificate.
+        insecure_seed: fixes protective randomness, for tests only; the certificate says so.
+        files: the file format of the public tables, ``"csv"`` or ``"parquet"``, among others.
+        scratch: where public files are spooled until they are saved; by default the temp directory.
+        context: reports progress and can stop the run; a new one for each publication.
+
+    Returns:
+        The release: ``frame``, ``certificate``, ``utility``, ``save``, ``count``.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> release = rt.publish(table, rt.KAnonymity(2) & rt.DistinctLDiversity(2), method=rt.Mondrian(values="ranges"))
+        >>> release.frame["age"].unique().sort().to_list()
+        ['[31, 33]', '[52, 58]']
+        >>> folder = release.save("release")
     """
     _check_files(files, table)
     chosen = checked_method(table, definition, method)

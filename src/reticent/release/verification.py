@@ -109,15 +109,27 @@ def verify(
     remember: str | Path | None = None,
     context: Context | None = None,
 ) -> Verification:
-    """Recompute everything that a release claims, from ``public/`` and nothing else.
+    """Recompute everything that a release claims, from its public folder alone.
 
-    A list of folders is a series of releases of one data set, first to last: each is verified, and what the last claims about the series is judged
-    on all of them together.
+    Parameters:
+        path: the folder of a release; or a list of folders, a series of releases of one data set, first to last: each is verified, and what
+            the last claims about the series is judged on all of them together.
+        population: a frame, a table or a file with the quasi columns, for claims that compare with one; without it they are not re-checked.
+        key: the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs.
+        trust: a trust file instead: then as many holders as it says must have signed, with keys that are valid.
+        log: a log of releases: then the certificate must be in it.
+        remember: a file for the last head of the log that was seen, which the log must be consistent with.
+        context: reports progress and can stop the run; a claim that its deadline leaves no time for is not re-checked.
 
-    ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. ``trust`` is a trust file instead: then as
-    many holders as it says must have signed, with keys that are valid. ``log`` is a log of releases: then the certificate must be in it; ``remember`` is a file for the
-    last head that was seen, which the log must be consistent with. A ``population`` (a frame, a table or a file with the quasi columns) is for claims that compare with one; without it they are
-    not re-checked. The ``context`` reports progress and can stop the run; a claim that its deadline leaves no time for is not re-checked.
+    Returns:
+        A verification: ``holds``, ``headline``, and every check with its detail.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31, 33, 52, 58]}, quasi=["age"])
+        >>> folder = rt.publish(table, rt.KAnonymity(2), method="Mondrian").save("release")
+        >>> rt.verify(folder).holds
+        True
     """
     known = Origin.of(key, trust, log, remember)
     context = context or Context()

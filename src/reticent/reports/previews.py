@@ -283,10 +283,25 @@ def preview(
     insecure_seed: int | None = None,
     context: Context | None = None,
 ) -> Preview | MechanismPreview:
-    """What :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks; of a random mechanism its expected error instead.
+    """Show what :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks; of a random mechanism its expected error.
 
-    Nothing is recorded, certified or saved, and the ledger is not opened. A method that publishes at random draws nothing here, however often it is asked. ``models`` are regressions such as ``"wage ~ age + sex"`` whose conclusions
-    :attr:`Preview.analysis` compares before and after; by default each sensitive column on the quasi columns.
+    Nothing is recorded, certified or saved, and the ledger is not opened. A method that publishes at random samples nothing here, however often it is called.
+
+    Parameters:
+        table, definition, method: as in :func:`reticent.publish`.
+        models: regressions such as ``"wage ~ age + sex"`` whose conclusions :attr:`Preview.analysis` compares before and after; by default
+            each sensitive column on the quasi columns.
+        insecure_seed: for tests only.
+        context: reports progress and can stop the run.
+
+    Returns:
+        A preview for the steward: ``frame``, ``groups``, ``utility``, ``loss_by_column``, attacks; for random mechanisms the expected error.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31, 33, 52, 58], "illness": ["flu", "cold"] * 2}, quasi=["age"], sensitive="illness")
+        >>> rt.preview(table, rt.KAnonymity(2), method="Mondrian").groups.sizes.tolist()
+        [2, 2]
     """
     if not isinstance(table, Table):
         raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")

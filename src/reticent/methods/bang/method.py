@@ -55,6 +55,13 @@ class Bang:
     cut for a larger k, and the certificate claims nothing against somebody who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
     Cost: n log n for the index; a further cut looks at blocks only.
     Source: BangA, spec 004, section 4 with 13.2.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Bang(minimum=2)).groups.sizes.tolist()
+        [2, 2]
     """
 
     minimum: int | None = None

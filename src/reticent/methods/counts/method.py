@@ -128,6 +128,14 @@ class CentralCounts(_CountsMethod):
     Guarantee: NoisyCounts(epsilon, 0): discrete Laplace noise of scale 2/epsilon on each cell, since replacing a row moves two cells (E12).
     Adversary: anybody who sees the counts; not the curator. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
     ``budget`` are the totals that all noisy releases of the data set may cost together, such as ``{"epsilon": 3, "delta": "1e-5"}``. Cost: one draw a cell.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> release = rt.publish(table, rt.NoisyCounts(1), method=rt.CentralCounts(domain={"illness": ["flu", "cold"]}), insecure_seed=1)
+        >>> release.frame.columns
+        ['illness', 'noisy_count']
     """
 
     domain: Mapping[str, Any] | None = None

@@ -44,7 +44,7 @@ from reticent.utility import column_weights
 
 @dataclass(frozen=True)
 class Mondrian:
-    """Multidimensional local recoding: groups are cut in two as long as both halves satisfy the definition (R-PM-32).
+    """Multidimensional local recoding: groups are cut in two as long as both halves satisfy the definition.
 
     ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
     ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
@@ -55,7 +55,14 @@ class Mondrian:
     Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
     cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
     people as well as the rows. ``effort="best"`` searches for groups that lose less than those that are cut (:class:`.local_search.LocalSearch`), for a number of rounds or for ``seconds``,
-    ``"good"`` for a few rounds; their boxes may overlap. ``weights`` says how much the loss of a column counts where cuts and groups are chosen. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
+    ``"good"`` for a few rounds; their boxes may overlap. ``weights`` says how much the loss of a column counts where cuts and groups are chosen. With several sets of quasi columns, those that share no column are cut apart from each other.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Mondrian(values="ranges")).frame["age"].unique().sort().to_list()
+        ['[31, 33]', '[52, 58]']
     """
 
     split: Choice = "span"

@@ -44,6 +44,13 @@ class Panel:
     ``wave`` is the quasi column that tells the rows of a person apart and aligns them with those of others (not given, it is found): it is published as it is. People whose waves fewer than k
     share lose rows until they fit others; at most ``suppression`` of all rows. ``split`` and ``values`` are those of Mondrian, which makes the groups: columns that change have a value for every
     wave. Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, 2006, on the sequences of people laid out wide.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"id": [1, 1, 2, 2], "year": [1, 2, 1, 2], "age": [30, 31, 34, 35]}
+        >>> table = rt.Table(rows, quasi=["year", "age"], key="id")
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Panel(wave="year")).frame.height
+        4
     """
 
     wave: str | None = None

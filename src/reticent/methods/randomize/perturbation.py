@@ -68,7 +68,7 @@ class PerturbedManifest:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Every sensitive value is kept with probability ``keep``, and else drawn from all ``values``, whatever the other columns say (R-PM-35).
+    """Every sensitive value is kept with probability ``keep``, and else drawn from all ``values``, whatever the other columns say.
 
     Without ``keep`` it is the largest probability that the definition allows. ``values`` are those that the column can take; they must not come from the data, so that
     without them they are the declared ones. ``memory`` is a private file in which draws are kept, by person (the table's key) and value: a later release shows the same again, so that
@@ -77,6 +77,14 @@ class Perturbation:
 
     Guarantee: that of the definition (LocalDP, or BoundedBelief about records), judged on the rates exactly. Adversary: the definition's; knows everybody's other values.
     Not covered: the other columns, which are published as they are. Cost: O(n). Source: 004, R-PM-35, 13.3.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
+        >>> release = rt.publish(table, rt.LocalDP(2), method=rt.Perturbation(values=["flu", "cold"]), insecure_seed=1)
+        >>> release.frame.height
+        4
     """
 
     keep: Number | None = None

@@ -76,7 +76,7 @@ class _SeriesDefinition(HistoryDefinition):
 
 @dataclass(frozen=True)
 class TauSafety(_SeriesDefinition):
-    """Releases of a table that changes stay safe together (R-TS-7, hardened as 13.1 says).
+    """Releases of a table that changes stay safe together.
 
     Every release is m-unique. Whoever stays with their sensitive value, or returns, keeps the signature of their group. Across a sensitive change or a return with
     another value, the old and the new signature are equal if the old one holds the new value, and disjoint otherwise. With ``hardened=False`` nothing is asked across a
@@ -85,6 +85,15 @@ class TauSafety(_SeriesDefinition):
     Guarantee: no person's value has a probability above 1/m. Proof: permuting the values of one signature in all groups that carry it maps consistent worlds to
     consistent worlds. Adversary: knows all releases, counterfeit counts, who is in which group, everybody's quasi values and event lists with the kind of each change,
     and this definition, and finds all consistent worlds equally likely.
+
+    Parameters:
+        m: how many values a group has; no belief exceeds 1/m.
+        hardened: ask for equal or disjoint signatures across changes too.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.TauSafety(3))
+        TauSafety(m=3)
     """
 
     m: int
@@ -122,10 +131,18 @@ class TauSafety(_SeriesDefinition):
 
 @dataclass(frozen=True)
 class MInvariance(_SeriesDefinition):
-    """Every release is m-unique, and a row that stays with its value keeps the signature of its group over its consecutive lifespan (R-PM-15).
+    """Every release is m-unique, and a row that stays with its value keeps the signature of its group over its consecutive lifespan.
 
     Guarantee: as one release, for people who neither change nor return. Adversary: knows who is in which group of every release. It is a baseline: people who leave and return,
     or whose value changes, may be found out.
+
+    Parameters:
+        m: how many values a group has.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.MInvariance(3))
+        MInvariance(m=3)
     """
 
     m: int

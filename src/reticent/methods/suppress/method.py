@@ -57,7 +57,7 @@ OWN_SYMBOL = "own symbol"
 
 @dataclass(frozen=True)
 class Suppress:
-    """Local suppression: star as few cells as possible so that the classes of rows with equal labels pass (R-KS-1).
+    """Local suppression: star as few cells as possible so that the classes of rows with equal labels pass.
 
     Guarantee: every class passes the definition, a class of all stars included; values that are shown are true. Adversary: that of the definition.
     A star is a symbol of its own (``reading``). Cost: starred cells, each weighing what ``weights`` says of its column (1 if nothing); columns in ``keep`` are
@@ -69,6 +69,12 @@ class Suppress:
 
     People with equal quasi values may be hidden differently where only k-anonymity is asked for; who is, is drawn by the operating system. ``k`` is the least
     size of a class, beside what the definition asks for; ``suppression`` is the share of rows that may be left out where classes fail or would be all stars.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [31, 31, 52, 58], "town": ["Aix"] * 4}, quasi=["age", "town"])
+        >>> rt.publish(table, rt.KAnonymity(2), method=rt.Suppress()).frame["age"].sort().to_list()
+        ['*', '*', '31', '31']
     """
 
     k: int | None = None
