@@ -81,7 +81,7 @@ def test_json_has_everything(audit):
             2,
             "character that no token has",
         ),
-        (("serve", "audit.toml", "--host", "203.0.113.7"), 2, "cannot listen on 203.0.113.7, port 8000"),
+        (("serve", "audit.toml", "--host", "203.0.113.7", "--insecure"), 2, "cannot listen on 203.0.113.7, port 8000"),
         (("log", "audit.toml", "--limit", "99999999999999999999"), 2, "--limit"),
         (("token", "audit.toml", "dave"), 2, "There is no user 'dave' in the policy"),
         (("check", "none.jsonl"), 2, "none.jsonl"),

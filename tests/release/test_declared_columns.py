@@ -170,7 +170,7 @@ def test_another_figure_in_the_certificate_is_found(change: Any, tmp_path: Path)
     release = rt.publish(rt.Table(frame, quasi=["q"], declared={"c": WHY}), rt.KAnonymity(4))
     found = rt.verify(changed(release.save(tmp_path / "release"), change))
     assert not found.holds
-    assert {check.name for check in found.failures} & {"declared columns", "consistency"}
+    assert {check.name for check in found.failures} & {"declared columns", "consistency", "certificate"}
 
 
 def test_a_column_that_may_be_the_number_of_a_person_is_named_as_a_link(tmp_path: Path) -> None:

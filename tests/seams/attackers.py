@@ -22,7 +22,7 @@ _TRUE_ROWS = "this is not a randomized release"
 _NOTHING_DECLARED = "declares no histogram of the whole table"
 _NO_LABELS = "does not show its labels row by row"
 _SEVERAL_SETS = "does not know releases for several sets"
-_MANY_WORLDS = "more than .* worlds|tried out for"
+_MANY_WORLDS = "more than .* worlds|tried out for|tables drawn at random"
 
 
 def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:

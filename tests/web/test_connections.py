@@ -11,10 +11,10 @@ import pytest
 from .conftest import Server
 
 HALF = [
-    b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
-    b"POST /v1/query HTTP/1.1\r\nHost: x\r\nConte",
+    b"POST /v1/query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+    b"POST /v1/query HTTP/1.1\r\nHost: 127.0.0.1\r\nConte",
     b"",
-    b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/he",
+    b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /v1/he",
 ]
 
 
@@ -60,12 +60,12 @@ def test_hundreds_of_connections_that_are_kept_open_do_not_block_the_service(ser
     try:
         for _ in range(600):
             connection = socket.create_connection(("127.0.0.1", port), timeout=10)
-            connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert b" 200 " in _reply(connection)
             kept.append(connection)
         assert server.ask("SELECT COUNT(*) FROM staff")[0] == 200
         # The newest is still good for another request.
-        kept[-1].sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        kept[-1].sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert b" 200 " in _reply(kept[-1])
     finally:
         for connection in kept:
@@ -75,5 +75,5 @@ def test_hundreds_of_connections_that_are_kept_open_do_not_block_the_service(ser
 def test_a_request_without_a_token_is_refused_before_its_body_is_read(server: Server) -> None:
     port = int(server.url.rsplit(":", 1)[1])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        connection.sendall(b"POST /v1/query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
         assert b"401" in connection.recv(4096).split(b"\r\n", 1)[0]

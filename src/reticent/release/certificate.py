@@ -123,10 +123,22 @@ def former_hashes(
 ) -> tuple[str, ...]:
     """The hashes that earlier versions made of the same content, so that what they published is not taken for another release.
 
-    Up to layout 3 numbers and keys were written as Python does it; version 0.3 hashed files.
+    Up to layout 3 numbers and keys were written as Python does it, and a histogram had the hierarchy of its column in the place of levels: where there is one,
+    its hash cannot be made again. Version 0.3 hashed files.
     """
-    oldest = _hash_of_files(content, manifest, files)
-    return content_hash(content, manifest, rows, former_json), *(() if oldest is None else (oldest,))
+    former = {**content, "reference": _former_reference(content["reference"])}
+    oldest = _hash_of_files(former, manifest, files)
+    return content_hash(former, manifest, rows, former_json), *(() if oldest is None else (oldest,))
+
+
+def _former_reference(reference: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]] | None:
+    """The histograms as layout 3 wrote them, for columns without a hierarchy."""
+    if reference is None:
+        return None
+    return {
+        name: {"hierarchy" if key == "levels" and value is None else key: value for key, value in column.items()}
+        for name, column in reference.items()
+    }
 
 
 def _hash_of_files(
