@@ -142,6 +142,13 @@ def test_rows_that_are_only_numbered_are_not_the_same_people(tmp_path: Path) -> 
         publish_named(tmp_path, frame.with_columns(id=pl.int_range(1, 301)), name, identifiers=["id"])
 
 
+def test_running_numbers_with_a_few_strays_identify_nobody() -> None:
+    key = bytes(32)
+    assert people_marks(pl.Series("id", [*range(1, 534), 1100]), key) is None
+    assert people_marks(pl.Series("id", [*range(1, 30), 10**9]), key) is None
+    assert people_marks(pl.Series("id", [n * n * 37 % 100_003 for n in range(1, 500)]), key) is not None
+
+
 def test_two_files_of_the_same_name_are_two_data_sets_and_a_copy_is_not(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("a", "b", "c")]
     for folder, frame in zip(folders, (many(1), many(2), many(1)), strict=True):
