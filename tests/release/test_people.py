@@ -110,6 +110,8 @@ def test_rows_that_are_said_to_be_people_although_a_name_repeats_hold_but(tmp_pa
     assert found.headline == release.headline
     if NODE is not None:
         assert node_verdicts([folder / "public"])[0][0] == "holds, but"
+    keyed = rt.Table(frame.with_row_index("visit"), **roles, key="visit")
+    assert (keyed.unit, keyed.unit_declared) == ("row", False)
     once = rt.Table(frame.unique("patient", maintain_order=True), **roles, unit="row")
     assert rt.publish(once, rt.KAnonymity(5), rt.Mondrian()).headline.state == "holds"
 

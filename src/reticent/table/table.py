@@ -73,7 +73,7 @@ class Table(ShownAsCard):
         codebook: titles of columns and labels of codes that the source has, for files of statistics programs; and codes read as missing.
         left_out: columns of the source that have no role and were not read.
 
-    ``unit_declared`` is true where the steward says that a row is a person although an identifier repeats: certificate, statement and
+    ``unit_declared`` is true where the steward says that a row is a person although an identifier repeats and no key shows it: certificate, statement and
     ``verify`` then say that promises count records.
 
     ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
@@ -538,7 +538,10 @@ class Table(ShownAsCard):
             raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
         if self.unit == "row":
             self._check_rows_are_people(repeats)
-            self.unit_declared = any(self._values_if_repeated(name) is not None for name in self.identifiers)
+            # A key that does not repeat shows that rows are people; names of different people may be the same.
+            self.unit_declared = self.key is None and any(
+                self._values_if_repeated(name) is not None for name in self.identifiers
+            )
             return
         if self.household is not None and self._repeats(self.household):
             repeats = True
