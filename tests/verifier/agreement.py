@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 import reticent as rt
 
 NODE = shutil.which("node")
@@ -19,7 +21,11 @@ Verdicts = dict[str, str]
 
 
 def python_verdicts(folder: Path) -> tuple[str, Verdicts]:
-    """The headline's state, and the status of every check."""
+    """The headline's state, and the status of every check; a folder without a certificate is refused in words, which is its one failing check."""
+    if not (folder / "certificate.json").exists():
+        with pytest.raises(rt.DataError, match=r"has no folder public/ with a certificate\.json"):
+            rt.verify(folder)
+        return "does not hold", {"certificate": "fails"}
     found = rt.verify(folder)
     verdicts: Verdicts = {}
     claims = 0
