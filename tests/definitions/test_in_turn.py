@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 
 import polars as pl
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 import reticent as rt
 from reticent.base.context import Context
 from reticent.definitions import (
-    AnyColumns,
     DistinctLDiversity,
     InTurn,
     KAnonymity,
@@ -164,21 +162,6 @@ def test_what_the_files_do_not_show_is_said_in_the_headline(tmp_path):
     folder = release.save(tmp_path / "release")
     assert "publisher's word" in " ".join((folder / "public" / "STATEMENT.txt").read_text().split())
     assert rt.verify(folder).headline.state == "not shown"
-
-
-def test_people_with_several_rows_are_refused_with_a_way_out():
-    frame = pl.DataFrame(
-        {"who": [1, 1, 2, 3, 4, 5, 6, 6], "zip": ["1"] * 4 + ["2"] * 4, "race": ["w", "b"] * 4, "age": [1, 2] * 4}
-    )
-    several = rt.Table(frame, quasi=["zip", "race"], key="who")
-    one = rt.Table(frame, quasi=["zip", "race"], key="who", rows_per_person=1)
-    in_turn, any_columns = InTurn("race", DistinctLDiversity(2)), AnyColumns(1, KAnonymity(2))
-    for definition, way_out in ((in_turn, "rows_per_person=1"), (any_columns, r"KAnonymity\(k=2\) on all columns")):
-        for refused in (rt.assess, partial(rt.publish, method=rt.Lattice()), partial(rt.publish, method=rt.Mondrian())):
-            with pytest.raises(PolicyError, match=way_out):
-                refused(several, definition)
-        assert rt.assess(rt.publish(one, definition, method=rt.Lattice()), definition).holds
-    assert rt.publish(several, KAnonymity(2), method=rt.Mondrian()).certificate["headline"]["state"].startswith("holds")
 
 
 def test_the_sentence_names_what_is_known_and_what_stays_open():

@@ -18,6 +18,8 @@ from reticent.table import SensitiveColumn
 
 Relation = tuple[tuple[str, ...], str]
 """Columns, and a column that follows from their raw values: ``(("admitted", "discharged"), "stay")``."""
+MostFitting = Callable[[Sequence[str], NDArray[np.int64]], Sequence[NDArray[np.int64]]]
+"""For some columns and some groups: how many rows of one owner fit the labels of each group in these columns at most, for people and for households."""
 
 
 def closure(columns: Iterable[str], relations: Sequence[Relation]) -> frozenset[str]:
@@ -102,11 +104,13 @@ class LabelColumn:
 class GroupLabels:
     """The labels of groups, column by column, read when a definition first looks at them.
 
-    ``relations`` say which columns an adversary computes from others (:func:`closure`).
+    ``relations`` say which columns an adversary computes from others (:func:`closure`). ``fitting`` counts the rows of an owner that fit labels which may overlap; None where every raw
+    value fits one label of its column, so that the rows that fit a cell are those in it.
     """
 
     read: Callable[[], Sequence[LabelColumn]]
     relations: tuple[Relation, ...] = field(default=())
+    fitting: MostFitting | None = field(default=None)
 
     @cached_property
     def columns(self) -> tuple[LabelColumn, ...]:
@@ -134,7 +138,8 @@ class GroupLabels:
 
     def select(self, mask: NDArray[np.bool_]) -> GroupLabels:
         """The labels of some groups only."""
-        return replace(self, read=lambda: [column.select(mask) for column in self.columns])
+        chosen = self._fitting_at(np.flatnonzero(mask))
+        return replace(self, read=lambda: [column.select(mask) for column in self.columns], fitting=chosen)
 
     def seen_by(self, places: Sequence[int] | None, ids: Codes, groups: int) -> GroupLabels:
         """The labels of groups merged by number, to an adversary who knows some columns, by their places (None: all): merged groups are alike in these."""
@@ -144,7 +149,12 @@ class GroupLabels:
             known = range(len(self.columns)) if places is None else places
             return [_merged(self.columns[place], ids, groups, firsts) for place in known]
 
-        return replace(self, read=read)
+        return replace(self, read=read, fitting=self._fitting_at(first_rows(ids, groups)))
+
+    def _fitting_at(self, places: NDArray[np.int64]) -> MostFitting | None:
+        """What fits the labels of the groups at some places."""
+        fitting = self.fitting
+        return None if fitting is None else lambda names, groups: fitting(names, places[groups])
 
 
 def _merged(column: LabelColumn, ids: Codes, groups: int, firsts: NDArray[np.int64]) -> LabelColumn:

@@ -46,6 +46,9 @@ class AnyColumns(GroupDefinition):
     Monotone where labels are merged for all records that show them; widening or adding single records can break it, so it is not absorbing. With at least
     as many columns as there are it is ``inner`` itself. Groups of which the labels are not known are judged by ``inner`` on all columns, which implies it.
 
+    Where a person has several rows, cells count people: at least k of them, none of whom has more than one in k of the rows. Labels of some columns may overlap although those of all
+    columns do not (local recoding); then the rows of a person that fit a cell count instead of those in it, for every set, since fewer known columns let more rows fit.
+
     Cost: columns choose known, times distinct label combinations; above a limit all columns together, or sets that cover all others, are judged,
     and what is not proven so is not claimed.
 
@@ -85,14 +88,16 @@ class AnyColumns(GroupDefinition):
     def crowd(self) -> int | None:
         return self.demand.crowd
 
-    def counting(self, table: Table) -> Table:
-        if table.several_rows:
-            raise PolicyError(self._several_rows())
-        return super().counting(table)
-
     def in_each_group(self) -> GroupDefinition:
         """Cells of fewer columns are unions of groups, and the inner definition is monotone."""
         return self.demand
+
+    def column_sets(self, groups: Groups) -> ColumnSets | None:
+        """The sets of columns that are judged on groups that all have rows; None where these show no labels."""
+        labels = groups.labels
+        if labels is None or not labels.columns:
+            return None
+        return ColumnSets(groups, labels, self.known, tuple(dict.fromkeys((*self.relations, *labels.relations))))
 
     def failing(self, groups: Groups) -> Mask:
         failing = np.zeros(len(groups), dtype=bool)
@@ -128,16 +133,13 @@ class AnyColumns(GroupDefinition):
         return f"AnyColumns(known={self.known}, inner={self.inner}{relations})"
 
     def _check(self, groups: Groups) -> _Check:
-        if groups.owners:
-            raise PolicyError(self._several_rows())
+        if groups.owners and groups.labels is None:
+            raise PolicyError(
+                f"{self} counts people, of whom some have several records here, and these groups do not show the labels of single columns. Use Lattice, or keep one row of each with "
+                "rows_per_person=1."
+            )
         filled = groups if len(groups.filled) == len(groups) else groups.select(groups.sizes > 0)
         return _Check(self, filled)
-
-    def _several_rows(self) -> str:
-        return (
-            f"AnyColumns counts records, and some people have several here, of which different columns may be known. Ask for {self.demand} on all columns, which "
-            "implies it and counts people, or keep one row of each with rows_per_person=1."
-        )
 
 
 def closed(definition: Definition, table: Table) -> Definition:
@@ -219,17 +221,13 @@ class _Check:
 
     def __init__(self, definition: AnyColumns, groups: Groups) -> None:
         self.definition, self.groups = definition, groups
-        labels = groups.labels
-        self.sets: ColumnSets | None = None
-        if labels is not None and labels.columns:
-            relations = tuple(dict.fromkeys((*definition.relations, *labels.relations)))
-            self.sets = ColumnSets(groups, labels, definition.known, relations)
+        self.sets = definition.column_sets(groups)
 
     def failing(self) -> Mask:
         """The groups in failing cells."""
         inner, sets = self.definition.demand, self.sets
         alone = inner.failing(self.groups)
-        if sets is None or not alone.any():
+        if sets is None or not (alone.any() or any(_by_fits(part, sets) for part in inner.parts())):
             # Cells of fewer columns are unions of groups, which pass where all of these do.
             return alone
         failing = np.zeros(len(self.groups), dtype=bool)
@@ -308,27 +306,37 @@ class _Check:
 
 
 def _is_counted(part: GroupDefinition, sets: ColumnSets) -> bool:
-    """Whether a part only counts people, and can be checked exactly."""
-    return isinstance(part, KAnonymity) and _exact(part, sets)
+    """Whether a part only counts people, who add up when groups merge, and can be checked exactly."""
+    return isinstance(part, KAnonymity) and not sets.groups.owners and _exact(part, sets)
+
+
+def _by_fits(part: GroupDefinition, sets: ColumnSets) -> bool:
+    """Whether a part counts people whose rows may fit cells that they are not in."""
+    return part.counts_people and bool(sets.groups.owners) and sets.labels.fitting is not None
 
 
 def _exact(part: GroupDefinition, sets: ColumnSets) -> bool:
-    return sets.visits <= (MOST_COUNTED if isinstance(part, KAnonymity) else MOST_JUDGED)
+    if _by_fits(part, sets):
+        return sets.fitted_visits <= MOST_JUDGED
+    counted = isinstance(part, KAnonymity) and not sets.groups.owners
+    return sets.visits <= (MOST_COUNTED if counted else MOST_JUDGED)
 
 
 def _cells(
     part: GroupDefinition, sets: ColumnSets, passes: Callable[[Groups], bool] | None = None
 ) -> Iterator[LabelCells]:
     """The cells of all sets, or of sets that cover all others where these are too many."""
+    fits = _by_fits(part, sets)
     if _exact(part, sets):
-        yield from sets.largest(passes)
+        yield from sets.every() if fits else sets.largest(passes)
         return
-    whole_table = sets.cells(sets.labels.names)
+    cells = sets.bounded if fits else sets.cells
+    whole_table = cells(sets.labels.names)
     if part.holds(whole_table.groups):
         yield whole_table
         return
     for names in sets.covering(_COVERING):
-        yield sets.cells(names)
+        yield cells(names)
 
 
 def _require_monotone(part: GroupDefinition) -> None:

@@ -8,7 +8,7 @@ those that split the groups alike one is kept: they give no cells of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 from math import comb
@@ -16,8 +16,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.packing import number, pack
-from reticent.core import GroupLabels, Groups, Relation, closure
+from reticent.base.packing import first_rows, number, pack
+from reticent.core import FittingOwners, GroupLabels, Groups, Relation, closure
 
 Ids = NDArray[np.int64]
 _NOBODY = np.iinfo(np.int64).max
@@ -98,6 +98,16 @@ class ColumnSets:
         """An upper bound of how many labels are looked at if all sets are gone through."""
         return sum(comb(len(base.others), base.more) for base in self._bases) * len(self.groups)
 
+    @cached_property
+    def fitted_visits(self) -> int:
+        """An upper bound of how many labels are compared with how many groups if all sets are gone through, smaller ones too."""
+        return self.count * len(self.groups) ** 2
+
+    @cached_property
+    def count(self) -> int:
+        """How many sets there are, smaller ones too."""
+        return sum(comb(len(base.others), size) for base in self._bases for size in range(base.more + 1))
+
     def smallest(self, least: int) -> SmallestCell:
         """The smallest cell of all sets, counted exactly, and the groups in cells of fewer than ``least`` people."""
         from reticent.definitions._kernels import count_cells
@@ -172,8 +182,28 @@ class ColumnSets:
             added = (*columns, self.labels.names[column])
             yield from self._split(added, *finer, others[place + 1 :], more - 1, passes)
 
+    def every(self) -> Iterator[LabelCells]:
+        """The cells of all sets, of smaller ones too: fewer known columns let more rows of a person fit labels that overlap."""
+        for base in self._bases:
+            for size in range(base.more + 1):
+                for added in combinations(base.others, size):
+                    yield self.cells((*base.columns, *(self.labels.names[place] for place in added)))
+
+    def bounded(self, names: Sequence[str]) -> LabelCells:
+        """The cells of some columns, as if all rows of a person fitted each: what holds for these holds for the cells of fewer columns."""
+        cells = self.cells(names)
+        return replace(cells, groups=self._fitted(cells.groups, (), cells.ids))
+
     def _merged(self, columns: tuple[str, ...], ids: Ids, count: int) -> LabelCells:
-        return LabelCells(columns, ids, self.groups.merged(ids, count))
+        return LabelCells(columns, ids, self._fitted(self.groups.merged(ids, count), columns, ids))
+
+    def _fitted(self, cells: Groups, columns: Sequence[str], ids: Ids) -> Groups:
+        """The cells, with how many rows of one owner fit their labels in some columns."""
+        if self.labels.fitting is None or not cells.owners:
+            return cells
+        fitting = self.labels.fitting(columns, first_rows(ids, len(cells)))
+        held = (each.held if isinstance(each, FittingOwners) else each for each in cells.owners)
+        return replace(cells, owners=tuple(map(FittingOwners, held, fitting)))
 
     def covering(self, most: int) -> list[tuple[str, ...]]:
         """Sets such that every set of at most ``known`` columns lies in one of them, the smallest that at most ``most`` sets allow."""
@@ -206,7 +236,9 @@ class ColumnSets:
 
     @cached_property
     def _splitting(self) -> list[int]:
-        """The columns that are not constant, one of those that split the groups alike."""
+        """The columns that are not constant, one of those that split the groups alike; where labels overlap, different rows may fit these."""
+        if self.labels.fitting is not None:
+            return np.flatnonzero(self._cards > 1).tolist()
         found: dict[bytes, int] = {}
         for place, codes in enumerate(self._codes):
             if self._cards[place] > 1:

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from reticent.table import Table
 
 
-_SEVERAL_ROWS = (
-    "InTurn counts records, and some people have several here: what one person has in all of them is one value, not several. Keep one row of each with "
-    "rows_per_person=1."
-)
-
-
 @dataclass(frozen=True)
 class InTurn(GroupDefinition):
     """For each of some quasi ``columns``: among records that are alike in all *other* quasi columns, its raw values pass ``inner``.
@@ -36,7 +30,8 @@ class InTurn(GroupDefinition):
     Guarantee: an adversary who knows all other quasi columns of a person does not learn this one beyond what ``inner`` allows. For a column that some know, so that it
     must not single anybody out, and that is confidential to others. Not implied by k-anonymity: people who look alike may all be of one race. Adversary:
     knows all quasi values but one, of everybody. Monotone: merging labels merges records. Generalizing the column itself changes nothing, since its raw values
-    are judged; generalizing the others does.
+    are judged; generalizing the others does. Where a person has several rows, shares are those of records: the promise is about an adversary who knows one record of the
+    person, since whoever knows several learns more about a value that is the same in all of them.
 
     The published files show it where the labels of the column stand for one value each, or where labels without a common value are spread enough; elsewhere it
     is the publisher's word, and the headline says so.
@@ -74,8 +69,6 @@ class InTurn(GroupDefinition):
         return cast(GroupDefinition, self.inner)
 
     def counting(self, table: Table) -> Table:
-        if table.several_rows:
-            raise PolicyError(_SEVERAL_ROWS)
         for name in self.columns:
             if name not in table.quasi:
                 raise PolicyError(
@@ -168,7 +161,8 @@ class InTurn(GroupDefinition):
 
     def _sentence(self, name: str, scope: ClaimScope) -> str:
         others = tuple(each for each in scope.quasi if each != name)
-        about = replace(scope, quasi=others, sets=None, sensitive=(name,), declared=(*scope.declared, name))
+        rows = scope.rows if scope.unit == "record" else 1
+        about = replace(scope, quasi=others, sets=None, sensitive=(name,), declared=(*scope.declared, name), rows=rows)
         known = about.known() if others else f"the other columns of a {scope.target}"
         return (
             f"An attacker who knows {known}, and that the {scope.target} is in the table, {self.demand.promise(about)}."
@@ -176,8 +170,6 @@ class InTurn(GroupDefinition):
 
     def _cells(self, groups: Groups) -> Iterator[_CellsInTurn]:
         """For every column the records that are alike in the others."""
-        if groups.owners:
-            raise PolicyError(_SEVERAL_ROWS)
         if groups.labels is None:
             raise PolicyError(f"{self} is judged on labels and raw values of columns, and these groups have none.")
         for name in self.columns:

@@ -20,12 +20,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.core import Evidence, FittingOwners, Groups, Histograms, OwnerRows
+from reticent.definitions.any_columns import AnyColumns
 from reticent.definitions.definition import Definition, GroupDefinition
 
 Ids = NDArray[np.int64]
 RowsJudged = Literal["records", "people", "chances"]
 MOST_PARTS = 2_000_000
 """So many parts of profiles are looked at; what would need more is not claimed."""
+MOST_SETS = 200
+"""So many sets of known columns are looked at one by one; beyond, what is promised for any few of them is promised for one known row."""
 
 
 @dataclass(frozen=True)
@@ -53,27 +56,40 @@ def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PART
     of each row, and finding a row of somebody is made no easier by knowing others: there all rows may be known.
     """
     found = [
-        _known(definition, groups, place, most)
+        _known(parts, seen, place, most)
         for groups in evidence.groups.values()
+        if groups.owners
+        for parts, seen in _judged_cells(definition, groups)
         for place in range(len(groups.owners))
     ]
     return min(found, key=_strength) if found else None
 
 
-def _known(definition: Definition, groups: Groups, place: int, most: int) -> KnownRows:
+def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequence[Definition], Groups]]:
+    """What is judged on which groups: a definition for any few columns on the cells of every set of these, the rest on the groups themselves."""
+    any_columns = [part for part in definition.parts() if isinstance(part, AnyColumns)]
+    yield [part for part in definition.parts() if part not in any_columns], groups
+    for part in any_columns:
+        sets = part.column_sets(groups) if part.needs_sensitive else None
+        if sets is None or sets.count > MOST_SETS:
+            # As it is, it is judged on records.
+            yield [part], groups
+        else:
+            yield from ((part.demand.parts(), cells.groups) for cells in sets.every())
+
+
+def _known(parts: Sequence[Definition], groups: Groups, place: int, most: int) -> KnownRows:
     owners = groups.owners[place]
     overlapping = isinstance(owners, FittingOwners)
     held = owners.held if isinstance(owners, FittingOwners) else owners
-    protects = [part for part in definition.parts() if isinstance(part, GroupDefinition) and part.needs_sensitive]
+    protects = [part for part in parts if isinstance(part, GroupDefinition) and part.needs_sensitive]
     if not isinstance(held, OwnerRows):
         return KnownRows(1, "records") if protects else KnownRows(None, "chances")
     profiles = _Profiles(groups, place, held)
     about = [part for part in protects if getattr(part, "column", None) in (None, *profiles.same)]
     if not profiles.same or not about:
         return KnownRows(None, "chances", profiles.same)
-    judged = [
-        part for part in definition.parts() if isinstance(part, GroupDefinition) and _by_people(part, profiles.same)
-    ]
+    judged = [part for part in parts if isinstance(part, GroupDefinition) and _by_people(part, profiles.same)]
     if any(part not in judged for part in about):
         return KnownRows(1, "records", profiles.same)
     return profiles.known(judged, most, partition=not overlapping)

@@ -17,6 +17,7 @@ from reticent.definitions import (
     CountedUnit,
     Definition,
     GroupDefinition,
+    InTurn,
     column_list,
     named_column,
     numbers_beyond,
@@ -162,6 +163,11 @@ def reservations(
 
 def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[str]:
     """That somebody who knows several rows of a person may learn more, where the promises are about fewer."""
+    in_turn = [name for claim in claims for part in claim.parts() if isinstance(part, InTurn) for name in part.columns]
+    if in_turn and manifest.unit != "row":
+        yield (
+            f"The promises about {column_list(in_turn)} in turn are about an attacker who knows one record of a {manifest.unit}: whoever knows more of them may learn more."
+        )
     known = manifest.known_rows
     if known is None or known.rows is None:
         return

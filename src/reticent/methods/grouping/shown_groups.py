@@ -83,7 +83,8 @@ class ShownGroups:
     def groups(self) -> Groups:
         """All groups; one that only people outside the table fit has no rows."""
         merged = self.units.merged(self.group.astype(np.int32), len(self))
-        return replace(merged, labels=GroupLabels(self._labels))
+        fitting = self._most_fitting if self.units.owners else None
+        return replace(merged, labels=GroupLabels(self._labels, fitting=fitting))
 
     def _labels(self) -> list[LabelColumn]:
         return [
@@ -106,15 +107,25 @@ class ShownGroups:
             mine, there, groups = seen_as(self.groups, columns, ids, count, kept)
         if groups.owners and not self._counts_people(columns):
             # Where labels overlap, rows of somebody fit groups that they are not in, and an adversary who knows them has to be thought of.
-            cells = [self.columns[j].of_groups(first_rows(ids, count)[there]) for j in columns]
-            codes = [self.units.codes[j] for j in columns]
-            fitting = [most_fitting(codes, each, cells) for each in self.units.owners]
+            fitting = self._fitting(columns, first_rows(ids, count)[there])
             owners = tuple(FittingOwners(*each) for each in zip(groups.owners, fitting, strict=True))
             groups = replace(groups, owners=owners)
         if POPULATION in groups.extras and not self._counts_people(columns):
             people = self._people(columns, first_rows(ids, count)[there])
             groups = replace(groups, extras={**groups.extras, POPULATION: people})
         return mine, groups
+
+    def _most_fitting(self, names: Sequence[str], groups: Ids) -> list[Ids]:
+        """How many rows of one owner fit the labels of some groups in some columns; where none is known, all of them do."""
+        places = [hierarchy.column for hierarchy in self.units.hierarchies]
+        if names:
+            return self._fitting(tuple(places.index(name) for name in names), groups)
+        everything = np.zeros(len(self.units), dtype=np.int64)
+        return [np.repeat(each.merged(everything, 1).most_rows, len(groups)) for each in self.units.owners]
+
+    def _fitting(self, columns: Columns, groups: Ids) -> list[Ids]:
+        cells, codes = [self.columns[j].of_groups(groups) for j in columns], [self.units.codes[j] for j in columns]
+        return [most_fitting(codes, each, cells) for each in self.units.owners]
 
     def _counts_people(self, columns: Columns) -> bool:
         """Whether the people who were cut along are those who fit the cells in some columns."""

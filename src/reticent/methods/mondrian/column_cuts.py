@@ -248,6 +248,9 @@ class ColumnCuts:
         parts = definition.parts()
         if values == "typical" or any(each.capped for each in units.hierarchies):
             return None
+        if units.owners:
+            # Units of one person may come to lie on both sides, and only rows are counted here.
+            return None
         if not any(isinstance(part, AnyColumns) for part in parts):
             return None
         sets: dict[tuple[int, ...], KnownSet] = {}

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of
-from reticent.core import Draft, FrequencySet, Kind
-from reticent.definitions import Definition, GroupDefinition, of_groups, require_feasible
+from reticent.core import Draft, Evidence, FrequencySet, Kind
+from reticent.definitions import AnyColumns, Definition, GroupDefinition, of_groups, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grouping import (
@@ -107,7 +107,9 @@ class Mondrian:
                 shown = ShownGroups.of(units, cut.parts, self._style)
                 leaving = PublishedGroups.of(table, wanted, shown.groups, shown.seen, 0)
                 left_out = SuppressedGroups(np.zeros(len(shown), dtype=bool))
-        return draft_shown(self, table, shown, leaving.evidence(left_out), ~left_out.mask, context, order)
+        evidence = leaving.evidence(left_out)
+        _require_company(definition, evidence)
+        return draft_shown(self, table, shown, evidence, ~left_out.mask, context, order)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -243,6 +245,19 @@ def _may_overlap(judge: CutJudge) -> bool:
     """Whether groups may be any sets of units. Of somebody with several rows all that fit a box count, of a population all who fit it, and the search knows neither; nor what is judged of
     all groups together."""
     return not judge.units.owners and not judge.together and not judge.definition.needs_population
+
+
+def _require_company(definition: Definition, evidence: Evidence) -> None:
+    """Groups of enough people in all columns together imply the same for fewer columns only where nobody has several rows: more rows of a person fit labels that overlap there."""
+    groups = evidence.published
+    wrong = [
+        part for part in definition.parts() if groups.owners and isinstance(part, AnyColumns) and not part.holds(groups)
+    ]
+    if wrong:
+        raise Infeasible(
+            f"The groups that were cut do not satisfy {wrong[0]}: labels of few columns overlap, so that too many rows of one person fit them. Use Lattice, whose labels do not "
+            "overlap, or keep fewer rows of each person with rows_per_person=."
+        )
 
 
 def _require(judge: CutJudge, units: FrequencySet) -> None:

@@ -254,6 +254,8 @@ class Run {
     if (manifest.unitDeclared) reservations.push("The promises count records, and each record counts as another person because the publisher says so: a column that names people, which is not published, repeats.");
     const sensitive = manifest.named("sensitive"), guarded = new Set(definitions.flatMap((each) => each.guarded(sensitive)));
     for (const name of sensitive) if (!guarded.has(name)) reservations.push(`Nothing is promised about "${name}".`);
+    const inTurn = definitions.filter((each) => each.name === "InTurn").flatMap((each) => each.p.columns);
+    if (inTurn.length && manifest.unit !== "row") reservations.push(`The promises about ${inTurn.join(", ")} in turn are about an adversary who knows one record of a ${manifest.unit}.`);
     const known = manifest.knownRows;
     if (known !== null && known.rows !== "all") {
       const same = known.same.filter((name) => new Set(definitions.flatMap((each) => each.guarded(known.same))).has(name));
