@@ -118,11 +118,12 @@ def test_imported_months_that_give_people_away_end_the_series(tmp_path):
 
 @pytest.mark.parametrize("name", ["secret", "history.json", "people.parquet", "gone.parquet", "state.json"])
 @pytest.mark.parametrize("how", ["missing", "changed"])
-def test_a_file_that_is_missing_or_was_changed_is_refused(tmp_path, name, how):
+@pytest.mark.parametrize("newest", [True, False])
+def test_a_file_that_is_missing_or_was_changed_is_refused(tmp_path, name, how, newest):
     history = begin(tmp_path / "wards")
     for month in MONTHS[:2]:
         history.publish(month)
-    place = next(iter(sorted((tmp_path / "wards").rglob(name), reverse=True)))
+    place = next(iter(sorted((tmp_path / "wards").rglob(name), reverse=newest)))
     if how == "missing":
         place.unlink()
     elif name == "history.json":

@@ -562,10 +562,16 @@ class History:
                     f"Another process is publishing from the history {str(self.path)!r}. Nothing was published. Wait for it to end, and try again."
                 )
             self._settle()
+            self._check_states()
             self._folder.make_secret()
             if self._folder.bound_ledger() is None:
                 self._write_settings()
             yield
+
+    def _check_states(self) -> None:
+        """Refuse a history of which a file of any release is missing or was changed: the next certificate speaks of all of them."""
+        for each in self._chain():
+            self._folder.check_files(each.version, each.details["files"], each.details.get("formerly") or {})
 
     def _record_import(self, after: HistoryState, table: Table, forgotten: int) -> None:
         state = self._stored(after, self._version(), forgotten)
