@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reticent.io import Source
     from reticent.ledger import LedgerLocation
-    from reticent.methods.series import History
+    from reticent.methods.series import History, Republish, SeriesPlan
     from reticent.policy import Policy
 
 _EVENTS = {
@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
         help="Publish a table that changes, release by release: `reticent republish policy.toml --history DIR`.",
         no_args_is_help=True,
     )
-    add_commands(group, {"publish": publish, "erase": erase})
+    add_commands(group, {"publish": publish, "plan": plan, "erase": erase})
     app.add_typer(group, name="republish")
 
 
@@ -123,6 +123,42 @@ def publish(
     answer(payload, as_json, lambda console: _show(console, payload, series))
 
 
+def plan(
+    policy: PolicyArgument,
+    data: Annotated[
+        str | None, typer.Option("--data", help="The first snapshot, instead of the policy's own source.")
+    ] = None,
+    releases: Annotated[int, typer.Option("--releases", help="How many releases to plan.")] = 12,
+    leave: Annotated[float, typer.Option("--leave", help="Share of people who leave with each release.")] = 0.05,
+    arrive: Annotated[float, typer.Option("--arrive", help="Share of people who arrive, of those there are.")] = 0.05,
+    change: Annotated[
+        float, typer.Option("--change", help="Share of people whose sensitive value changes with each release.")
+    ] = 0.05,
+    back: Annotated[
+        float, typer.Option("--back", help="Share of people who come back, as far as enough have left before.")
+    ] = 0.0,
+    rehearsals: Annotated[int, typer.Option("--rehearsals", help="How many times each way is rehearsed.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Show what a series will cost before anything is published: counterfeits of the coming releases, as rehearsed and at most, for each protection.
+
+    Nothing is written. The figures are counted in the true values: keep them to yourself.
+
+    Example: reticent republish plan policy.toml --releases 12 --leave 0.05 --arrive 0.08 --change 0.07
+    """
+    from reticent.io import Source
+    from reticent.methods.series import UpdateRates
+    from reticent.methods.series import plan as planned
+    from reticent.policy import Policy
+
+    loaded = Policy.read(policy)
+    rows = loaded.table(None if data is None else Source.fitting(data, loaded.reading))
+    rates = UpdateRates(leave, arrive, change, back)
+    with working("Rehearsing releases ...", as_json) as context:
+        found = planned(rows, loaded.definition, _republish(loaded), rates, releases, rehearsals, context=context)
+    answer({"ok": True, **found.as_json()}, as_json, lambda console: _show_plan(console, found))
+
+
 def erase(
     key: Annotated[str, typer.Argument(help="The person, by the key as it is in the key column.")],
     history: HistoryOption,
@@ -164,17 +200,13 @@ def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[s
     """The history that a policy describes, and the rows of the snapshot."""
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
-    from reticent.methods.series import MInvariance, Republish, TauSafety
+    from reticent.methods.series import MInvariance, TauSafety
 
-    method = policy.named_method()
+    method = _republish(policy)
     asked = next((part for part in policy.definition.parts() if isinstance(part, TauSafety | MInvariance)), None)
     if asked is None:
         raise PolicyError(
             f"{policy.file}: a series promises TauSafety, and the policy asks for {policy.definition}. Write [[definition]] name = 'TauSafety', m = 4."
-        )
-    if not isinstance(method, Republish):
-        raise PolicyError(
-            f"{policy.file}: a series is published by Republish. Write [method] name = 'Republish', domain = [...]."
         )
     rows = policy.table(source)
     key = rows.key or (rows.identifiers[0] if len(rows.identifiers) == 1 else None)
@@ -190,6 +222,42 @@ def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[s
     k = next((part.k for part in policy.definition.parts() if isinstance(part, KAnonymity)), None)
     told = {"m": asked.m, "k": k, **columns, **how, "dataset": rows.dataset, **more}
     return _open_history(folder, told), rows.held.frame()
+
+
+def _republish(policy: Policy) -> Republish:
+    """The method of a policy about a series."""
+    from reticent.errors import PolicyError
+    from reticent.methods.series import Republish
+
+    method = policy.named_method()
+    if not isinstance(method, Republish):
+        raise PolicyError(
+            f"{policy.file}: a series is published by Republish. Write [method] name = 'Republish', domain = [...]."
+        )
+    return method
+
+
+def _show_plan(console: Console, found: SeriesPlan) -> None:
+    """A table a protection: counterfeits of each release, and how they come about."""
+    for price in found.prices:
+        if price.refused:
+            console.print(f"\n{price.name}: not possible with this table. {price.refused}", markup=False)
+            continue
+        rows = [
+            (number, f"{people:,}", f"{mean:,.0f}", f"{mean / people:.0%}", f"{low:,} to {high:,}", f"{worst:,}")
+            for number, (people, mean, low, high, worst) in enumerate(
+                zip(found.people, price.expected, price.least, price.most, price.worst, strict=True), start=1
+            )
+        ]
+        heads = ("release", "people", "counterfeits", "of people", "rehearsed", "at most")
+        console.print(table(price.name, heads, rows))
+        for line in price.arithmetic:
+            console.print(line, markup=False)
+        if max(price.waiting) > 0:
+            console.print(f"People wait: up to {max(price.waiting):,.0f} in a release, which tells about their values.")
+    console.print(
+        "\nNothing was written. Newcomers and new values were taken to be like this table's, at the rates given. Keep these figures to yourself."
+    )
 
 
 def _show(console: Console, found: Mapping[str, Any], history: History) -> None:

@@ -33,7 +33,8 @@ _ALGORITHM = (
 )
 _BLOCKS = (
     "The set of values of a group is a block of the declared domain, whatever the rows are, and who shares a group is drawn. So the bound holds also for an adversary who knows the algorithm: "
-    "exchanging the values of a block in all tables changes nothing of what is published. New people never wait."
+    "exchanging the values of a block in all tables changes nothing of what is published. New people never wait. It does not hold for an adversary who knows which value of a block most people "
+    "have: a person who is alone with counterfeits in a group has that value."
 )
 _WAITING = (
     "New people wait for a later release if one of their values is too frequent. An adversary who knows who was in the table and in no group learns that, and then values: with two people "

@@ -1,0 +1,311 @@
+"""What a series will cost, before anything is published: counterfeits release by release, rehearsed, and the most that there can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.disclosures import SeriesState, alone
+from reticent.base.exact import whole
+from reticent.base.randomness import Randomness
+from reticent.definitions import Definition
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.series.assignment import Balance, Choice, domain_blocks
+from reticent.methods.series.definitions import TauSafety
+from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition
+from reticent.methods.series.signatures import Ints
+from reticent.methods.series.state import HistoryState, PersonMarks
+from reticent.table import Table, unused
+
+PROTECTIONS: tuple[tuple[Choice, Balance], ...] = (("near", "filled"), ("random", "blocks"), ("random", "blind"))
+"""Ways to publish whose prices a plan compares: the default, and the two that are meant for an adversary who knows the algorithm."""
+
+_REDRAWS = 16
+
+
+@dataclass(frozen=True)
+class UpdateRates:
+    """How a table is expected to change from one release to the next, as shares of its people: who ``leave``, who ``arrive``, whose sensitive value will ``change``, and who
+    come ``back`` (of those who left before, as far as there are any).
+
+    Example:
+        >>> import reticent as rt
+        >>> rt.republish.UpdateRates(leave=0.05, arrive=0.08)
+        UpdateRates(leave=0.05, arrive=0.08, change=0.05, back=0.0)
+    """
+
+    leave: float = 0.05
+    arrive: float = 0.05
+    change: float = 0.05
+    back: float = 0.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            share = getattr(self, each.name)
+            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+                raise PolicyError(
+                    f"UpdateRates: {each.name} must be a share of the people, from 0 to 1, but it is {share!r}.",
+                    setting=(each.name,),
+                    value=share,
+                )
+        if self.leave + self.change > 1:
+            raise PolicyError(
+                f"UpdateRates: leave and change are about different people, and {self.leave} + {self.change} is more than all of them.",
+                setting=("change",),
+                value=self.change,
+            )
+
+
+@dataclass(frozen=True)
+class PlannedPrice:
+    """What one way to publish costs, release by release: counterfeits as rehearsed (``expected`` is the mean, ``least`` and ``most`` are the ends) and the ``worst`` case, which no table exceeds.
+
+    ``waiting`` is the mean number of people who wait for a later release. ``arithmetic`` says how the figures come about. A way that cannot begin with this table says why (``refused``).
+    """
+
+    choice: Choice
+    balance: Balance
+    expected: tuple[float, ...] = ()
+    least: tuple[int, ...] = ()
+    most: tuple[int, ...] = ()
+    worst: tuple[int, ...] = ()
+    waiting: tuple[float, ...] = ()
+    arithmetic: tuple[str, ...] = ()
+    refused: str = ""
+
+    @property
+    def name(self) -> str:
+        """The two settings."""
+        return f'choice="{self.choice}", balance="{self.balance}"'
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesPlan(ShownAsCard):
+    """What coming releases of a table cost under each protection: ``prices``, for so many ``people`` a release. Never public: it was counted in the true values."""
+
+    m: int
+    people: tuple[int, ...]
+    rates: UpdateRates
+    rehearsals: int
+    prices: tuple[PlannedPrice, ...]
+
+    def __getitem__(self, balance: Balance) -> PlannedPrice:
+        return next(each for each in self.prices if each.balance == balance)
+
+    def card(self) -> Card:
+        """Counterfeits of the first and of the last release."""
+        facts = {"m": self.m, "releases": len(self.people), "people": self.people[0], "rehearsals": self.rehearsals}
+        rows = [
+            (each.name, each.refused or f"{each.expected[0]:,.0f}", "" if each.refused else f"{each.expected[-1]:,.0f}", "" if each.refused else f"{each.worst[-1]:,}")
+            for each in self.prices
+        ]  # fmt: skip
+        return Card("Counterfeits planned", facts, None, ("", "first release", "last release", "worst case"), rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        prices = [dict(each.__dict__) for each in self.prices]
+        return {**self.__dict__, "rates": dict(self.rates.__dict__), "prices": prices}
+
+
+def plan(
+    table: Table,
+    definition: Definition,
+    method: Republish,
+    rates: UpdateRates | None = None,
+    releases: int = 12,
+    rehearsals: int = 3,
+    *,
+    protections: Sequence[tuple[Choice, Balance]] = PROTECTIONS,
+    context: Context | None = None,
+) -> SeriesPlan:
+    """Counterfeits of the coming ``releases`` of a table, before the first one is published; nothing is written.
+
+    The publisher itself is rehearsed on this table, from which people leave, in which they change, and to which they come at the expected ``rates``: newcomers are like people of the table, new sensitive values are
+    drawn as often as the table has them. Rehearsals are seeded, so that a plan is the same each time. The first release is exact under ``balance="blocks"``, and without counterfeits
+    otherwise; later figures are as good as the rates are.
+
+    The worst case holds whatever happens. A group has at least one person, and its signature at most 2m - 1 values (a block of the declared domain, or what divides eligible rows), so that nobody
+    is beside more than 2m - 2 counterfeits.
+
+    Parameters:
+        table: the first snapshot, with one sensitive column.
+        definition: ``TauSafety(m)``.
+        method: Republish, with the declared domain; its choice and balance are replaced by those that are compared.
+        rates: shares of people who leave, arrive, change and return with each release.
+        releases: how many releases are planned.
+        rehearsals: how many times each way is rehearsed.
+        protections: pairs of ``choice`` and ``balance`` to compare.
+
+    Example:
+        >>> import polars as pl
+        >>> import reticent as rt
+        >>> values = ["a", "b", "c", "d", "e"]
+        >>> table = rt.Table(pl.DataFrame({"age": range(20), "value": values * 4}), quasi=["age"], sensitive="value")
+        >>> planned = rt.republish.plan(table, rt.TauSafety(2), rt.Republish(values), releases=2)
+        >>> planned["blocks"].expected[0]
+        0.0
+    """
+    whole(releases, "releases", low=1)
+    whole(rehearsals, "rehearsals", low=1)
+    refused = method.refusal(table, definition)
+    if refused is not None:
+        raise PolicyError(refused, setting=("method", "name"))
+    asked = next((part for part in definition.parts() if isinstance(part, TauSafety)), None)
+    if asked is None or method.baseline is not None:
+        raise PolicyError("A plan is for TauSafety(m) without a baseline.", setting=("definition",))
+    rates = rates or UpdateRates()
+    context = context or Context()
+    heights = _heights(table.rows, rates, releases)
+    prices = []
+    for choice, balance in protections:
+        way = replace(method, choice=choice, balance=balance)
+        try:
+            runs = [_rehearsed(table, asked, way, rates, releases, seed, context) for seed in range(1, rehearsals + 1)]
+        except Infeasible as problem:
+            prices.append(PlannedPrice(choice, balance, refused=str(problem)))
+            continue
+        made, waits = (np.array([[getattr(each, name) for each in run] for run in runs]) for name in ("counterfeits", "waiting"))  # fmt: skip
+        width = _widest(way, asked.m)
+        worst = [each * (width - 1) for each in heights]
+        prices.append(
+            PlannedPrice(
+                choice,
+                balance,
+                tuple(made.mean(axis=0).tolist()),
+                tuple(made.min(axis=0).tolist()),
+                tuple(made.max(axis=0).tolist()),
+                tuple(worst if balance == "blocks" else [0, *worst[1:]]),
+                tuple(waits.mean(axis=0).tolist()),
+                _arithmetic(table, way, asked.m, rates, width, heights),
+            )
+        )
+    return SeriesPlan(asked.m, tuple(heights), rates, rehearsals, tuple(prices))
+
+
+def _heights(rows: int, rates: UpdateRates, releases: int) -> list[int]:
+    """How many people each release has."""
+    found, away = [rows], 0
+    for _ in range(releases - 1):
+        leave, arrive, back = (round(found[-1] * share) for share in (rates.leave, rates.arrive, rates.back))
+        back = min(back, away)
+        away += leave - back
+        found.append(found[-1] - leave + arrive + back)
+    return found
+
+
+def _widest(method: Republish, m: int) -> int:
+    """The most values that a signature can have."""
+    if method.balance == "blocks":
+        return max(map(len, domain_blocks(len(method.domain or ()), m)))
+    return 2 * m - 1
+
+
+def block_price(counts: Ints, m: int) -> int:
+    """Counterfeits of any release in blocks, given how often each value of the domain occurs: every block is filled up to its most frequent value."""
+    return sum(len(block) * int(counts[block].max()) - int(counts[block].sum()) for block in domain_blocks(len(counts), m))  # fmt: skip
+
+
+def _arithmetic(
+    table: Table, method: Republish, m: int, rates: UpdateRates, width: int, heights: Sequence[int]
+) -> tuple[str, ...]:
+    most = f"At most: {width - 1} counterfeits beside each of {heights[-1]:,} people ({width - 1} x {heights[-1]:,} = {(width - 1) * heights[-1]:,} in release {len(heights)}), since a group has a person and at most {width} values."
+    values, people = len(method.domain or ()), table.rows
+    if method.balance == "blocks":
+        counts = np.bincount(method.codes(table.values(next(iter(table.sensitive)))), minlength=values)
+        full = people + block_price(counts, m)
+        return (
+            f"Release 1, exactly: every block has as many rows of each value as of its most frequent one, {full:,} rows in all, less {people:,} people = {full - people:,}.",
+            "Later releases: the same sum over their values; nothing adds up over releases.",
+            most,
+        )
+    if method.balance == "blind":
+        outside = 1 - (m - 1) / (values - 1)
+        moved = people * rates.change * outside
+        return (
+            f"Each release: about {people * rates.change:,.0f} changes x {outside:.2f} outside the own signature = {moved:,.0f} people with a signature of their own, and {m - 1} counterfeits beside each, until they leave.",
+            f"And for each of about {people * rates.leave:,.0f} people who leave, up to one counterfeit until their groupmates leave too.",
+            most,
+        )
+    return (
+        f"Each release: vacancies of about {people * rates.leave:,.0f} people who leave, less those that {people * rates.arrive:,.0f} arrivals of the same values fill.",
+        most,
+    )
+
+
+def _rehearsed(
+    table: Table,
+    definition: TauSafety,
+    method: Republish,
+    rates: UpdateRates,
+    releases: int,
+    seed: int,
+    context: Context,
+) -> list[PublishedChange]:
+    """Publish a changing table in memory, release by release; returns what each cost."""
+    rng = np.random.default_rng(seed)
+    sensitive = next(iter(table.sensitive))
+    rows = pl.DataFrame([table.values(name) for name in (*table.quasi, sensitive)])
+    key = unused("key", rows.schema)
+    rows = rows.with_columns(pl.Series(key, np.arange(rows.height)))
+    coming, away, following = rows, rows.clear(), rows.height
+    marks = PersonMarks(bytes(32))
+    states: list[HistoryState] = []
+    found: list[PublishedChange] = []
+
+    def keep(state: HistoryState, change: PublishedChange) -> SeriesState:
+        states.append(state)
+        found.append(change)
+        return SeriesState("rehearsed table", "rehearsal")
+
+    for number in range(releases):
+        if number:
+            rows, away, following = _changed(rows, away, coming, following, rates, sensitive, rng)
+        context.step(f"rehearsing {method.balance}, release {number + 1}")
+        snapshot = Table(rows, quasi=dict(table.quasi), sensitive=sensitive, identifiers=[key], key=key)
+        place = SeriesPosition(states[-1] if states else None, None, marks, keep, alone)
+        replace(method, _place=place).draft(
+            snapshot, definition, replace(context, randomness=Randomness(releases * seed + number), memo={})
+        )
+    return found
+
+
+def _changed(
+    rows: pl.DataFrame,
+    away: pl.DataFrame,
+    like: pl.DataFrame,
+    following: int,
+    rates: UpdateRates,
+    sensitive: str,
+    rng: np.random.Generator,
+) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """The table one release later, everybody who is away, and the next free key (the last column); newcomers are ``like`` rows of the first table, values are drawn from it."""
+    leave, arrive, change, back = (
+        round(rows.height * share) for share in (rates.leave, rates.arrive, rates.change, rates.back)
+    )
+    order = rng.permutation(rows.height)
+    left, moved = rows[order[:leave]], rows[order[leave : leave + change]]
+    stay = rows[order[leave + change :]]
+    returns = rng.permutation(away.height)[:back]
+    here = np.ones(away.height, dtype=bool)
+    here[returns] = False
+    new = like[rng.integers(0, like.height, arrive)].with_columns(
+        pl.Series(rows.columns[-1], np.arange(following, following + arrive))
+    )
+    values = _other_values(moved[sensitive], like[sensitive], rng)
+    rows = pl.concat([stay, moved.with_columns(values), away[returns], new.select(rows.columns)])
+    return rows, pl.concat([away.filter(pl.Series(here)), left]), following + arrive
+
+
+def _other_values(old: pl.Series, like: pl.Series, rng: np.random.Generator) -> pl.Series:
+    """A value for each, drawn as often as in ``like`` and other than the ``old`` one; the old one where draws find no other."""
+    found = old
+    for _ in range(_REDRAWS):
+        drawn = like.gather(rng.integers(0, len(like), len(old)))
+        found = found.zip_with(found.eq_missing(old).not_(), drawn)
+    return found.alias(old.name)
