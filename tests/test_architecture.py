@@ -53,7 +53,7 @@ ROOMS = {
     "web": {"audit", "policy"},
 }
 # The faces, which may import every room.
-FACES = {"__init__", "__main__", "cli", "demo", "mcp"}
+FACES = {"__init__", "__main__", "cli", "demo", "mcp", "workbench"}
 # Arrows that still point the wrong way, each to go: (module, room).
 EXCEPTIONS: set[tuple[str, str]] = set()
 # How many imports across rooms go past a room's (or sub-room's) __init__. It only falls; below 100 is the aim.

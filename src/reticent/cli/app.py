@@ -38,11 +38,13 @@ from reticent.cli import (
     synthesize,
     verify,
     views,
+    workbench,
 )
 from reticent.cli.options import add_commands
 
 _COMMANDS = (
     demo,
+    workbench,
     inspect,
     assess,
     preview,

@@ -113,6 +113,15 @@ class CsvFile(RowSource):
         skipped = {} if self.skip_rows is not None or not layout.titles else {"skip_rows": layout.lines_above}
         return {**skipped, **({} if self.header is not None or layout.header else {"header": False})}
 
+    def layout_found(self) -> dict[str, Any]:
+        layout = self.layout
+        return {
+            "encoding": layout.encoding,
+            "delimiter": layout.delimiter,
+            "header": layout.header,
+            "skip_rows": layout.lines_above,
+        }
+
     def _wanted(self, layout: Layout, columns: Sequence[str] | None) -> list[str]:
         """The columns to read; one that the file does not have is refused."""
         chosen_columns(list(self.types), layout.names, str(self.path))

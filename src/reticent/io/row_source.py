@@ -44,6 +44,10 @@ class RowSource(ABC):
         """Options of reading that were found out and not said; to be written down, so that later runs need not find them out again."""
         return {}
 
+    def layout_found(self) -> Mapping[str, Any]:
+        """How the rows are laid out, said or found out: the ``encoding``, the ``delimiter``, the ``header`` and the lines above it; empty where there is nothing to find out."""
+        return {}
+
 
 def address_of(text: str) -> str:
     """The address of a database as it was said, or ``env:NAME`` looked up in the environment, so that no password is written down."""

@@ -176,6 +176,10 @@ class Source:
         """Options of reading that were found out, as ``[data]`` of a policy writes them: ``header``, ``skip_rows``."""
         return self._rows.found()
 
+    def layout_found(self) -> Mapping[str, Any]:
+        """How the rows are laid out, said or found out: of a text file its ``encoding``, ``delimiter``, ``header`` and ``skip_rows``."""
+        return self._rows.layout_found()
+
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
         """What the source knows about columns beside their values: titles, labels, codes for missing values."""
         return self._rows.codebook(columns)

@@ -92,6 +92,7 @@ def inspect(
     header: bool | None = None,
     skip_rows: int | None = None,
     template: str | None = None,
+    prices: bool = True,
     context: Context | None = None,
 ) -> Inspection:
     """Profile a file, a database table or a frame; propose roles, hierarchies, a definition and a method, as ``reticent inspect`` writes them.
@@ -106,6 +107,8 @@ def inspect(
         header, skip_rows: whether a text file or sheet has column names, and how many lines stand above the table; by default detected, with a note.
         template: a purpose that the proposal follows, such as ``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"`` or ``"ema-prci"``; its first note
             says what that does not settle.
+        prices: try what guarantees and methods cost, which may take longer than everything else. Without, no column is left out for its price, and the
+            method is a first guess.
         context: reports progress and can stop the run.
 
     Returns:
@@ -130,5 +133,5 @@ def inspect(
     place = Path(output)
     # A stream can be read once only, so what is profiled here is read as a frame later.
     location = Source(source, **options).location
-    priced, text = propose_policy(location, place, options, context, template)
+    priced, text = propose_policy(location, place, options, context, template, prices=prices)
     return Inspection(location, priced.proposal, text, place.parent, priced)

@@ -19,7 +19,7 @@
 """
 
 from reticent.propose.diversity_audit import DiversityAudit, diversity_audits
-from reticent.propose.document import policy_text
+from reticent.propose.document import document_text, policy_text
 from reticent.propose.exposure import ExposedGroup, Exposure, exposures
 from reticent.propose.policy_draft import propose_policy
 from reticent.propose.profile import ColumnProfile, profile
@@ -52,6 +52,7 @@ __all__ = [
     "ValueRisk",
     "afford",
     "diversity_audits",
+    "document_text",
     "exposures",
     "missing_words",
     "policy_text",

@@ -48,9 +48,57 @@ def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder:
     return "\n".join(lines) + "\n"
 
 
+def document_text(content: Mapping[str, Any], heading: str = "") -> str:
+    """The text of a policy with this content, section by section; read again, it has the same content. ``heading`` becomes comments on top."""
+    plain = {name: setting for name, setting in content.items() if not _is_section(setting)}
+    lines = [*(f"# {line}" for line in heading.splitlines()), *_settings(plain)]
+    for name in sorted(set(content) - set(plain), key=_section_rank):
+        section = content[name]
+        if isinstance(section, Sequence):
+            for each in section:
+                lines += ["", f"[[{key(name)}]]", *_settings(each)]
+        elif name in ("hierarchies", "coarsen"):
+            for column, described in section.items():
+                lines += _hierarchy(f"{name}.{key(column)}", described)
+        elif section or name == "method":
+            lines += ["", f"[{key(name)}]", *_settings(section)]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+_SECTIONS = (
+    "data",
+    "spark",
+    "roles",
+    "declared",
+    "hierarchies",
+    "coarsen",
+    "definition",
+    "method",
+    "analysis",
+    "dossier",
+    "release",
+)
+
+
+def _section_rank(name: str) -> int:
+    return _SECTIONS.index(name) if name in _SECTIONS else len(_SECTIONS)
+
+
+def _is_section(setting: Any) -> bool:
+    """Whether a setting is written as a section of its own: a table, or a list of tables."""
+    tables = (
+        isinstance(setting, Sequence)
+        and not isinstance(setting, str)
+        and all(isinstance(each, Mapping) for each in setting)
+    )
+    return isinstance(setting, Mapping) or (tables and len(setting) > 0)
+
+
 def _method(priced: Tradeoff) -> list[str]:
     """The method that costs least, and what the others would cost."""
     compared = priced.compared
+    if compared is None and priced.method:
+        return ["# A first guess: nothing was compared yet.", "[method]", *_settings(priced.method)]
     if compared is None:
         return ["[method]  # the one that costs least, if no name is written"]
     costs = [

@@ -40,6 +40,9 @@ _OFFERED_WORK = 600_000
 
 _MANY_ROWS = " If some people have far more rows than others, set rows_per_person in [roles]: further rows of a person are then suppressed."
 
+_SEARCHED_COLUMNS = 9
+"""Up to so many quasi columns all generalizations are searched at once."""
+
 _HARDLY_A_LOSS = 0.03
 """Below this loss better groups are not worth the time to search for them."""
 
@@ -80,6 +83,16 @@ def afford(
         untried = f"No release could be drafted from this proposal, so nothing is known of its cost: {error}"
         untried += _MANY_ROWS if proposal.unit == "person" and isinstance(error, Infeasible) else ""
         return Tradeoff(replace(proposal, headline=(untried, *proposal.headline)), {}, (), None)
+
+
+def unpriced(proposal: Proposal) -> Tradeoff:
+    """The proposal as it stands, with a method to begin with: all generalizations are searched where the columns are few, else rows are split locally."""
+    quasi = sum(column.role == "quasi" for column in proposal.columns)
+    if proposal.refusal is not None or not quasi:
+        return Tradeoff(proposal, {}, (), None)
+    first = {"name": "Lattice", "objective": "loss", "suppression": "0.05"}
+    local = {"name": LOCAL[0], **LOCAL[1]}
+    return Tradeoff(proposal, first if quasi <= _SEARCHED_COLUMNS else local, (), None)
 
 
 def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: Mapping[str, Any] | None) -> Tradeoff:

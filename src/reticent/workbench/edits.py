@@ -1,0 +1,147 @@
+"""Changes of a policy, each a small change of its plain data: what a click in the workbench means for the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from reticent.errors import PolicyError
+
+Content = MutableMapping[str, Any]
+LISTED = ("identifiers", "quasi", "sensitive", "private")
+"""Roles that a policy lists columns under."""
+_SIZE = {"name": "KAnonymity", "k": 5}
+
+
+def role_of(content: Mapping[str, Any], column: str) -> str | None:
+    """The role of a column; None for one that is not published."""
+    roles = content.get("roles", {})
+    for role in LISTED:
+        if column in _names(roles, role):
+            return role
+    return "declared" if column in content.get("declared", {}) else None
+
+
+def roles_of(content: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The columns of every role."""
+    roles = content.get("roles", {})
+    found = {role: _names(roles, role) for role in LISTED}
+    return {**found, "declared": list(content.get("declared", {}))}
+
+
+def set_role(
+    content: Content, column: str, role: str | None, proposed: Mapping[str, Any] | None = None, reason: str = ""
+) -> None:
+    """Give a column a role. What belonged to its old role goes with it; what the new one needs comes from the proposal."""
+    if role is not None and role not in (*LISTED, "declared"):
+        raise PolicyError(f"There is no role {role!r}.")
+    before = role_of(content, column)
+    if before == role and role != "declared":
+        return
+    _take_away(content, column, before)
+    roles = content.setdefault("roles", {})
+    if role == "declared":
+        content.setdefault("declared", {})[column] = reason
+    elif role is not None:
+        roles[role] = [*_names(roles, role), column]
+    described = proposed or {}
+    if role == "quasi" and described.get("hierarchy"):
+        content.setdefault("hierarchies", {})[column] = dict(described["hierarchy"])
+    if role == "sensitive":
+        if described.get("coarsen"):
+            content.setdefault("coarsen", {})[column] = dict(described["coarsen"])
+        _guard(content, column)
+    if not content.get("definition"):
+        content["definition"] = [dict(_SIZE)]
+
+
+def _take_away(content: Content, column: str, role: str | None) -> None:
+    """Take a column out of its role, with everything that was said about it in that role."""
+    roles = content.setdefault("roles", {})
+    for listed in LISTED:
+        if column in _names(roles, listed):
+            roles[listed] = [name for name in _names(roles, listed) if name != column]
+    for section in ("declared", "coarsen", "hierarchies"):
+        content.get(section, {}).pop(column, None)
+    if role == "quasi" and roles.get("quasi_sets"):
+        kept = [[name for name in one if name != column] for one in roles["quasi_sets"]]
+        roles["quasi_sets"] = [one for one in kept if one]
+        if not roles["quasi_sets"]:
+            del roles["quasi_sets"]
+    if role == "sensitive":
+        left = _names(roles, "sensitive")
+        content["definition"] = [
+            each
+            for each in definitions_of(content)
+            if each.get("column") != column and (left or not _is_about_values(each))
+        ]
+    if role == "identifiers" and roles.get("pseudonyms"):
+        roles["pseudonyms"] = [name for name in _names(roles, "pseudonyms") if name != column]
+    method = content.get("method", {})
+    for setting in ("weights", "node", "floor"):
+        if isinstance(method.get(setting), dict):
+            method[setting].pop(column, None)
+            if not method[setting]:
+                del method[setting]
+
+
+def _guard(content: Content, column: str) -> None:
+    """A sensitive column gets a guarantee of its own, and those without a column say which one they are about."""
+    sensitive = _names(content["roles"], "sensitive")
+    definitions = [dict(each) for each in definitions_of(content)]
+    if len(sensitive) > 1:
+        for each in definitions:
+            if _is_about_values(each) and "column" not in each:
+                each["column"] = sensitive[0]
+    if not any(_is_about_values(each) and each.get("column", column) == column for each in definitions):
+        definitions.append({"name": "DistinctLDiversity", "l": 2, "column": column})
+    content["definition"] = definitions
+
+
+def _is_about_values(definition: Mapping[str, Any]) -> bool:
+    """Whether a definition judges sensitive values."""
+    from reticent.registry import DEFINITIONS, load
+
+    name = str(definition.get("name"))
+    return name in DEFINITIONS and bool(getattr(load("definition", name), "needs_sensitive", False))
+
+
+def set_special(content: Content, setting: str, column: str | None) -> None:
+    """Name the column that tells people or households apart, or that holds survey weights; None names none."""
+    if setting not in ("key", "household", "weight"):
+        raise PolicyError(f"There is no setting {setting!r} of [roles] that names one column.")
+    roles = content.setdefault("roles", {})
+    if column is None:
+        roles.pop(setting, None)
+    else:
+        roles[setting] = column
+
+
+def set_hierarchy(content: Content, column: str, description: Mapping[str, Any] | None) -> None:
+    """Describe the levels of a quasi column; None leaves the value itself, or nothing."""
+    hierarchies = content.setdefault("hierarchies", {})
+    if description is None:
+        hierarchies.pop(column, None)
+    else:
+        hierarchies[column] = dict(description)
+
+
+def set_reading(content: Content, settings: Mapping[str, Any]) -> None:
+    """Say how the rows are read; a setting of None, or an empty one, is found out."""
+    data = content.setdefault("data", {})
+    for name, value in settings.items():
+        if value in (None, "", [], {}):
+            data.pop(name, None)
+        else:
+            data[name] = value
+
+
+def definitions_of(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The definitions, also where one alone is written without a list."""
+    found = content.get("definition", [])
+    return [found] if isinstance(found, dict) else list(found)
+
+
+def _names(section: Mapping[str, Any], name: str) -> list[str]:
+    found = section.get(name, [])
+    return [found] if isinstance(found, str) else list(found)

@@ -1,0 +1,260 @@
+"""Work that runs beside the server, in processes of its own: started once, found again by what it depends on, stopped, and never the end of the server.
+
+A result depends on a task, on sections of the policy and on parameters, and on nothing else; it is kept in the project's folder under a hash of these. So a page asks
+for what it shows, and gets the result, or how far it has come. A reload, another tab and a server that was started again find the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Literal
+
+from reticent.base.files import write_whole
+
+State = Literal["waiting", "running", "done", "failed", "stopped"]
+Lane = Literal["look", "search"]
+LANES: tuple[Lane, ...] = ("look", "search")
+"""One process answers what a page shows, another one searches and publishes, so that a long search does not keep a page waiting."""
+
+_PATIENCE = 4.0
+_MOST_KEPT = 400
+_KILLED = (
+    "The process that worked on this ended before it was done: it was killed, or there was not enough memory. Nothing was recorded and "
+    "nothing was published. Try again; for a large table, give fewer columns a role."
+)
+
+
+@dataclass
+class Job:
+    """One piece of work. Mutable: it is the server's view of a process that is at work."""
+
+    key: str
+    task: str
+    settings: Mapping[str, Any]
+    lane: Lane
+    kept: Path | None = None
+    state: State = "waiting"
+    stage: str = ""
+    share: float | None = None
+    note: str = ""
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    early: Any = None
+    result: Any = None
+    problem: str = ""
+    kind: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to wait for."""
+        return self.state in ("done", "failed", "stopped")
+
+    @property
+    def seconds(self) -> float:
+        """For how long it has been at work, or was."""
+        return (self.ended or time.monotonic()) - self.started
+
+
+class Jobs:
+    """All work of one server. Mutable: it holds the processes and what they are doing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+        self._workers = {lane: _Worker(lane) for lane in LANES}
+
+    def start(self) -> None:
+        """Start the processes, which import what they need while the first page is being looked at."""
+        for worker in self._workers.values():
+            worker.start()
+
+    def close(self) -> None:
+        """End all processes."""
+        for worker in self._workers.values():
+            worker.close()
+
+    def ask(self, task: str, settings: Mapping[str, Any], *, lane: Lane = "look", folder: Path | None = None) -> Job:
+        """The job for this work: a result that was kept in ``folder``, the one that is at work already, or a new one."""
+        key = key_of(task, settings)
+        kept = None if folder is None else folder / f"{task}-{key}.json"
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and not (job.state == "done" and kept is not None and not kept.exists()):
+                return job
+            job = Job(key, task, settings, lane, kept)
+            if kept is not None and kept.exists():
+                job.state, job.result, job.ended = "done", json.loads(kept.read_bytes()), job.started
+            self._remember(job)
+        if not job.over:
+            self._workers[lane].add(job)
+        return job
+
+    def find(self, key: str) -> Job | None:
+        """A job of this server by its key."""
+        return self._jobs.get(key)
+
+    def again(self, key: str) -> None:
+        """Forget how a job ended, so that it is done anew when it is next asked for."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and job.state in ("failed", "stopped"):
+                del self._jobs[key]
+
+    def stop(self, key: str) -> None:
+        """Ask a job to stop; one that does not listen is ended with its process."""
+        job = self._jobs.get(key)
+        if job is not None and not job.over:
+            self._workers[job.lane].stop(job)
+
+    def forget(self, folder: Path) -> None:
+        """Forget everything about a project."""
+        with self._lock:
+            gone = [key for key, job in self._jobs.items() if job.kept is not None and folder in job.kept.parents]
+        for key in gone:
+            self.stop(key)
+            with self._lock:
+                self._jobs.pop(key, None)
+
+    def processes(self) -> dict[str, int | None]:
+        """The process numbers, by lane."""
+        return {lane: worker.pid for lane, worker in self._workers.items()}
+
+    def _remember(self, job: Job) -> None:
+        self._jobs[job.key] = job
+        over = [key for key, each in self._jobs.items() if each.over]
+        for key in over[: max(len(self._jobs) - _MOST_KEPT, 0)]:
+            del self._jobs[key]
+
+
+def key_of(task: str, settings: Mapping[str, Any]) -> str:
+    """A short name of this work: the same for the same work, whatever server is asked."""
+    written = json.dumps([task, settings], sort_keys=True, default=str).encode()
+    return hashlib.sha256(written).hexdigest()[:24]
+
+
+class _Worker:
+    """One process and the jobs that wait for it. Mutable: it starts a new process where one was killed."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        self._context = multiprocessing.get_context("spawn")
+        self._stopped = self._context.RawValue(ctypes.c_bool, False)
+        self._ready = threading.Condition()
+        self._waiting: deque[Job] = deque()
+        self._current: Job | None = None
+        self._process: Any = None
+        self._ours: Connection | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._serve, name=f"workbench-{lane}", daemon=True)
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        self._spawn()
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._ready:
+            self._closing = True
+            self._ready.notify_all()
+        if self._process is not None:
+            self._process.kill()
+            self._process.join(2)
+
+    def add(self, job: Job) -> None:
+        with self._ready:
+            self._waiting.append(job)
+            self._ready.notify_all()
+
+    def stop(self, job: Job) -> None:
+        with self._ready:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                _finish(job, "stopped")
+                return
+            if job is self._current:
+                self._stopped.value = True
+                threading.Thread(target=self._insist, args=(job,), daemon=True).start()
+
+    def _insist(self, job: Job) -> None:
+        """End the process of a job that was asked to stop and did not."""
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            if job.over:
+                return
+            time.sleep(0.05)
+        if job is self._current and self._process is not None:
+            self._process.kill()
+
+    def _spawn(self) -> None:
+        from reticent.workbench.worker import work
+
+        self._ours, theirs = self._context.Pipe()
+        self._process = self._context.Process(target=work, args=(theirs, self._stopped, self._lane), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def _serve(self) -> None:
+        while True:
+            with self._ready:
+                while not self._waiting and not self._closing:
+                    self._ready.wait()
+                if self._closing:
+                    return
+                job = self._current = self._waiting.popleft()
+                self._stopped.value = False
+            try:
+                self._run(job)
+            except (EOFError, OSError):
+                asked = self._stopped.value
+                _finish(job, "stopped" if asked else "failed", problem="" if asked else _KILLED, kind="Killed")
+                if not self._closing:
+                    self._spawn()
+            except Exception as error:  # one failure never ends the server
+                _finish(job, "failed", problem=f"{type(error).__name__}: {error}", kind="Internal")
+            self._current = None
+
+    def _run(self, job: Job) -> None:
+        assert self._ours is not None
+        job.state, job.started = "running", time.monotonic()
+        self._ours.send((job.task, dict(job.settings)))
+        while True:
+            kind, content = self._ours.recv()
+            if kind == "event":
+                job.stage, job.share, job.note = content
+            elif kind == "early":
+                job.early = content
+            elif kind == "done":
+                _keep(job, content)
+                return
+            else:
+                _finish(job, "stopped" if kind == "stopped" else "failed", *content)
+                return
+
+
+def _keep(job: Job, result: Any) -> None:
+    """The result, in the project's folder too if that is still there."""
+    if job.kept is not None and job.kept.parent.parent.is_dir():
+        job.kept.parent.mkdir(mode=0o700, exist_ok=True)
+        write_whole(job.kept, json.dumps(result).encode())
+        os.chmod(job.kept, 0o600)
+    job.result = result
+    _finish(job, "done")
+
+
+def _finish(job: Job, state: State, problem: str = "", kind: str = "") -> None:
+    job.problem, job.kind, job.ended = problem, kind, time.monotonic()
+    job.state = state

@@ -1,0 +1,143 @@
+"""The page Columns: one card a column, the exposure as the table stands, and the levels of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from reticent.errors import PolicyError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView
+from reticent.workbench.pages.data import proposal_of
+
+TABLE = ("data", "spark", "roles", "declared", "hierarchies", "coarsen")
+"""The sections that say what the table is."""
+CHOICES = (
+    ("identifiers", "Identifier", "names a person; it is dropped", "i"),
+    ("quasi", "Known to others", "others may know it of a person; it is generalized", "k"),
+    ("sensitive", "Sensitive", "nobody may learn it of a person; it stays uncertain", "s"),
+    ("", "Leave out", "it is not published", "x"),
+)
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the page."""
+    desk.add_part(
+        PagePart("columns", "profiles", ("data", "spark"), title="Profiling every column"),
+        lambda view, found, asked: _cards(desk, view, found),
+    )
+    desk.add_part(PagePart("exposure", "exposure", TABLE, title="Measuring how exposed people are"), _exposure)
+    desk.add_part(PagePart("exposed", "exposed", TABLE, title="Looking for the most exposed", kept=False))
+
+    @app.get("/p/{number}/v/{version}/columns")
+    async def columns(number: str, version: int) -> Response:
+        view = desk.view(number, version, "columns")
+        return desk.page("columns.html", view)
+
+    @app.post("/p/{number}/role")
+    async def role(request: Request, number: str) -> Response:
+        """Give a column another role."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        column, wanted = str(form.get("column", "")), str(form.get("role", ""))
+        reason = str(form.get("reason", "")).strip()
+        if wanted == "declared" and not reason:
+            raise PolicyError(
+                "A column that is declared unknown is published as it is. Give the reason why nobody can know it."
+            )
+        view = ProjectView(project, project.head, "columns")
+        proposal = proposal_of(desk, view) or {"columns": {}}
+        proposed = proposal["columns"].get(column)
+        words = {key: name for key, name, _, _ in CHOICES} | {"declared": "Declared unknown", "private": "Private"}
+        version = project.change(
+            lambda content: edits.set_role(content, column, wanted or None, proposed, reason),
+            f"{column}: {words.get(wanted, wanted)}",
+        )
+        return desk.sent_on(request, view.url(version=version))
+
+    @app.post("/p/{number}/special")
+    async def special(request: Request, number: str) -> Response:
+        """Name the key, the household or the weight."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        setting, column = str(form.get("setting", "")), str(form.get("column", "")) or None
+        version = project.change(
+            lambda content: edits.set_special(content, setting, column), f"{setting}: {column or 'none'}"
+        )
+        return desk.sent_on(request, ProjectView(project, version, "columns").url())
+
+
+def _cards(desk: Desk, view: ProjectView, found: Any) -> dict[str, Any]:
+    """The cards: what was found out, the role, and why it was proposed."""
+    content = view.content
+    proposal = proposal_of(desk, view)
+    exposure = desk.result(view, "exposure") if content.get("roles", {}).get("quasi") else None
+    adds = _adds(exposure)
+    cards = []
+    for place, column in enumerate(found["columns"]):
+        name = column["name"]
+        proposed = None if proposal is None else proposal["columns"].get(name)
+        role = edits.role_of(content, name)
+        cards.append(
+            {
+                **column,
+                "place": place,
+                "role": role,
+                "proposed": proposed,
+                "changed": proposed is not None and _role_name(proposed["role"]) != role,
+                "hierarchy": content.get("hierarchies", {}).get(name),
+                "coarsen": content.get("coarsen", {}).get(name),
+                "declared": content.get("declared", {}).get(name),
+                "adds": adds.get(name),
+            }
+        )
+    roles = content.get("roles", {})
+    special = {roles[each]: each for each in ("key", "weight", "household") if roles.get(each)}
+    return {"cards": cards, "choices": CHOICES, "special": special, "levels_words": levels_words}
+
+
+def _role_name(proposed: str | None) -> str | None:
+    return "identifiers" if proposed == "identifier" else proposed
+
+
+def _adds(exposure: Any) -> dict[str, float]:
+    """The share of the people who stand alone that each column adds."""
+    if not exposure or not exposure["sets"]:
+        return {}
+    drivers = exposure["sets"][0]["drivers"]
+    total = sum(each["adds"] for each in drivers)
+    return {each["column"]: each["adds"] / total for each in drivers} if total else {}
+
+
+def levels_words(description: Mapping[str, Any] | None) -> str:
+    """A hierarchy in a few words."""
+    if description is None:
+        return "the value itself, or nothing"
+    kind = description.get("kind")
+    words: dict[str, Callable[[], str]] = {
+        "intervals": lambda: f"intervals of {_listed(description.get('widths'))}",
+        "cuts": lambda: f"{len(description.get('levels', []))} levels of intervals with their own borders",
+        "masking": lambda: (
+            f"codes cut from the right, keeping {_listed(description.get('keep')) or 'one character less each time'}"
+        ),
+        "dates": lambda: f"dates by {_listed(description.get('levels'))}",
+        "order": lambda: f"neighbours in an order, {_listed(description.get('sizes'))} together",
+        "priority": lambda: f"the most frequent {_listed(description.get('keep'))}, others together",
+        "taxonomy": lambda: "a tree of categories",
+        "public": lambda: f"the public list {description.get('name')}",
+        "csv": lambda: "the levels of a hierarchy file",
+        "listed": lambda: "levels listed value by value",
+        "suppression": lambda: "the value itself, or nothing",
+    }
+    return words.get(str(kind), lambda: str(kind))()
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(str(each) for each in values or ())
+
+
+def _exposure(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {"first": found["sets"][0] if found["sets"] else None, "several": len(found["sets"]) > 1}

@@ -1,0 +1,148 @@
+"""The page Data: what was read and how, the first rows, and corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+
+from reticent.errors import PolicyError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
+from reticent.workbench.jobs import Job
+from reticent.workbench.pages.start import begin_look
+
+TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
+ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+_ROWS_SHOWN = 12
+_DATA = ("data", "spark")
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the page."""
+    desk.add_part(PagePart("rows", "rows", _DATA, title="Reading the first rows"), _rows)
+
+    @app.get("/p/{number}/v/{version}/data")
+    async def data(number: str, version: int) -> Response:
+        view = desk.view(number, version, "data")
+        return desk.page("data.html", view, pending=view.project.fact("pending"))
+
+    @app.get("/p/{number}/pending")
+    async def pending(request: Request, number: str, page: str = "data") -> Response:
+        project = desk.projects.find(number)
+        view = ProjectView(project, project.head, page)
+        asked = project.fact("pending")
+        if asked is None:
+            return desk.sent_on(request, view.url())
+        job = await settled(look_job(desk, view, asked), 1.0)
+        if job.state == "done" and job.result["refusal"] is None:
+            _adopt(view, asked, job.result)
+            return desk.sent_on(request, ProjectView(project, project.head, page).url())
+        return HTMLResponse(desk.html("parts/pending.html", view=view, job=job, asked=asked, encodings=ENCODINGS))
+
+    @app.post("/p/{number}/read")
+    async def read(request: Request, number: str) -> Response:
+        """Read the file in another way: a new proposal."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        before = project.fact("pending") or project.fact("look")
+        if before is None:
+            raise PolicyError("This project was made from a policy: change [data] there, and open it again.")
+        begin_look(project, before["location"], _options(form), "read the file in another way", before["template"])
+        return desk.sent_on(request, ProjectView(project, project.head, "data").url())
+
+    @app.post("/p/{number}/types")
+    async def types(request: Request, number: str) -> Response:
+        """Say what a column is, or which words mean that a value is missing; roles stay as they are."""
+        project = desk.projects.find(number)
+        form = await request.form()
+
+        def change(content: dict[str, Any]) -> None:
+            if "missing" in form:
+                words = [word.strip() for word in str(form["missing"]).split(",") if word.strip()]
+                edits.set_reading(content, {"null_values": words})
+            if "column" in form:
+                said = dict(content.get("data", {}).get("types", {}))
+                column, kind = str(form["column"]), str(form["type"])
+                if kind in TYPES:
+                    said[column] = kind
+                else:
+                    said.pop(column, None)
+                edits.set_reading(content, {"types": said})
+
+        what = "said which words mean missing" if "missing" in form else "said what a column is"
+        number_now = project.change(change, what)
+        return desk.sent_on(request, ProjectView(project, number_now, "data").url())
+
+
+def look_job(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> Job:
+    """The first look that a project waits for."""
+    from reticent.workbench.stamps import source_stamp
+
+    folder = view.project.folder
+    settings = {
+        "folder": str(folder),
+        "location": asked["location"],
+        "options": asked["options"],
+        "template": asked["template"],
+        "stamp": source_stamp(folder, {"data": {"source": asked["location"]}}),
+    }
+    return desk.jobs.ask("look", settings, folder=view.project.cache)
+
+
+def proposal_of(desk: Desk, view: ProjectView) -> dict[str, Any] | None:
+    """What was proposed for every column and why, if it is known by now; for a project from a policy it is found out."""
+    asked = view.project.fact("look")
+    if asked is None and view.version:
+        data = view.content.get("data", {})
+        if not isinstance(data.get("source"), str):
+            return None
+        reading = ("table", "query", "delimiter", "encoding", "sheet", "labels", "header", "skip_rows")
+        asked = {
+            "location": data["source"],
+            "options": {name: data[name] for name in reading if name in data},
+            "template": None,
+        }
+    if asked is None:
+        return None
+    job = look_job(desk, view, asked)
+    return job.result if job.state == "done" else None
+
+
+def _adopt(view: ProjectView, asked: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    view.project.write(str(result["text"]), str(asked["what"]))
+    view.project.remember(pending=None, look={name: asked[name] for name in ("location", "options", "template")})
+
+
+def _options(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of reading from a form; what is empty is found out."""
+    said = {name: str(form.get(name, "")).strip() for name in ("encoding", "sheet", "labels", "table", "query")}
+    options: dict[str, Any] = {name: value for name, value in said.items() if value}
+    delimiter = str(form.get("delimiter", ""))
+    if delimiter:
+        options["delimiter"] = {"tab": "\t", "space": " "}.get(delimiter, delimiter)
+    if form.get("header") in ("yes", "no"):
+        options["header"] = form["header"] == "yes"
+    skipped = str(form.get("skip_rows", "")).strip()
+    if skipped:
+        if not skipped.isdigit():
+            raise PolicyError("The number of lines above the table must be a whole number.")
+        options["skip_rows"] = int(skipped)
+    return options
+
+
+def _rows(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    data = view.content.get("data", {})
+    return {
+        "types": TYPES,
+        "encodings": ENCODINGS,
+        "said": data.get("types", {}),
+        "missing": data.get("null_values", []),
+        "data": data,
+        "step": _ROWS_SHOWN,
+    }
+
+
+FIRST_ROWS = {"start": 0, "count": _ROWS_SHOWN}

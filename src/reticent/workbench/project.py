@@ -1,0 +1,269 @@
+"""A project: one private folder with a policy, every version that it had, candidates that were pinned, results that were kept, uploads and releases.
+
+The policy is the state. Whatever is changed in the workbench is a new version of ``policy.toml``; undo and redo move between versions, and none is ever lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import threading
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reticent.base.files import write_whole
+from reticent.errors import DataError, PolicyError
+
+_NUMBER = re.compile(r"[0-9a-f]{12}")
+_FORMAT = 1
+_MOST_PINNED = 12
+
+
+@dataclass(frozen=True)
+class Version:
+    """One state of a policy: the version that it was made from, and what was changed."""
+
+    number: int
+    parent: int | None
+    what: str
+    made: str
+
+
+class Project:
+    """One folder. Mutable: the folder is the state; two pages of one server share one object."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.RLock()
+        self._facts: dict[str, Any] = json.loads((folder / "project.json").read_bytes())
+
+    @property
+    def id(self) -> str:
+        """The number of the project, which addresses name."""
+        return self.folder.name
+
+    @property
+    def name(self) -> str:
+        """What the steward calls it."""
+        return str(self._facts["name"])
+
+    @property
+    def source(self) -> str:
+        """The file or address that it was made from, for people."""
+        return str(self._facts.get("source", ""))
+
+    @property
+    def changed(self) -> str:
+        """When it was last changed."""
+        return str(self._facts["changed"])
+
+    @property
+    def head(self) -> int:
+        """The version that is current; 0 while there is no policy."""
+        return int(self._facts["head"])
+
+    @property
+    def cache(self) -> Path:
+        """The folder of results that were kept."""
+        return self.folder / "results"
+
+    @property
+    def policy_path(self) -> Path:
+        """The file of the current policy."""
+        return self.folder / "policy.toml"
+
+    @property
+    def versions(self) -> list[Version]:
+        """All versions, oldest first."""
+        return [Version(**each) for each in self._facts["versions"]]
+
+    @property
+    def pinned(self) -> list[dict[str, Any]]:
+        """The candidates that were pinned."""
+        return list(self._facts.get("pinned", ()))
+
+    @property
+    def releases(self) -> list[dict[str, Any]]:
+        """What was published from here, newest first."""
+        return list(reversed(self._facts.get("releases", ())))
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        """Something that the workbench remembers beside the policy."""
+        return self._facts.get(name, default)
+
+    def remember(self, **facts: Any) -> None:
+        """Keep something beside the policy."""
+        with self._lock:
+            self._facts.update(facts)
+            self._save()
+
+    def text(self, version: int | None = None) -> str:
+        """The policy of a version, by default the current one."""
+        number = self.head if version is None else version
+        return self._version_path(number).read_text("utf-8") if number else ""
+
+    def content(self, version: int | None = None) -> dict[str, Any]:
+        """The policy of a version as plain data."""
+        return tomllib.loads(self.text(version))
+
+    def has(self, version: int) -> bool:
+        """Whether there is such a version."""
+        return any(each["number"] == version for each in self._facts["versions"])
+
+    def write(self, text: str, what: str) -> int:
+        """A new version, which becomes the current one; the same text as the current one is no change."""
+        with self._lock:
+            if self.head and text == self.text():
+                return self.head
+            number = len(self._facts["versions"]) + 1
+            write_whole(self._version_path(number), text.encode())
+            self._facts["versions"].append(
+                {"number": number, "parent": self.head or None, "what": what, "made": _now()}
+            )
+            self._move(number)
+            return number
+
+    def change(self, edit: Callable[[dict[str, Any]], object], what: str) -> int:
+        """Edit the current policy; ``edit`` changes its plain data in place."""
+        from reticent.policy import Policy
+        from reticent.propose import document_text
+
+        with self._lock:
+            content = self.content()
+            edit(content)
+            text = document_text(content)
+            Policy.parse(text, "the policy", self.folder)
+            return self.write(text, what)
+
+    def undo(self) -> int:
+        """Go back to the version that the current one was made from."""
+        with self._lock:
+            parent = self._version(self.head).parent if self.head else None
+            return self._move(parent) if parent is not None else self.head
+
+    def redo(self) -> int:
+        """Go forward to the newest version that was made from the current one."""
+        with self._lock:
+            after = [each.number for each in self.versions if each.parent == self.head]
+            return self._move(max(after)) if after else self.head
+
+    def restore(self, version: int) -> int:
+        """Make an earlier or later version the current one."""
+        with self._lock:
+            return self._move(version) if self.has(version) else self.head
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is an earlier version."""
+        return bool(self.head) and self._version(self.head).parent is not None
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a change was undone."""
+        return any(each["parent"] == self.head for each in self._facts["versions"])
+
+    def pin(self, candidate: Mapping[str, Any]) -> None:
+        """Pin a candidate: the method with its parameters, as a policy writes it."""
+        with self._lock:
+            kept = [each for each in self.pinned if each["method"] != candidate["method"]]
+            self.remember(pinned=[*kept, dict(candidate)][-_MOST_PINNED:])
+
+    def unpin(self, number: int) -> None:
+        """Take a pinned candidate away."""
+        self.remember(pinned=[each for place, each in enumerate(self.pinned) if place != number])
+
+    def _version(self, number: int) -> Version:
+        return Version(**self._facts["versions"][number - 1])
+
+    def _version_path(self, number: int) -> Path:
+        return self.folder / "versions" / f"{number:06d}.toml"
+
+    def _move(self, number: int) -> int:
+        write_whole(self.policy_path, self._version_path(number).read_bytes())
+        self._facts["head"] = number
+        self._save()
+        return number
+
+    def _save(self) -> None:
+        self._facts["changed"] = _now()
+        write_whole(self.folder / "project.json", json.dumps(self._facts, ensure_ascii=False, indent=1).encode())
+
+
+@dataclass
+class Projects:
+    """All projects below one private folder. Mutable: it keeps one object a project, so that all pages see the same state."""
+
+    home: Path
+    _opened: dict[str, Project] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chmod(self.home, 0o700)
+
+    def find(self, number: str) -> Project:
+        """The project of a number; another one is a :class:`DataError`."""
+        with self._lock:
+            folder = self.home / number
+            if not _NUMBER.fullmatch(number) or not (folder / "project.json").is_file():
+                self._opened.pop(number, None)
+                raise DataError("There is no such project. It was forgotten, or it belongs to another user.")
+            if number not in self._opened:
+                self._opened[number] = Project(folder)
+            return self._opened[number]
+
+    def new(self, name: str, source: str = "") -> Project:
+        """An empty project."""
+        number = secrets.token_hex(6)
+        folder = self.home / number
+        folder.mkdir(mode=0o700)
+        for part in ("versions", "uploads", "releases"):
+            (folder / part).mkdir(mode=0o700)
+        facts = {"format": _FORMAT, "name": name, "source": source, "head": 0, "versions": [], "changed": _now()}
+        write_whole(folder / "project.json", json.dumps(facts).encode())
+        return self.find(number)
+
+    def all(self) -> list[Project]:
+        """All projects, the one that was changed last first."""
+        found = []
+        for folder in self.home.iterdir():
+            try:
+                found.append(self.find(folder.name))
+            except (DataError, ValueError, KeyError):
+                continue
+        return sorted(found, key=lambda each: each.changed, reverse=True)
+
+    def forget(self, number: str) -> None:
+        """Remove a project with everything in it: uploads, versions, results and the releases that lie in its folder."""
+        project = self.find(number)
+        with self._lock:
+            self._opened.pop(number, None)
+        shutil.rmtree(project.folder)
+
+
+def home_folder() -> Path:
+    """The folder of all projects: RETICENT_WORKBENCH, or one of the user."""
+    named = os.environ.get("RETICENT_WORKBENCH")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "reticent" / "workbench"
+
+
+def safe_file_name(given: str) -> str:
+    """The name of an uploaded file without any folder; what is no name is a :class:`PolicyError`."""
+    name = given.replace("\\", "/").rpartition("/")[2].strip().replace("\x00", "")
+    if name in ("", ".", "..") or len(name.encode()) > 200:
+        raise PolicyError("The file needs a name of at most 200 bytes. Rename it and try again.")
+    return name
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,41 @@
+"""The rail: the five steps, and always the state of the problem."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, ProjectView
+
+
+def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
+    """What the rail shows: rows, columns by role, exposure, guarantee, the current candidate, and what was released before."""
+    content = view.content
+    roles = edits.roles_of(content)
+    drawn: dict[str, Any] = {
+        "roles": {name: len(columns) for name, columns in roles.items() if columns},
+        "guarantee": [guarantee_words(each) for each in edits.definitions_of(content)],
+        "method": content.get("method", {}).get("name"),
+        "dataset": content.get("dataset"),
+        "undo": view.project.can_undo,
+        "redo": view.project.can_redo,
+        "head": view.project.head,
+        "releases": len(view.project.releases),
+        "busy": False,
+    }
+    if view.version and roles["quasi"]:
+        job = desk.job(view, "exposure")
+        first = job.result["sets"][0] if job.state == "done" and job.result["sets"] else None
+        drawn["exposure"] = first and {name: first[name] for name in ("unique", "rows", "success", "k")}
+        drawn["rows"] = job.result["rows"] if job.state == "done" else None
+        drawn["busy"] = not job.over
+    drawn["seen"] = hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
+    return drawn
+
+
+def guarantee_words(definition: dict[str, Any]) -> str:
+    """A definition as it is called: ``KAnonymity(k=5)``."""
+    given = ", ".join(f"{name}={value}" for name, value in definition.items() if name != "name")
+    return f"{definition.get('name')}({given})"

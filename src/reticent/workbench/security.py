@@ -1,0 +1,201 @@
+"""Who may speak to the workbench: only a browser that was given the token, at this machine's own name, from our own pages.
+
+Pages may load scripts and styles from here alone, and none that stand in a page. Nothing is cached, framed or referred elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from reticent.base.files import write_whole
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+COOKIE = "reticent_workbench"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), clipboard-read=()",
+    "cache-control": "no-store",
+}
+_OPEN = ("/static/", "/login", "/favicon.ico")
+_LASTS = 7 * 24 * 3600
+_SAFE = ("GET", "HEAD")
+
+
+@dataclass
+class Doorkeeper:
+    """The one-time token, the sessions that came of it, and the names that the server answers to. Mutable: a token is used up.
+
+    Sessions are kept as hashes in ``file``, so that a server that is started again knows the browser that was here before.
+    """
+
+    file: Path
+    hosts: frozenset[str]
+    scheme: str = "http"
+    password: str | None = None
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    _sessions: dict[str, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.file.exists():
+            try:
+                held = json.loads(self.file.read_bytes())
+            except ValueError:
+                held = {}
+            now = time.time()
+            self._sessions = {key: float(until) for key, until in held.items() if float(until) > now}
+
+    def redeem(self, token: str) -> str | None:
+        """A session for the one-time token; None for any other, and for one that was used."""
+        with self._lock:
+            if not self.token or not hmac.compare_digest(token.encode(), self.token.encode()):
+                return None
+            self.token = ""
+            return self._new_session()
+
+    def enter(self, password: str) -> str | None:
+        """A session for the password, where there is one."""
+        with self._lock:
+            right = self.password is not None and hmac.compare_digest(password.encode(), self.password.encode())
+            return self._new_session() if right else None
+
+    def knows(self, session: str) -> bool:
+        """Whether a session is ours."""
+        return self._sessions.get(_hashed(session), 0.0) > time.time()
+
+    def _new_session(self) -> str:
+        session = secrets.token_urlsafe(32)
+        self._sessions[_hashed(session)] = time.time() + _LASTS
+        write_whole(self.file, json.dumps(self._sessions).encode(), 0o600)
+        return session
+
+    def cookie(self, session: str) -> str:
+        """The header that gives a browser its session."""
+        secure = "; Secure" if self.scheme == "https" else ""
+        return f"{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={_LASTS}{secure}"
+
+
+class Guard:
+    """What every request passes before anything else sees it."""
+
+    def __init__(self, app: Any, door: Doorkeeper) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, let in, or exchange a token for a session."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        safely = _with_headers(send)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _plain(safely, *refusal)
+            return
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        if scope["method"] == "GET" and "token" in query:
+            session = self._door.redeem(query["token"][0])
+            if session is not None:
+                await _redirect(safely, scope["path"], self._door.cookie(session))
+                return
+        if scope["path"].startswith(_OPEN) or self._door.knows(_session_in(headers)):
+            await self._app(scope, receive, safely)
+        elif self._door.password is not None:
+            await _redirect(safely, "/login")
+        else:
+            await _plain(
+                safely,
+                403,
+                "This workbench belongs to somebody else on this machine, or your link was used already.\n\n"
+                "Start it again with `reticent workbench`: it prints a new link, which works once.\n",
+            )
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Why a request is refused whoever sends it: a name that is not ours, or a page that is not ours."""
+        host = headers.get("host", "").lower()
+        if host not in self._door.hosts:
+            return 421, "The workbench is not known by this name.\n"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and (
+            scope["method"] not in _SAFE or headers.get("sec-fetch-mode") != "navigate"
+        ):
+            return 403, "A page from elsewhere may not use the workbench.\n"
+        if scope["method"] not in _SAFE and headers.get("origin") != f"{self._door.scheme}://{host}":
+            return 403, "Changes are made from the workbench's own pages only.\n"
+        return None
+
+
+def own_hosts(names: tuple[str, ...], port: int) -> frozenset[str]:
+    """What a Host header may say."""
+    return frozenset(f"{name.lower()}:{port}" for name in names) | (
+        frozenset(name.lower() for name in names) if port in (80, 443) else frozenset()
+    )
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder that only its owner may enter."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.chmod(path, 0o700)
+
+
+def _hashed(session: str) -> str:
+    return hashlib.sha256(session.encode()).hexdigest()
+
+
+def _session_in(headers: dict[str, str]) -> str:
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value
+    return ""
+
+
+def _with_headers(send: Send) -> Send:
+    """Every answer gets the headers; one that an answer has already stays as it is."""
+
+    async def sent(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            said = {name.lower() for name, _ in message["headers"]}
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in said]
+            message = {**message, "headers": [*message["headers"], *added]}
+        await send(message)
+
+    return sent
+
+
+async def _plain(send: Send, status: int, text: str) -> None:
+    body = text.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _redirect(send: Send, path: str, cookie: str = "") -> None:
+    headers = [(b"location", path.encode("latin-1")), (b"content-length", b"0")]
+    if cookie:
+        headers.append((b"set-cookie", cookie.encode()))
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,20 @@
+"""What changes when the rows of a policy do, without reading them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def source_stamp(folder: str | Path, content: Mapping[str, Any]) -> str:
+    """Size and time of the policy's file; of a database nothing is known."""
+    source = content.get("data", {}).get("source")
+    if not isinstance(source, str) or "://" in source or source.startswith("env:"):
+        return ""
+    try:
+        found = os.stat(Path(folder) / source)
+    except OSError:
+        return "missing"
+    return f"{found.st_size}-{found.st_mtime_ns}"

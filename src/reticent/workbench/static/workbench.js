@@ -1,0 +1,101 @@
+// What pages do beyond exchanging parts: files that are dropped in, keys, the drawer, the filter, grids that scroll together.
+(function () {
+  "use strict";
+  const root = document;
+
+  function say(message) {
+    const notice = root.getElementById("notice");
+    notice.textContent = "";
+    const toast = root.createElement("div");
+    toast.className = "toast";
+    const words = root.createElement("p");
+    words.textContent = message;
+    const close = root.createElement("button");
+    close.type = "button";
+    close.className = "small quiet";
+    close.textContent = "Close";
+    close.addEventListener("click", () => toast.remove());
+    toast.append(words, close);
+    notice.append(toast);
+  }
+
+  // Files go to the server as they are; their name travels in a header, not in the address.
+  function upload(file, address, bar) {
+    const request = new XMLHttpRequest();
+    request.open("POST", address);
+    request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
+    request.setRequestHeader("HX-Request", "true");
+    request.upload.addEventListener("progress", (event) => {
+      if (bar && event.lengthComputable) { bar.hidden = false; bar.value = event.loaded / event.total; }
+    });
+    request.addEventListener("load", () => {
+      if (bar) bar.hidden = true;
+      if (request.getResponseHeader("content-type")?.includes("json")) location.assign(JSON.parse(request.responseText).address);
+      else {
+        const told = new DOMParser().parseFromString(request.responseText, "text/html").body.textContent.trim();
+        say(told || "The file could not be taken over.");
+      }
+    });
+    request.addEventListener("error", () => say("The workbench does not answer. Is it still running?"));
+    request.send(file);
+  }
+
+  root.addEventListener("change", (event) => {
+    const input = event.target.closest("[data-upload]");
+    if (input && input.files.length) upload(input.files[0], input.dataset.upload, input.closest(".card")?.querySelector("progress"));
+  });
+  root.addEventListener("dragover", (event) => {
+    const zone = event.target.closest?.("[data-drop]");
+    event.preventDefault();
+    if (zone) zone.classList.add("over");
+  });
+  root.addEventListener("dragleave", (event) => event.target.closest?.("[data-drop]")?.classList.remove("over"));
+  root.addEventListener("drop", (event) => {
+    event.preventDefault();
+    const zone = event.target.closest?.("[data-drop]") || root.querySelector("[data-drop]");
+    if (!zone || !event.dataTransfer.files.length) return;
+    zone.classList.remove("over");
+    upload(event.dataTransfer.files[0], zone.dataset.drop, zone.querySelector("progress"));
+  });
+
+  root.addEventListener("click", (event) => {
+    if (event.target.closest("[data-dismiss]")) root.getElementById("notice").textContent = "";
+    if (event.target.closest("[data-theme-toggle]")) {
+      const dark = root.documentElement.dataset.theme
+        ? root.documentElement.dataset.theme === "dark"
+        : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.documentElement.dataset.theme = dark ? "light" : "dark";
+      localStorage.setItem("reticent-theme", root.documentElement.dataset.theme);
+    }
+    const opener = event.target.closest("[data-drawer]");
+    if (opener) {
+      const drawer = root.getElementById("drawer");
+      htmx.ajax("GET", opener.dataset.drawer, { target: "#drawer-content", swap: "innerHTML" }).then(() => drawer.showModal());
+    }
+    if (event.target.closest("[data-close]") || event.target.id === "drawer") root.getElementById("drawer")?.close();
+    const copied = event.target.closest("[data-copy]");
+    if (copied) navigator.clipboard?.writeText(root.querySelector(copied.dataset.copy).textContent);
+  });
+
+  root.addEventListener("input", (event) => {
+    const field = event.target.closest("[data-filter]");
+    if (!field) return;
+    const words = field.value.trim().toLowerCase();
+    for (const card of root.querySelectorAll(field.dataset.filter)) card.hidden = words !== "" && !card.dataset.name.includes(words);
+  });
+
+  root.addEventListener("keydown", (event) => {
+    const typing = event.target.matches("input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select");
+    if (!typing && (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
+      event.preventDefault();
+      root.querySelector(`[data-key="${event.shiftKey ? "redo" : "undo"}"]:not(:disabled)`)?.click();
+    }
+    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      const card = event.target.closest(".column-card");
+      const choice = card?.querySelector(`[data-letter="${CSS.escape(event.key.toLowerCase())}"]`);
+      if (choice && !choice.checked) { choice.checked = true; choice.dispatchEvent(new Event("change", { bubbles: true })); choice.focus(); }
+    }
+  });
+
+  root.addEventListener("htmx:sendError", () => say("The workbench does not answer. If it was stopped, start it again: this page goes on where it was."));
+})();

@@ -1,0 +1,230 @@
+"""The page Columns: distributions, what drives the exposure, and the levels of a hierarchy."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.engine import count_table
+from reticent.propose import ColumnProfile, exposures, profile, risk_views
+from reticent.table import BoundHierarchy, Level, hierarchy_from
+from reticent.workbench.tasks.data import cell_text
+from reticent.workbench.tasks.opened import frame_of, table_of
+from reticent.workbench.worker import Reporter
+
+_BINS, _TOP = 24, 8
+_Array = np.ndarray[Any, Any]
+_MOST_LABELS = 60
+_SETS = 12
+
+
+def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, Any]]:
+    """Every column: what is in it, how far it singles people out, and its distribution."""
+    return [_column(each, frame[each.name]) for each in profile(frame, context)]
+
+
+def _column(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "type": found.type,
+        "rows": found.rows,
+        "distinct": found.distinct,
+        "missing": found.nulls,
+        "single": found.single,
+        "uniqueness": float(found.uniqueness),
+        "lowest": cell_text(found.lowest),
+        "highest": cell_text(found.highest),
+        "missing_words": list(found.missing_words),
+        "missing_codes": list(found.missing_codes),
+        "hidden": found.hidden,
+        "chart": chart_of(found, series),
+    }
+
+
+def chart_of(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
+    """The distribution: bins of numbers and dates, or the most frequent values and how many rows have others."""
+    if found.distinct == 0:
+        return {"kind": "none"}
+    if found.type in ("integer", "number", "date", "timestamp") and found.distinct > _TOP:
+        return bins_of(series, found.type)
+    top = [
+        {"label": cell_text(value), "count": count}
+        for value, count in zip(found.sample.head(_TOP).to_list(), found.times[:_TOP], strict=True)
+    ]
+    return {"kind": "values", "values": top, "others": found.filled - sum(found.times[:_TOP])}
+
+
+def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
+    """Equal bins between the 0.5 % and the 99.5 % quantile; what lies beyond is counted at the ends."""
+    filled = series.drop_nulls()
+    if kind == "timestamp":
+        filled = filled.dt.epoch("ms")
+    elif kind == "date":
+        filled = filled.dt.epoch("d")
+    values = filled.cast(pl.Float64, strict=False).drop_nulls().drop_nans().to_numpy()
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return {"kind": "none"}
+    low, high = (float(each) for each in np.quantile(values, [0.005, 0.995], method="nearest"))
+    whole = kind in ("integer", "date")
+    if whole:
+        step = max(1.0, np.ceil((high - low + 1) / count))
+        edges = low + step * np.arange(int(np.ceil((high - low + 1) / step)) + 1)
+    else:
+        edges = np.linspace(low, high if high > low else low + 1, count + 1)
+    held = np.histogram(np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf)), edges)[0]
+    return {
+        "kind": "bins",
+        "edges": [float(each) for each in edges],
+        "labels": [_edge(each, kind) for each in edges],
+        "counts": [int(each) for each in held],
+    }
+
+
+def _edge(value: float, kind: str) -> str:
+    if kind == "date":
+        return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(value)))
+    if kind == "timestamp":
+        return str(datetime.datetime.fromtimestamp(value / 1000, datetime.UTC).date())
+    return f"{value:,.0f}" if kind == "integer" or abs(value) >= 1000 else f"{value:.4g}"
+
+
+def profiles(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
+    """The profile of every column of the file."""
+    frame = frame_of(folder, policy)
+    return {"rows": frame.height, "columns": profile_columns(frame, reporter.context())}
+
+
+def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
+    """How exposed people are as the table stands, and which columns drive it; no value of anybody."""
+    table, context = table_of(folder, policy), reporter.context()
+    if not table.quasi:
+        return {"sets": [], "rows": table.rows}
+    seen = exposures(table, (), 0, context=context)
+    risks = risk_views(table, _SETS, context=context)
+    return {
+        "rows": table.rows,
+        "counts": "people" if table.several_rows else "rows",
+        "sets": [
+            {
+                "columns": list(each.columns),
+                "rows": each.rows,
+                "groups": each.groups,
+                "k": each.k,
+                "unique": each.unique_rows,
+                "success": float(each.success),
+                "homogeneous": each.homogeneous_rows,
+                "drivers": [
+                    {
+                        "column": one.column,
+                        "values": one.values,
+                        "alone": one.alone,
+                        "drives": one.drives,
+                        "adds": float(one.adds),
+                        "success_without": float(one.success_without),
+                    }
+                    for one in risk.columns
+                ],
+                "combinations": [
+                    {
+                        "columns": list(one.columns),
+                        "combinations": one.combinations,
+                        "alone": one.alone,
+                        "separation": float(one.separation),
+                    }
+                    for one in risk.sets
+                ],
+            }
+            for each, risk in zip(seen, risks, strict=True)
+        ],
+    }
+
+
+def exposed(reporter: Reporter, folder: str, policy: str, count: int = 8, stamp: str = "") -> dict[str, Any]:
+    """The most exposed people, which a steward asks for."""
+    table = table_of(folder, policy)
+    return {
+        "sets": [
+            {
+                "columns": list(each.columns),
+                "groups": [
+                    {"quasi": one.quasi, "people": one.people, "histogram": one.histogram} for one in each.exposed
+                ],
+            }
+            for each in exposures(table, (), count, context=reporter.context())
+        ]
+    }
+
+
+def hierarchy(
+    reporter: Reporter,
+    folder: str,
+    policy: str,
+    column: str,
+    description: Mapping[str, Any] | None = None,
+    stamp: str = "",
+) -> dict[str, Any]:
+    """The levels of a column's hierarchy, or of a description that is being tried: labels, how many rows each has, and how many distinct combinations are left."""
+    table = table_of(folder, policy)
+    place = list(table.quasi).index(column)
+    frequencies = count_table(table, reporter.context(), sensitive=False)
+    kept = frequencies.hierarchies[place]
+    rows = np.bincount(frequencies.codes[place], weights=frequencies.sizes, minlength=kept.size)
+    bound, leaf = (kept, np.arange(kept.size)) if description is None else _rebound(kept, rows > 0, description, folder)
+    rest = [each for each in range(len(table.quasi)) if each != place]
+    nobody = np.zeros(len(frequencies), np.int32)
+    others, count = frequencies.group_ids(frequencies.levels, rest) if rest else (nobody, 1)
+    here = leaf[frequencies.codes[place]]
+    held = np.bincount(here, weights=frequencies.sizes, minlength=bound.size)
+    levels = [_level(number, level, here, others, count, held) for number, level in enumerate(bound.levels)]
+    return {
+        "column": column,
+        "leaves": kept.size,
+        "levels": levels,
+        "lowest": bound.lowest,
+        "highest": bound.height,
+        "numeric": kept.is_numeric,
+        "rows": int(rows.sum()),
+        "values": _leaves(kept, rows),
+    }
+
+
+def _leaves(kept: BoundHierarchy, rows: _Array) -> list[dict[str, Any]]:
+    """The values with their rows, in their order; the most frequent ones where there are many."""
+    order = np.arange(kept.size) if kept.size <= 400 else np.sort(np.argsort(-rows, kind="stable")[:400])
+    return [{"value": cell_text(kept.leaves[int(each)]), "rows": int(rows[each])} for each in order]
+
+
+def _level(number: int, level: Level, leaf: _Array, others: _Array, count: int, held: _Array) -> dict[str, Any]:
+    """One level: its labels with their rows, and how many distinct combinations are left when the column is published on it."""
+    rows = np.bincount(level.parts, weights=held, minlength=level.size)
+    used = np.flatnonzero(rows)
+    order = used if len(used) <= _MOST_LABELS else used[np.argsort(-rows[used], kind="stable")[:_MOST_LABELS]]
+    return {
+        "level": number,
+        "size": len(used),
+        "combinations": len(np.unique(level.parts[leaf].astype(np.int64) * count + others)),
+        "values": [{"label": str(level.labels[int(each)]), "rows": int(rows[each])} for each in order],
+        "more": len(used) - len(order),
+    }
+
+
+def _rebound(
+    kept: BoundHierarchy, occurs: _Array, description: Mapping[str, Any], folder: str
+) -> tuple[BoundHierarchy, _Array]:
+    """Another hierarchy for the values of a column, and for every old leaf that occurs its new one."""
+    made = hierarchy_from(description, f"column {kept.column!r}", folder)
+    missing = kept.null_leaf is not None and bool(occurs[kept.null_leaf])
+    filled = np.flatnonzero(occurs & (np.arange(kept.size) != (-1 if kept.null_leaf is None else kept.null_leaf)))
+    values = kept.leaves.gather(filled)
+    bound = made.bind(values, kept.column)
+    leaf = np.zeros(kept.size, dtype=np.int64)
+    leaf[filled] = bound.codes(values)
+    if missing:
+        bound = bound.with_null_leaf()
+        leaf[kept.null_leaf] = bound.size - 1
+    return bound, leaf

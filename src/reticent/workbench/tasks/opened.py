@@ -1,0 +1,66 @@
+"""The policy, the rows and the table of a project, kept in a process between two tasks."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from reticent.io import Source
+from reticent.policy import Policy
+from reticent.table import Table
+from reticent.workbench.stamps import source_stamp
+
+Kept = TypeVar("Kept")
+_MOST_KEPT = 3
+_LOOKED_AT = 200_000
+_DATA = ("data", "spark")
+_TABLE = ("dataset", "data", "spark", "roles", "declared", "hierarchies", "coarsen")
+_kept: OrderedDict[str, Any] = OrderedDict()
+
+
+def policy_of(folder: str, text: str) -> Policy:
+    """The policy with this text, whose paths start from the project's folder."""
+    return Policy.parse(text, "the policy", Path(folder))
+
+
+def frame_of(folder: str, text: str) -> pl.DataFrame:
+    """All columns of the policy's rows. Of a table that is too large to hold, the first rows."""
+    return _once("frame", folder, text, _DATA, lambda: _read(policy_of(folder, text).source))
+
+
+def table_of(folder: str, text: str) -> Table:
+    """The rows with their roles."""
+    return _once("table", folder, text, _TABLE, lambda: policy_of(folder, text).table())
+
+
+def _read(source: Source) -> pl.DataFrame:
+    columns = source.columns()
+    opened = source.open(columns)
+    if isinstance(opened, pl.DataFrame):
+        return opened
+    parts, rows = [], 0
+    for part in opened.chunks(columns):
+        parts.append(part)
+        rows += part.height
+        if rows >= _LOOKED_AT:
+            break
+    return pl.concat(parts).head(_LOOKED_AT)
+
+
+def _once(kind: str, folder: str, text: str, sections: tuple[str, ...], make: Callable[[], Kept]) -> Kept:
+    content = tomllib.loads(text)
+    named = {name: content.get(name) for name in sections}
+    key = json.dumps([kind, folder, source_stamp(folder, content), named], sort_keys=True, default=str)
+    if key not in _kept:
+        for old in [each for each in _kept if json.loads(each)[0] == kind][: -_MOST_KEPT + 1 or None]:
+            del _kept[old]
+        _kept[key] = make()
+    _kept.move_to_end(key)
+    found: Kept = _kept[key]
+    return found

@@ -1,0 +1,87 @@
+"""A process that works for the server: it waits for a task, does it, and tells how far it has come."""
+
+from __future__ import annotations
+
+import signal
+import time
+from importlib import import_module
+from multiprocessing.connection import Connection
+from typing import Any
+
+from reticent.errors import Cancelled, ReticentError
+
+_BETWEEN_EVENTS = 0.1
+TASKS = {
+    "look": "reticent.workbench.tasks.data",
+    "rows": "reticent.workbench.tasks.data",
+    "afford": "reticent.workbench.tasks.data",
+    "profiles": "reticent.workbench.tasks.columns",
+    "exposure": "reticent.workbench.tasks.columns",
+    "exposed": "reticent.workbench.tasks.columns",
+    "hierarchy": "reticent.workbench.tasks.columns",
+}
+"""The module of every task; its function has the name of the task."""
+
+
+class Reporter:
+    """What a task tells while it works. Mutable: it keeps quiet for a moment after each event."""
+
+    def __init__(self, server: Connection, stopped: Any) -> None:
+        self._server, self._stopped, self._told = server, stopped, 0.0
+
+    def context(self) -> Any:
+        """The context of a run: its events go to the server, and the server can stop it."""
+        from reticent.base.context import Context
+
+        return Context(listen=self._listen, stop=lambda: bool(self._stopped.value))
+
+    def early(self, result: Any) -> None:
+        """An answer that may become better."""
+        self._server.send(("early", result))
+
+    def _listen(self, event: Any) -> None:
+        now = time.monotonic()
+        if now - self._told >= _BETWEEN_EVENTS:
+            self._told = now
+            self._server.send(("event", (event.stage, event.share, event.note)))
+
+
+def work(server: Connection, stopped: Any, lane: str) -> None:
+    """Do what the server sends, one task after another, until it hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _warm(lane)
+    while True:
+        try:
+            name, settings = server.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            server.send(_answer(name, settings, Reporter(server, stopped)))
+        except (BrokenPipeError, OSError):
+            return
+
+
+def _answer(name: str, settings: dict[str, Any], reporter: Reporter) -> tuple[str, Any]:
+    try:
+        task = getattr(import_module(TASKS[name]), name)
+        return "done", task(reporter, **settings)
+    except Cancelled as error:
+        return "stopped", (str(error), "Cancelled")
+    except ReticentError as error:
+        return "failed", (str(error), type(error).__name__)
+    except MemoryError:
+        return "failed", (
+            "There is not enough memory for this. Give fewer columns a role, or use fewer rows.",
+            "Memory",
+        )
+    except Exception as error:  # whatever it is, the server lives on and says so
+        return "failed", (f"{type(error).__name__}: {error}", "Internal")
+
+
+def _warm(lane: str) -> None:
+    """Import and compile what the first tasks need, before they are asked for."""
+    for module in sorted(set(TASKS.values())):
+        import_module(module)
+    from reticent.workbench.tasks.warmth import warm
+
+    warm(lane)
