@@ -117,15 +117,6 @@ def set_special(content: Content, setting: str, column: str | None) -> None:
         roles[setting] = column
 
 
-def set_hierarchy(content: Content, column: str, description: Mapping[str, Any] | None) -> None:
-    """Describe the levels of a quasi column; None leaves the value itself, or nothing."""
-    hierarchies = content.setdefault("hierarchies", {})
-    if description is None:
-        hierarchies.pop(column, None)
-    else:
-        hierarchies[column] = dict(description)
-
-
 def set_reading(content: Content, settings: Mapping[str, Any]) -> None:
     """Say how the rows are read; a setting of None, or an empty one, is found out."""
     data = content.setdefault("data", {})

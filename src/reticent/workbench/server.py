@@ -18,6 +18,7 @@ from fastapi.staticfiles import StaticFiles
 
 from reticent.errors import PolicyError, ReticentError
 from reticent.workbench.desk import Desk, ProjectView, settled
+from reticent.workbench.pages import columns, data, start
 from reticent.workbench.project import home_folder
 from reticent.workbench.rail import rail_of
 from reticent.workbench.security import Doorkeeper, Guard, own_hosts, private_folder
@@ -29,7 +30,6 @@ _PORTS_TRIED = 20
 
 def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
     """The pages of one desk."""
-    from reticent.workbench import pages
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -43,7 +43,8 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
     _handle_errors(app, desk)
     _add_login(app, desk, door)
     _add_shared(app, desk)
-    pages.add_all(app, desk)
+    for page in (start, data, columns):
+        page.add(app, desk)
     app.add_middleware(Guard, door=door)
     return app
 
