@@ -96,6 +96,10 @@ class LedgerError(ReticentError):
     """The record of what was given out already forbids this, or cannot be written."""
 
 
+class BudgetExhausted(LedgerError):
+    """A budget or an account has less left than was asked for; nothing was spent."""
+
+
 def _restored(kind: type[ReticentError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ReticentError:
     error = kind.__new__(kind, *arguments)
     error.args = arguments

@@ -64,6 +64,14 @@ def test_one_row_of_a_person_costs_what_the_person_does() -> None:
     assert cost.under("row", "replace").epsilon == 2
     # Without one of her rows a person is another person: removed and added.
     assert cost.under("row", "add/remove").epsilon == 2
+    assert (
+        PrivacyCost("a sample", {"add/remove": LossBound(Fraction(1))}, "person").under("row", "add/remove").epsilon
+        == 2
+    )
+    # Where the number of rows is public, nothing hides a row that is removed, whoever has it.
+    synthetic = PrivacyCost("a synthetic release", {"replace": LossBound(Fraction(2))}, "person")
+    with pytest.raises(PolicyError, match="add/remove more than any bound"):
+        synthetic.under("row", "add/remove")
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import reticent as rt
@@ -16,8 +20,9 @@ from reticent.base.disclosures import Spending
 from reticent.base.privacy_cost import Amounts, DeclaredBudget, LossBound, PrivacyCost
 from reticent.cli.app import app
 from reticent.errors import LedgerError, PolicyError
-from reticent.ledger import Ledger
+from reticent.ledger import Account, AccountCharge, Ledger
 from tests.methods.mechanisms import CASES, CELLS, FRAME, RANDOM
+from tests.sampling import examples
 
 EVERYTHING = {"epsilon": 100, "delta": "0.5"}
 
@@ -138,6 +143,39 @@ def test_many_small_releases_cost_less_together_than_their_sum(book: Path) -> No
         assert account.spent.delta == Fraction(1, 10**6)
         with pytest.raises(LedgerError, match="epsilon runs out"):
             ledger.charge("wards", cost("2"))
+
+
+LOSSES = st.tuples(st.fractions(Fraction(1, 50), 2, max_denominator=50), st.sampled_from(["0", "1e-7", "1e-6"]))
+
+
+def least_delta(losses: Sequence[tuple[Fraction, Fraction]], epsilon: float) -> float:
+    """The delta that the worst mechanisms of these losses have together at an epsilon: each tells a bit outright with probability delta, and by randomized response otherwise.
+
+    Whatever is (epsilon, delta)-indistinguishable is made from such a bit (Kairouz, Oh and Viswanath 2015), so no bound below this one is true; all answers are enumerated.
+    """
+    one, other = np.ones(1), np.ones(1)
+    hidden = 1.0
+    for cost_of_one, delta in losses:
+        told = math.exp(float(cost_of_one)) / (1 + math.exp(float(cost_of_one)))
+        one = np.concatenate([one * told, one * (1 - told)])
+        other = np.concatenate([other * (1 - told), other * told])
+        hidden *= 1 - float(delta)
+    return 1 - hidden + hidden * float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
+
+
+@examples(60, few=15)
+@given(st.lists(LOSSES, min_size=1, max_size=12))
+def test_what_was_spent_is_never_below_the_worst_mechanisms_together(charges: list[tuple[Fraction, str]]) -> None:
+    losses = [(epsilon, Fraction(delta)) for epsilon, delta in charges]
+    listed = tuple(AccountCharge("counts", LossBound(*each), "") for each in losses)
+    account = Account("wards", "row", "replace", Amounts(Fraction(40), Fraction(1, 10**5)), listed)
+    figures = [account.sum, account.concentrated]
+    assert account.concentrated is not None
+    assert account.spent == min(figures, key=lambda each: each.epsilon)
+    for figure in figures:
+        assert least_delta(losses, float(figure.epsilon)) <= float(figure.delta) * (1 + 1e-9) + 1e-12
+    # The sum is exact for what tells outright: a little less epsilon would not be enough.
+    assert least_delta(losses, float(account.sum.epsilon) * 0.999) > sum(delta for _, delta in losses) * (1 - 1e-9)
 
 
 def test_without_a_delta_only_the_sum_counts(book: Path) -> None:

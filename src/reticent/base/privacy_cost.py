@@ -127,16 +127,15 @@ class PrivacyCost:
 
         *Bounded from unbounded*: replacing a unit is removing it and adding another, two steps: (2 epsilon, (1 + e^epsilon) delta) and 4 rho. *Unbounded from bounded* has no bound in general:
         a mechanism may publish the number of units. *Larger units* are groups of smaller ones, at most ``most`` of them. *Smaller units*: replacing one row of a person is replacing
-        the person's rows; adding or removing one is replacing them as well, so it costs as much as that.
+        the person's rows; adding or removing one is removing the person and adding her with other rows, two steps. A bound for replaced units alone says nothing of it: how many rows there are may be public.
         """
         if not self.losses:
             raise PolicyError(
                 f"{sentence_case(self.purpose)} has no finite epsilon, so no account can pay for it, and these people have one. Choose a plan that hides every row (s below 1)."
             )
-        if UNITS.index(unit) < UNITS.index(self.unit) and relation == "add/remove":
-            relation = "replace"
         loss = self.losses.get(relation)
-        if loss is None and relation == "replace":
+        two_steps = UNITS.index(unit) < UNITS.index(self.unit) if relation == "add/remove" else loss is None
+        if two_steps and "add/remove" in self.losses:
             loss = self.losses["add/remove"].times(2)
         if loss is None:
             raise PolicyError(

@@ -14,7 +14,7 @@ besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain valu
 
 from reticent.ledger.accounts import Account, AccountCharge, Accounts, account, nameless, require_recognisable
 from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
-from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, AuditVerdict, Question, Token
+from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, AuditVerdict, Question, Token, noisy_sum_cost
 from reticent.ledger.budgets import Budget, Budgets
 from reticent.ledger.entries import Entry
 from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
@@ -49,6 +49,7 @@ __all__ = [
     "given_out",
     "ledger_path",
     "nameless",
+    "noisy_sum_cost",
     "now",
     "require_recognisable",
     "withdrawn_if_unsaved",

@@ -8,6 +8,7 @@ published beyond the totals. A data set that is recognised as another one's peop
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,7 +27,7 @@ from reticent.base.privacy_cost import (
     Relation,
     concentrated_epsilon,
 )
-from reticent.errors import LedgerError, PolicyError, did_you_mean
+from reticent.errors import BudgetExhausted, LedgerError, PolicyError, did_you_mean
 from reticent.ledger.store import ReadTransaction, Store, WriteTransaction, now
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _FIGURES = ("epsilon", "delta", "rho", "rho_delta")
 # Budgets of ledgers that have no accounts yet, and purposes of which the cost was one of neighbours by add/remove.
 _EARLIER = (("epsilon", "delta"), ("joint noise", "joint noise delta"))
 _EARLIER_UNBOUNDED = ("a sample on a grid", "noisy counts of a grid")
+# Noisy audited sums of earlier versions were paid from budgets of columns alone; later ones are charged, and called otherwise.
+_EARLIER_SUMS = re.compile("noisy sum of [0-9]+ people")
 
 
 @dataclass(frozen=True)
@@ -128,13 +131,13 @@ class Account(ShownAsCard):
         return Amounts(max(self.total.epsilon - spent.epsilon, none), max(self.total.delta - spent.delta, none))
 
     def with_charge(self, charge: AccountCharge) -> Account:
-        """The account after one more charge; a :class:`LedgerError` where that is more than its totals."""
+        """The account after one more charge; a :class:`BudgetExhausted` where that is more than its totals."""
         after = replace(self, charges=(*self.charges, charge))
         if after.spent.within(self.total):
             return after
         left, loss = self.left, charge.loss
         short = "epsilon" if after.sum.epsilon > self.total.epsilon else "delta"
-        raise LedgerError(
+        raise BudgetExhausted(
             f"The account of data set {self.dataset!r} cannot pay for {charge.purpose}: its {short} runs out. It has epsilon {_short(left.epsilon)} of {_short(self.total.epsilon)} and delta "
             f"{_short(left.delta)} of {_short(self.total.delta)} left, for one {self.unit} and neighbours by {self.relation}; this costs epsilon {_short(loss.epsilon)} and delta {_short(loss.delta)}. "
             "Nothing was charged and nothing published: more noisy answers about these people, under whatever name, would tell more than was declared."
@@ -204,11 +207,12 @@ class Accounts:
         cost: PrivacyCost,
         budget: DeclaredBudget | None,
         entry: int | None = None,
+        opening: DeclaredBudget | None = None,
     ) -> list[Account]:
         """Charge a release, all or nothing, in the transaction that records it: to the account of its data set and to those of ``others`` that are about the same people.
 
-        Where there is none it is opened: with the declared ``budget``, or with totals that this release spends entirely. A charge for an ``entry`` that is withdrawn, because nothing of it
-        was ever written, counts no more.
+        Where there is none it is opened: with the declared ``budget``, with that of the ``opening`` if nobody declared one, or with totals that this release spends entirely. A charge for an
+        ``entry`` that is withdrawn, because nothing of it was ever written, counts no more.
         """
         owners = {number: self._account(writing, number) for number in (owner, *others)}
         found = {number: account for number, account in owners.items() if account is not None}
@@ -216,7 +220,7 @@ class Accounts:
             return []
         if not found:
             loss = cost.losses[cost.relation]
-            opened = budget or DeclaredBudget(Amounts(loss.epsilon, loss.delta))
+            opened = budget or opening or DeclaredBudget(Amounts(loss.epsilon, loss.delta))
             if budget is not None:
                 relation, unit = budget.relation or cost.relation, budget.unit or cost.unit
                 cost.under(unit, relation)
@@ -301,6 +305,12 @@ class Accounts:
         """
         budgets = {row["name"]: row for row in reading.rows("budgets", number) if row["scope"] == "data set"}
         total, charges = [Fraction(0), Fraction(0)], []
+        sums = [each for each in reading.rows("spendings", number) if _EARLIER_SUMS.fullmatch(each["purpose"])]
+        if sums:
+            columns = [row for row in reading.rows("budgets", number) if row["scope"] != "data set"]
+            total[0] = sum((Fraction(row["total"]) for row in columns), Fraction(0))
+            loss = LossBound(sum((Fraction(each["amount"]) for each in sums), Fraction(0)))
+            charges.append(AccountCharge("noisy sums of earlier versions", loss, sums[0]["made"]))
         for names in _EARLIER:
             amounts = {purpose: [Fraction(0), Fraction(0)] for purpose in (True, False)}
             for place, name in enumerate(names):

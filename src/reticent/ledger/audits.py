@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from reticent.base.disclosures import PriorCheck, Spending, alone
-from reticent.base.exact import Number
+from reticent.base.exact import Number, exact
+from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost
 from reticent.errors import LedgerError
 from reticent.ledger.entries import Entries
 from reticent.ledger.store import ReadTransaction, Row, Store, now
@@ -131,20 +132,29 @@ class Audits:
             return cursor.lastrowid
 
     def decide(
-        self, dataset: str, question: int, verdict: AuditVerdict, budget: str = "", *, beside: PriorCheck = alone
+        self,
+        dataset: str,
+        question: int,
+        verdict: AuditVerdict,
+        budget: str = "",
+        *,
+        beside: PriorCheck = alone,
+        opening: DeclaredBudget | None = None,
     ) -> AuditEntry:
-        """Append a decision, and spend what it costs from the column's ``budget``, in one durable transaction.
+        """Append a decision; spend what it costs from the column's ``budget``, and charge it to the account of the data set, in one durable transaction.
 
-        Answers are given ``beside`` whatever else was given out about the data set: one that is not allowed is a LedgerError, and nothing is decided.
+        An account that is not there yet gets the totals of its ``opening``. Answers are given ``beside`` whatever else was given out about the data set: one that is not allowed is a LedgerError, and nothing is decided.
         """
         with self._store.writing() as writing:
             owner = writing.dataset(dataset)
             if verdict.answered:
                 self._entries.join(writing, dataset, ANSWERS, beside)
             if verdict.cost is not None:
-                purpose = f"{verdict.function} of {verdict.size} people"
+                purpose = f"{verdict.function} over {verdict.size} people"
                 spending = Spending(budget, verdict.cost, purpose, verdict.column)
                 self._entries.budgets.spend_within(writing, dataset, spending)
+                cost = noisy_sum_cost(verdict.column, verdict.cost)
+                self._entries.charge_within(writing, owner, (), cost, opening=opening)
             known = self._decided(writing, owner).get((verdict.column, verdict.function, verdict.identity))
             if known is not None:
                 raise LedgerError(f"Decision {known} is about the same query already. Nothing was decided.")
@@ -281,6 +291,12 @@ class Audits:
     def _tokens(self, reading: ReadTransaction, dataset: str) -> list[Row]:
         owner = reading.known(dataset)
         return reading.rows("audit_tokens", owner) if owner is not None else []
+
+
+def noisy_sum_cost(column: str, epsilon: Number) -> PrivacyCost:
+    """What a noisy sum of a column costs: neighbours are tables in which one row's value is another one. Who has a row, one each by the key, is public."""
+    loss = LossBound(exact(epsilon, "epsilon", above=0))
+    return PrivacyCost(f"a noisy sum of column {column!r}", {"replace": loss}, most={"person": 1})
 
 
 def _entry(row: Row) -> AuditEntry:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from reticent.base.disclosures import Spending
 from reticent.base.exact import Number, exact
-from reticent.errors import LedgerError
+from reticent.errors import BudgetExhausted, LedgerError
 from reticent.ledger.store import ReadTransaction, Store, WriteTransaction, now
 
 
@@ -47,7 +47,7 @@ class Budgets:
         asked = exact(spending.amount, f"The amount spent from budget {spending.budget!r}", low=0)
         number, budget = self._find(writing, dataset, spending.budget, spending.column)
         if asked > budget.left:
-            raise LedgerError(
+            raise BudgetExhausted(
                 f"{_called(budget)} has {budget.left} of {budget.total} left, and {asked} was asked for. Nothing was spent and nothing given out."
             )
         spent = budget.spent + asked

@@ -121,7 +121,7 @@ class Entries:
                 for each in spend:
                     self.budgets.spend_within(writing, dataset, each)
                 if cost is not None:
-                    self._charge(writing, owner, people, cost, budget, self._find(writing, entry)["id"])
+                    self.charge_within(writing, owner, people, cost, budget, self._find(writing, entry)["id"])
                 if state is not None:
                     self._keep(writing, owner, entry, state)
                 return replace(entry, new=True)
@@ -143,26 +143,35 @@ class Entries:
             if kind is not None:
                 self.join(writing, dataset, kind, unjudged)
             self._know(writing, owner, people)
-            return self._charge(writing, owner, people, cost, budget)
+            return self.charge_within(writing, owner, people, cost, budget)
 
-    def affordable(self, dataset: str, cost: PrivacyCost, budget: DeclaredBudget | None = None) -> None:
+    def affordable(
+        self,
+        dataset: str,
+        cost: PrivacyCost,
+        budget: DeclaredBudget | None = None,
+        *,
+        opening: DeclaredBudget | None = None,
+    ) -> None:
         """Refuse what could not be charged now; nothing is written."""
         with suppress(_RolledBack), self._store.writing() as writing:
-            self._charge(writing, writing.dataset(dataset), (), cost, budget)
+            self.charge_within(writing, writing.dataset(dataset), (), cost, budget, opening=opening)
             raise _RolledBack
 
-    def _charge(
+    def charge_within(
         self,
         writing: WriteTransaction,
         owner: int,
         people: Sequence[PersonFingerprints],
         cost: PrivacyCost,
-        budget: DeclaredBudget | None,
+        budget: DeclaredBudget | None = None,
         entry: int | None = None,
+        opening: DeclaredBudget | None = None,
     ) -> list[Account]:
+        """Charge the account of a data set, and those of the same people under other names, as part of a transaction; ``opening`` are the totals of an account that nobody declared."""
         own = writing.namesakes(writing.name(owner))
         others = [number for number in (*own, *self._same_people(writing, own, people)) if number != owner]
-        return self.accounts.charge_within(writing, owner, others, cost, budget, entry)
+        return self.accounts.charge_within(writing, owner, others, cost, budget, entry, opening)
 
     def join(self, writing: WriteTransaction, dataset: str, kind: str, beside: PriorCheck = alone) -> None:
         """Let something go on that gives out little by little (answers, grants, spendings): one entry for all of it, at the first.

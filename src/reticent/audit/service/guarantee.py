@@ -21,7 +21,7 @@ def guarantee(column: ProtectedColumn, family: str | None) -> list[str]:
         when = "Every answer" if column.noise.only else "An answer instead of a denied sum"
         said.append(
             f"{when} may be noisy and is marked so. All noisy answers together are differentially private with epsilon = "
-            f"{column.noise.epsilon}, which exact answers do not spend; where exact answers tie a person's value to those of others, the "
+            f"{column.noise.epsilon}, which exact answers do not spend, and are charged to the account of the data set beside its noisy releases; where exact answers tie a person's value to those of others, the "
             "bound holds for all of them together."
         )
     if column.refusal is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import TracebackType
@@ -29,8 +29,9 @@ from reticent.audit.service.row_variables import MISSING, People
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
 from reticent.base.disclosures import apart, unjudged
-from reticent.errors import LedgerError, PolicyError
-from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question
+from reticent.base.privacy_cost import Amounts, DeclaredBudget
+from reticent.errors import BudgetExhausted, PolicyError
+from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question, noisy_sum_cost
 from reticent.noise import noisy_total
 from reticent.table import ValueType, marks_of_columns
 
@@ -83,6 +84,7 @@ class AuditService:
         self._seen = 0
         self._open_budgets()
         self.new_values = self.sync()
+        self._check_account()
         self.reserved = tuple(self.ask(text) for text in settings.reserved)
 
     @property
@@ -365,10 +367,10 @@ class AuditService:
             decision = Decision(True, reason, "noisy")
             verdict = replace(_verdict(column, query, decision, NOISY_SUM), cost=noise.each)
             try:
-                entry = self._audits.decide(self.settings.dataset, question, verdict, _BUDGET, beside=self._beside)
-            except LedgerError:
-                if self._ledger.budgets.of(self.settings.dataset, _BUDGET, column=column).left >= noise.each:
-                    raise
+                entry = self._audits.decide(
+                    self.settings.dataset, question, verdict, _BUDGET, beside=self._beside, opening=self._account
+                )
+            except BudgetExhausted:
                 return None
         else:
             self._audits.asked_again(question, entry.number)
@@ -387,6 +389,20 @@ class AuditService:
         for name, column in self.settings.sensitive.items():
             if column.noise is not None:
                 self._ledger.budgets.open(self.settings.dataset, _BUDGET, column.noise.epsilon, column=name)
+
+    def _check_account(self) -> None:
+        """Refuse to begin where noisy sums could never be charged to the account that these people have; one that is exhausted leaves the exact answers."""
+        for name, column in self.settings.sensitive.items():
+            if column.noise is not None:
+                with suppress(BudgetExhausted):
+                    cost = noisy_sum_cost(name, column.noise.each)
+                    self._ledger.affordable(self.settings.dataset, cost, opening=self._account)
+
+    @property
+    def _account(self) -> DeclaredBudget:
+        """The account that the first noisy sum opens where there is none: it pays what the columns' budgets allow together."""
+        noisy = [column.noise.epsilon for column in self.settings.sensitive.values() if column.noise is not None]
+        return DeclaredBudget(Amounts(sum(noisy, Fraction(0))), "person", "replace")
 
 
 def open_database(settings: Settings) -> Database:

@@ -74,7 +74,7 @@ class Noise:
     ``only`` says that the column never gives exact answers; otherwise noise is what a denied sum may get instead.
 
     *Guarantee*: the noisy answers of a column together are epsilon-differentially private for the whole budget, neighbours being tables in
-    which one person's value differs; who is in a row set is public. Repeating a question returns the same noise. *Adversary*: anybody,
+    which one person's value differs; who is in a row set is public. Each answer is charged to the account of the data set too. Repeating a question returns the same noise. *Adversary*: anybody,
     who knows all other values. Beside exact answers the bound is for tables that agree with them: where a person's value is tied
     to those of m others by exact answers, odds may move by a factor exp((m + 1) epsilon) instead of exp(epsilon).
     """
