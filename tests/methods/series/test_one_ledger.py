@@ -166,6 +166,25 @@ def test_keys_and_numbers_are_not_read_as_others(tmp_path, column, values, probl
         )
 
 
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        (["1.0", "2.0", "3.0", "4.0", "5.0", "6.0"], r"'1.0', and the release before has '1'.* 6 keys are so"),
+        (["1", "2", "3", "4", "5", "6."], r"'6.', and the release before has '6'.* 1 keys are so"),
+        (["001", "002", "003", "004", "005", "006"], r"'001', and the release before has '1'"),
+    ],
+)
+def test_texts_that_write_known_numbers_in_another_way_are_refused(tmp_path, keys, problem):
+    """A file that went through a column of floats: everybody would have left, and as many others come."""
+    history = begin(tmp_path / "wards")
+    january = MONTHS[0].with_columns(id=pl.Series(["1", "2", "3", "4", "5", "6"]))
+    history.publish(january)
+    with pytest.raises(DataError, match=problem):
+        history.publish(january.with_columns(id=pl.Series(keys), age=pl.col("age") + 1))
+    others = january.with_columns(id=pl.Series(["1", "2", "3", "4", "06", "15"]), age=pl.col("age") + 1)
+    assert history.publish(others).number == 2
+
+
 def test_a_history_of_an_earlier_version_is_told_in_words(tmp_path):
     history = begin(tmp_path / "wards")
     history.publish(MONTHS[0])

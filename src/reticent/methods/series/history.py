@@ -814,7 +814,41 @@ def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySett
                     value=lost[0],
                 )
         rows = rows.with_columns(read)
+    if state is not None:
+        _refuse_rewritten_keys(rows[settings.key], state.release.people)
     return rows
+
+
+def _refuse_rewritten_keys(keys: pl.Series, before: pl.Series) -> None:
+    """Refuse texts that write the numbers of the release before in another way ('17.0' or '017' for '17'): the same people would be new ones.
+
+    A fraction of zero is always such a mistake; zeros in front may belong to other people, unless most of those who left come back with them.
+    """
+    if keys.dtype != pl.String or before.dtype != pl.String:
+        return
+    new, left = keys.filter(~keys.is_in(before.implode())), before.filter(~before.is_in(keys.implode()))
+    pairs = (
+        pl.DataFrame({"key": new, "number": _written_number(new)})
+        .join(pl.DataFrame({"was": left, "number": _written_number(left)}).drop_nulls(), on="number")
+        .sort("key")
+    )
+    certain = pairs.filter(
+        pl.col("key").str.contains(".", literal=True) | pl.col("was").str.contains(".", literal=True)
+    )
+    found = certain if certain.height else pairs
+    if certain.height or 2 * pairs["was"].n_unique() > len(left) > 0:
+        key, _, was = found.row(0)
+        raise DataError(
+            f"Column {keys.name!r} has the value {key!r}, and the release before has {was!r}, which is not in the table any more: the same number, written in another way, would be another "
+            f"person. {found.height} keys are so. Write keys alike in all snapshots; read the column as text.",
+            column=keys.name,
+            value=key,
+        )
+
+
+def _written_number(keys: pl.Series) -> pl.Series:
+    """The whole number that a text writes, without zeros in front and without a fraction of zero; null for other texts."""
+    return keys.str.extract(r"^0*(\d+?)(?:\.0*)?$", 1)
 
 
 def _context(given: Context | None, insecure_seed: int | None) -> Context:
