@@ -1,4 +1,5 @@
 """The thesis' curves over update rate, release number and m (spec 004, section 7): vulnerable people, errors of queries, counterfeits and seconds, of tau-safe series and m-invariance.
+Beside them, on a table that only grows, the publishers after Sweeney and Byun: whose value is certain, and who waits.
 
 Run: python -m benchmarks.series_curves [share of the size, 1/60 by default] [releases, 6 by default]
 """
@@ -15,12 +16,20 @@ import numpy as np
 
 import reticent as rt
 from benchmarks.reproduce_tau import vulnerable
-from benchmarks.republish import ChangingTable, history_of
+from benchmarks.republish import QUASI, ChangingTable, history_of
 
 PUBLISHERS: dict[str, dict[str, Any]] = {"tau-safe": {}, "m-invariance": {"baseline": "m-invariance"}}
 RATES = (1_000, 5_000, 10_000, 20_000)
 SIZES = (2, 6, 10)
 QUERIES = 100
+ARRIVALS = (1_000, 5_000, 20_000)
+GROWING: dict[str, Any] = {
+    "tau-safe": {},
+    "m-invariance": {"baseline": "m-invariance"},
+    "Sweeney, never finer": rt.baselines.SweeneyGroups(6),
+    "Sweeney, all quasi": rt.baselines.SweeneyGroups(6, "all quasi"),
+    "Byun": rt.baselines.ByunGroups(6),
+}
 
 
 def measured(options: dict[str, Any], scale: float, releases: int, rate: int, m: int) -> list[tuple[float, ...]]:
@@ -59,6 +68,40 @@ def main(scale: str = str(1 / 60), releases: str = "6") -> None:
             print(_line("update rate", name, rate, _mean(measured(options, share, count, rate, 6))), flush=True)
         for m in SIZES:
             print(_line("m", name, m, _mean(measured(options, share, count, 5_000, m))), flush=True)
+    print("\n| a table that only grows: publisher | arrivals a release | certain | query error | waiting | seconds |")
+    print("|---|---|---|---|---|---|")
+    for name, publisher in GROWING.items():
+        for arrive in ARRIVALS:
+            certain, error, waiting, seconds = grown(publisher, share, count, arrive)
+            print(f"| {name} | {arrive:,} | {certain:,} | {error:.3f} | {waiting:,} | {seconds:.2f} |", flush=True)
+
+
+def grown(publisher: Any, scale: float, releases: int, arrive: int, m: int = 6) -> tuple[float, ...]:
+    """A table that only grows, after its last release: people whose value is certain, mean error of range queries, people who wait, and mean seconds a release."""
+    table = ChangingTable(1, round(60_000 * scale))
+    frames = [table.rows]
+    for _ in range(releases - 1):
+        table.change(0, round(arrive * scale), 0, 0)
+        frames.append(table.rows)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = isinstance(publisher, dict)
+        history = history_of(table, Path(folder) / "history", m, **(publisher if plain else {}))
+        began = time.perf_counter()
+        waiting = 0
+        if plain:
+            for frame in frames:
+                waiting = history.publish(frame, insecure_seed=1).waiting
+        else:
+            made = rt.baselines.publish_incrementally(publisher, frames, "id", QUASI, "job")
+        taken = (time.perf_counter() - began) / releases
+        if not plain:
+            waiting = made[-1].waiting.height
+            for each in made:
+                history.import_release(each.rows, each.group.tolist())
+        series = history.series
+        attacked = rt.attacks.series(series, mode="fixpoint")
+        found = rt.reports.measure_series(series, attacked, queries=QUERIES)
+        return len(attacked.disclosed), found[-1].error, waiting, taken
 
 
 def _mean(found: list[tuple[float, ...]]) -> tuple[float, ...]:

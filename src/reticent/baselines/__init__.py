@@ -2,6 +2,7 @@
 
 ``datafly``         greedy full-domain generalization
 ``rtree``           boxes of an R+-tree
+``incremental``     publishers for tables that only grow, after Sweeney and after Byun et al.
 ``series_models``   earlier models of continuous publication, judged on a history
 ``leaky_auditors``  auditors whose refusals leak, and the attacks on them
 
@@ -13,20 +14,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reticent.baselines.datafly import Datafly
+    from reticent.baselines.incremental import ByunGroups, IncrementalRelease, SweeneyGroups, publish_incrementally
     from reticent.baselines.rtree import RPlusTree
     from reticent.baselines.series_models import MODELS, ModelVerdict, SeriesModel, bcf_anonymity, judge_models
 
 _HOMES = {
     "MODELS": "series_models",
+    "ByunGroups": "incremental",
     "Datafly": "datafly",
+    "IncrementalRelease": "incremental",
     "ModelVerdict": "series_models",
     "RPlusTree": "rtree",
     "SeriesModel": "series_models",
+    "SweeneyGroups": "incremental",
     "bcf_anonymity": "series_models",
     "judge_models": "series_models",
+    "publish_incrementally": "incremental",
 }
 
-__all__ = ["MODELS", "Datafly", "ModelVerdict", "RPlusTree", "SeriesModel", "bcf_anonymity", "judge_models"]
+__all__ = [
+    "MODELS",
+    "ByunGroups",
+    "Datafly",
+    "IncrementalRelease",
+    "ModelVerdict",
+    "RPlusTree",
+    "SeriesModel",
+    "SweeneyGroups",
+    "bcf_anonymity",
+    "judge_models",
+    "publish_incrementally",
+]
 
 
 def __getattr__(name: str) -> Any:

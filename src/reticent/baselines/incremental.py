@@ -1,0 +1,274 @@
+"""Publishers for tables that only grow, after Sweeney and after Byun et al.: what was done before series were published with signatures.
+
+They partition people into groups, release by release; :meth:`History.import_release` takes their groups in, so that the series can be attacked and measured beside others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.exact import one_of, whole
+from reticent.errors import DataError, Infeasible
+
+Ints = NDArray[np.int64]
+Points = NDArray[np.float64]
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class IncrementalRelease:
+    """One release: the ``rows`` of everybody who is in it, the ``group`` of each, numbered from 0, and the rows of people who are still ``waiting``."""
+
+    rows: pl.DataFrame
+    group: Ints
+    waiting: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """A growing table as arrays: scaled quasi values (``points``), codes of the sensitive ``value``, the release (``cohort``) that each row first appears in, and the ``group`` of each so far (-1: none)."""
+
+    points: Points
+    value: Ints
+    cohort: Ints
+    group: Ints
+
+
+class IncrementalPublisher(Protocol):
+    """Gives every row of a growing table its group; rows that have one keep company as the publisher allows, and those that cannot go out yet get -1."""
+
+    def place(self, rows: NewRows) -> Ints:
+        """The group of every row in the next release."""
+        ...
+
+
+@dataclass(frozen=True)
+class SweeneyGroups:
+    """Groups of at least ``k`` people after Sweeney's two policies for later releases.
+
+    ``policy="never finer"``: what was published of somebody is never made finer. A new row joins the smallest box that holds it; others make groups of their own, or widen the box that
+    grows least. ``policy="all quasi"``: after the first release every published column counts as known, so groups are also made of one sensitive value.
+
+    Guarantee: groups of k people, and no box that gets finer. Adversary: links people by quasi values. Not covered: groups of one value (homogeneity), and differences of releases that
+    show the values of newcomers. Source: [Sweeney2002], attacks on releases over time, as [Anjum2013] reports them.
+
+    Example:
+        >>> import reticent as rt
+        >>> rt.baselines.SweeneyGroups(k=3)
+        SweeneyGroups(k=3, policy='never finer')
+    """
+
+    k: int
+    policy: Literal["never finer", "all quasi"] = "never finer"
+
+    def __post_init__(self) -> None:
+        whole(self.k, "SweeneyGroups: k", low=2)
+        one_of(self.policy, "SweeneyGroups: policy", ("never finer", "all quasi"))
+
+    def place(self, rows: NewRows) -> Ints:
+        group = rows.group.copy()
+        first = not (group >= 0).any()
+        new = np.flatnonzero(group < 0)
+        if self.policy == "never finer" or first:
+            return self._joined(rows.points, group, new)
+        for value in np.unique(rows.value):
+            # Groups of one value: those of the first release are not among them, since they were made before the value counted as known.
+            mine = new[rows.value[new] == value]
+            pure = np.flatnonzero((rows.value == value) & (rows.cohort > 0))
+            known = np.where(np.isin(np.arange(len(group)), pure), group, -1)
+            placed = self._joined(rows.points, known, mine)
+            fresh = placed[mine] > int(known.max(initial=-1))
+            group[mine] = np.where(fresh, placed[mine] - int(known.max(initial=-1)) + int(group.max()), placed[mine])
+        return group
+
+    def _joined(self, points: Points, group: Ints, new: Ints) -> Ints:
+        group = group.copy()
+        count = int(group.max(initial=-1)) + 1
+        inside, _ = _nearest_boxes(points, group, new)
+        group[new] = inside
+        rest = new[inside < 0]
+        if len(rest) >= self.k:
+            group[rest] = count + _halved(points, rest, lambda part: len(part) >= self.k)
+        elif len(rest) and count:
+            group[rest] = _nearest_boxes(points, group, rest)[1]
+        return group
+
+
+@dataclass(frozen=True)
+class ByunGroups:
+    """Groups with at least ``l`` different values after Byun et al., for tables to which rows are only added.
+
+    New rows go to the nearest group if those that go there have ``l`` different values among themselves, make groups of their own if they have, and wait otherwise (they may wait for ever). Groups are
+    split where in both parts the rows of every release that they came with have ``l`` different values.
+
+    Guarantee: whoever compares all releases finds at least ``l`` values for everybody. Adversary: knows who is in which group of every release, and who came when. Not covered: values
+    that most of a group share (distinct diversity says nothing about frequencies), people who leave, return or change. Source: [Byun2006], as [Anjum2013] reports it; that rows are told apart by the release that they came with is ours.
+
+    Example:
+        >>> import reticent as rt
+        >>> rt.baselines.ByunGroups(l=3)
+        ByunGroups(l=3)
+    """
+
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        whole(self.l, "ByunGroups: l", low=2)
+
+    def place(self, rows: NewRows) -> Ints:
+        group = rows.group.copy()
+        new = np.flatnonzero(group < 0)
+        if (group >= 0).any() and len(new):
+            nearest = _nearest_boxes(rows.points, group, new)[1]
+            several = self._diverse(nearest, rows.value[new])
+            group[new[several]] = nearest[several]
+        rest = np.flatnonzero(group < 0)
+        if len(np.unique(rows.value[rest])) >= self.l:
+            group[rest] = int(group.max(initial=-1)) + 1
+        return self._split(rows, group)
+
+    def _diverse(self, group: Ints, value: Ints) -> NDArray[np.bool_]:
+        """Which rows lie in groups with enough different values."""
+        found = pl.DataFrame({"group": group, "value": value})
+        return (found.select(pl.col("value").n_unique().over("group"))["value"] >= self.l).to_numpy()
+
+    def _split(self, rows: NewRows, group: Ints) -> Ints:
+        split, count = np.full(len(group), -1, dtype=np.int64), 0
+        inside = np.flatnonzero(group >= 0)
+        order = inside[np.argsort(group[inside], kind="stable")]
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+
+        def passes(part: Ints) -> bool:
+            return all(
+                len(np.unique(rows.value[part[rows.cohort[part] == cohort]])) >= self.l
+                for cohort in np.unique(rows.cohort[part])
+            )
+
+        for members in np.split(order, starts[1:]) if len(order) else ():
+            parts = _halved(rows.points, members, passes)
+            split[members] = count + parts
+            count += int(parts.max()) + 1
+        return split
+
+
+def publish_incrementally(
+    publisher: IncrementalPublisher, frames: Iterable[pl.DataFrame], key: str, quasi: Sequence[str], sensitive: str
+) -> list[IncrementalRelease]:
+    """The releases of a table that only grows: each of the ``frames`` holds all rows of the one before, unchanged.
+
+    Parameters:
+        publisher: :class:`SweeneyGroups` or :class:`ByunGroups`.
+        frames: the table at each release.
+        key: the column that tells people apart.
+        quasi: the columns that others may know; numbers, or anything that has an order.
+        sensitive: the sensitive column.
+
+    Example:
+        >>> import polars as pl
+        >>> import reticent as rt
+        >>> rows = pl.DataFrame({"id": range(8), "age": range(30, 38), "ill": ["flu", "cold"] * 4})
+        >>> months = rt.baselines.publish_incrementally(rt.baselines.ByunGroups(2), [rows[:4], rows], "id", ["age"], "ill")
+        >>> [len(set(each.group)) for each in months]
+        [2, 4]
+    """
+    releases: list[IncrementalRelease] = []
+    seen: pl.DataFrame | None = None
+    cohort, group = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for number, frame in enumerate(frames):
+        rows = _grown(seen, frame.select(key, *quasi, sensitive), key)
+        added = rows.height - len(cohort)
+        cohort = np.concatenate([cohort, np.full(added, number)])
+        group = np.concatenate([group, np.full(added, -1)])
+        value = rows[sensitive].rank("dense").cast(pl.Int64).to_numpy() - 1
+        # Whoever waits comes with the release that shows them first.
+        cohort = np.where(group < 0, number, cohort)
+        group = publisher.place(NewRows(_scaled(rows, quasi), value, cohort, group))
+        out = np.flatnonzero(group >= 0)
+        if not len(out):
+            raise Infeasible(
+                f"Nobody of {rows.height} people can be published with {publisher!r} yet. Begin with more rows."
+            )
+        shown = np.unique(group[out], return_inverse=True)[1]
+        releases.append(IncrementalRelease(rows[out], shown, rows[np.flatnonzero(group < 0)]))
+        group[out] = shown
+        seen = rows
+    return releases
+
+
+def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    """The table with the rows of before first; one that lost or changed a row is a :class:`DataError`."""
+    if frame[key].n_unique() < frame.height:
+        raise DataError(f"Column {key!r} has a value more than once. One row per person is needed.", column=key)
+    if before is None:
+        return frame
+    kept = before.join(frame, on=frame.columns, how="semi", maintain_order="left")
+    if kept.height < before.height:
+        raise DataError(
+            "A row of the table before is missing or was changed, and these publishers are for tables to which rows are only added. Use republish for anything else."
+        )
+    return pl.concat([before, frame.join(before, on=key, how="anti", maintain_order="left")])
+
+
+def _scaled(rows: pl.DataFrame, quasi: Sequence[str]) -> Points:
+    """Quasi values between 0 and 1: numbers by their range, others by their rank."""
+    columns = [rows[name] if rows[name].dtype.is_numeric() else rows[name].rank("dense") for name in quasi]
+    found = np.stack([each.cast(pl.Float64).to_numpy() for each in columns], axis=1)
+    low, high = found.min(axis=0), found.max(axis=0)
+    return np.asarray((found - low) / np.where(high > low, high - low, 1.0))
+
+
+def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
+    """For each new row the smallest box that holds it (-1: none), and the box that would grow least."""
+    count = int(group.max(initial=-1)) + 1
+    inside, nearest = np.full(len(new), -1, dtype=np.int64), np.full(len(new), -1, dtype=np.int64)
+    if not count or not len(new):
+        return inside, nearest
+    known = np.flatnonzero(group >= 0)
+    low, high = np.full((count, points.shape[1]), np.inf), np.full((count, points.shape[1]), -np.inf)
+    np.minimum.at(low, group[known], points[known])
+    np.maximum.at(high, group[known], points[known])
+    there = np.isfinite(low).all(axis=1)
+    sides = np.where(there, (high - low).sum(axis=1), np.inf)
+    step = max(1, _CHUNK // (count * points.shape[1]))
+    for begin in range(0, len(new), step):
+        some = points[new[begin : begin + step], None, :]
+        with np.errstate(invalid="ignore"):
+            growth = (np.maximum(low - some, 0) + np.maximum(some - high, 0)).sum(axis=2)
+        growth = np.where(there, growth, np.inf)
+        nearest[begin : begin + step] = np.argmin(growth, axis=1)
+        held = np.argmin(np.where(growth == 0, sides, np.inf), axis=1)
+        inside[begin : begin + step] = np.where(growth[np.arange(len(held)), held] == 0, held, -1)
+    return inside, nearest
+
+
+def _halved(points: Points, members: Ints, passes: Callable[[Ints], bool]) -> Ints:
+    """The part of each member: halves at the median of the widest column, then of the next, while both halves pass (Mondrian)."""
+    part = np.zeros(len(members), dtype=np.int64)
+    pending: list[Ints] = [np.arange(len(members))]
+    count = 0
+    while pending:
+        some = pending.pop()
+        halves = _median_halves(points, members, some, passes)
+        if halves is None:
+            part[some] = count
+            count += 1
+        else:
+            pending += halves
+    return part
+
+
+def _median_halves(points: Points, members: Ints, some: Ints, passes: Callable[[Ints], bool]) -> list[Ints] | None:
+    mine = points[members[some]]
+    for column in np.argsort(mine.min(axis=0) - mine.max(axis=0), kind="stable").tolist():
+        low = mine[:, column] < np.median(mine[:, column])
+        low = low if low.any() else mine[:, column] <= np.median(mine[:, column])
+        halves: list[Any] = [some[low], some[~low]]
+        if all(len(half) and passes(members[half]) for half in halves):
+            return halves
+    return None
