@@ -137,7 +137,7 @@ def test_a_count_is_the_same_from_memory_and_from_files(job, releases):
     release, folder = releases(job)
     for condition in ("illness = 'flu'", "illness in ('flu', 'cold')", "not illness = 'ulcer'"):
         one, other = release.count(condition), open_public(folder).count(condition)
-        assert one.describe() == other.describe()
+        assert one.as_dict() == other.as_dict()
         assert one.bounds[0] <= one.bounds[1]
     told = command("query", folder, condition)["value"]
     assert float(Fraction(told)) == pytest.approx(float(one.value))

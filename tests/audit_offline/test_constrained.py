@@ -107,7 +107,7 @@ def test_one_sided_bounds_are_used_and_the_open_end_stays_open():
     report = check_log([({0, 1, 2}, "sum", 10), ({0, 1}, "sum", 0)], n=4, lower=0)
     assert dict(report.exposed) == {0: 0, 1: 0, 2: 10}
     assert report.intervals[3] == (0, None)
-    assert report.as_json()["intervals"]["3"] == ["0", None]
+    assert report.as_dict()["intervals"]["3"] == ["0", None]
 
 
 def test_decimal_answers_of_bounded_columns_stay_exact():

@@ -28,7 +28,7 @@ def test_a_file_of_json_lines_is_read_and_checked(tmp_path):
     report = check_log(log)
     assert report.exposed == {0: Fraction(1, 3), 1: Fraction("7.1") - Fraction(1, 3)}
     assert "question 3 - question 4" in report.certificate[1].lines(log)[0]
-    assert json.loads(json.dumps(report.as_json()))["exposed"] == {"0": "1/3", "1": "203/30"}
+    assert json.loads(json.dumps(report.as_dict()))["exposed"] == {"0": "1/3", "1": "203/30"}
 
 
 def test_averages_are_the_sums_they_give_away_and_counts_say_nothing():

@@ -43,7 +43,7 @@ def test_the_proof_names_who_is_kept_away_by_which_question():
         "Not person 3: at most 9 by question 3.",
         "So it is person 4, whose value is 10.",
     ]
-    assert report.as_json()["certificate"]["4"]["excluded"] == {"2": [0, 1, 2], "3": [3]}
+    assert report.as_dict()["certificate"]["4"]["excluded"] == {"2": [0, 1, 2], "3": [3]}
 
 
 def test_a_proof_that_forgets_somebody_or_cites_the_wrong_question_does_not_hold():

@@ -84,7 +84,7 @@ def test_the_words_of_a_certificate_can_be_followed_by_hand():
         "1/2 * question 1 - 1/2 * question 2 + 1/2 * question 3: everybody cancels but person 0.",
         "So person 0 has 1/2 * 7 - 1/2 * 5 + 1/2 * (9/2) = 13/4.",
     ]
-    assert report.as_json()["certificate"]["0"]["weights"] == {"1": "1/2", "2": "-1/2", "3": "1/2"}
+    assert report.as_dict()["certificate"]["0"]["weights"] == {"1": "1/2", "2": "-1/2", "3": "1/2"}
 
 
 def test_a_certificate_with_a_wrong_weight_value_or_person_does_not_hold():

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
 from html.parser import HTMLParser
 
 import polars as pl
 import pytest
+import typer
 
 import reticent as rt
 from reticent.attacks import Homogeneity, attack
-from reticent.base.cards import Card
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.base.cards import shown as shown_value
+from reticent.cli.console import answer, show_card
 
 EVIL = '<img src=x onerror="alert(1)">'
 
@@ -100,14 +105,76 @@ def test_the_card_and_the_line_say_the_same() -> None:
     card = Card(
         "Table",
         {"rows": 1234567, "loss": 0.123456, "safe": True, "name": "x" * 200},
-        good=False,
-        heads=("a",),
-        rows=[(n,) for n in range(20)],
+        "bad",
+        [CardTable(("a",), [(n,) for n in range(20)], "Numbers")],
+        ["It is long."],
+        ["Look at it."],
+        ["A detail."],
     )
-    assert card.line() == f"<Table: rows 1,234,567; loss 0.1235; safe yes; name {'x' * 89}…>"
-    for text in ("1,234,567", "0.1235", "yes", "✗ Table", "and 8 more"):
+    assert card.line() == f"<Table: It is long.; rows 1,234,567; loss 0.1235; safe yes; name {'x' * 89}…>"
+    for text in (
+        "1,234,567",
+        "0.1235",
+        "yes",
+        "✗ Table",
+        "and 8 more",
+        "Numbers",
+        "It is long.",
+        "Look at it.",
+        "A detail.",
+    ):
         assert text in card.html()
     assert Card("Empty").line() == "<Empty>"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (True, "yes"),
+        (1234, "1,234"),
+        (Fraction(10, 19), "10/19 (0.5263)"),
+        (Fraction(4), "4"),
+        (0.000123456, "0.0001235"),
+        (12345.6, "12,346"),
+        (float("inf"), "inf"),
+        ({"age": 0.25, "zip": 1}, "age: 0.25, zip: 1"),
+        (("a", 2), "a, 2"),
+    ],
+)
+def test_a_value_is_shown_for_people(value: object, text: str) -> None:
+    assert shown_value(value) == text
+
+
+def test_a_terminal_shows_details_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    card = Card(
+        "Title",
+        {"a_fact": 1234},
+        tables=[CardTable(("head",), [(EVIL,)], "Shown"), CardTable(("head",), [(1,)], "Folded", detail=True)],
+        sentences=["[bold]A sentence[/bold]"],
+        notes=["A note"],
+        more=["Another note"],
+    )
+    show_card(card)
+    short = capsys.readouterr().out
+    show_card(card, details=True)
+    whole = capsys.readouterr().out
+    for text in ("Title", "a fact", "1,234", "[bold]A sentence[/bold]", "Shown", EVIL, "A note"):
+        assert text in short
+        assert text in whole
+    assert "1 more note: --details" in short
+    for text in ("Folded", "Another note"):
+        assert text not in short
+        assert text in whole
+
+
+def test_the_exit_code_is_whether_the_result_is_well(capsys: pytest.CaptureFixture[str]) -> None:
+    answer(PlainResult.saying("Fine.", {"figure": Fraction(1, 3)}), as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "figure": "1/3"}
+    with pytest.raises(typer.Exit) as left:
+        answer(PlainResult.saying("Not fine.", {}, ok=False), as_json=False)
+    assert left.value.exit_code == 1
+    assert capsys.readouterr().out == "Not fine.\n"
 
 
 def test_good_and_bad_news_have_their_signs(shown: dict[str, object]) -> None:

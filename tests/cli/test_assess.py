@@ -77,8 +77,8 @@ def test_each_set_of_quasi_columns_has_its_own_risk(patients: Path, reticent: Co
     assert told["risk"] in told["risks"]
     assert told["risk"]["together"]["columns"] == told["columns"]
     shown = reticent("assess", "sets.toml", "--details").out
-    assert "What drives the risk from age:" in shown
-    assert "What drives the risk from zip:" in shown
+    assert "Which columns drive the risk from age" in shown
+    assert "Which columns drive the risk from zip" in shown
 
 
 def test_the_worst_group_of_each_definition_is_named(patients: Path, reticent: Command) -> None:

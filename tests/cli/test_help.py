@@ -9,9 +9,10 @@ import pytest
 import typer
 from rich.text import Text
 
+from reticent.base.cards import Card
 from reticent.cli.app import app
-from reticent.cli.console import console
-from reticent.cli.screens import show_methods
+from reticent.cli.console import show_card
+from reticent.release import methods_table
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -48,7 +49,8 @@ def test_methods_that_are_compared_have_different_names(
         }
 
     methods = [cost(0.094, effort="best"), cost(0.135)]
-    show_methods(console(), {"methods": methods, "chosen": 0, "rows": 10, "total": 10})
+    compared = methods_table({"methods": methods, "chosen": 0, "rows": 10, "total": 10})
+    show_card(Card("Compared", tables=[compared]))
     shown = capsys.readouterr().out
     assert "Mondrian ranges, loss, effort best (chosen)" in shown
     assert "Mondrian ranges, loss  " in shown

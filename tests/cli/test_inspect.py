@@ -131,6 +131,6 @@ def test_notes_that_are_not_shown_are_counted_in_words(
     reticent: Command, patients: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes = len(reticent("inspect", "patients.csv", "-o", "all.toml", "--json").json["notes"])
-    for hidden, said in ((1, "1 more note is in the policy"), (2, "2 more notes are in the policy")):
-        monkeypatch.setattr("reticent.cli.inspect._NOTES_SHOWN", notes - hidden)
+    for hidden, said in ((1, "1 more note: --details"), (2, "2 more notes: --details")):
+        monkeypatch.setattr("reticent.policy.inspection._NOTES_SHOWN", notes - hidden)
         assert said in reticent("inspect", "patients.csv", "-o", f"{hidden}.toml").out

@@ -31,7 +31,7 @@ def test_people_are_shown_promise_levels_and_cost(patients: Path, reticent: Comm
     found = reticent("publish", "policy.toml", "-o", "release")
     assert found.code == 0
     assert re.match(
-        r"Published \d+ rows in \d+ groups of at least \d+, nobody left out\.\n\nHolds\.\n\nKAnonymity\(k=4\): ",
+        r"Published \d+ rows in \d+ groups of at least \d+, nobody left out\.\nHolds\.\nKAnonymity\(k=4\): ",
         found.out,
     )
     assert re.search(r"^Detail \([\d.]+% of it given up in all, loss 0\.\d{3}\)", found.out, re.MULTILINE)

@@ -265,11 +265,11 @@ def test_a_saved_release_is_judged_where_it_lies(tmp_path, monkeypatch):
         "stay > 2 and age < 30",
         "1 = 1",
     ]
-    expected = [small.count(each).describe() for each in conditions]
+    expected = [small.count(each).as_dict() for each in conditions]
     monkeypatch.setenv("RETICENT_MEMORY", LITTLE)
     large = open_public(folder)
     assert isinstance(large.rows["data"], StoredRows)
-    assert [large.count(each).describe() for each in conditions] == expected
+    assert [large.count(each).as_dict() for each in conditions] == expected
     assert assess(folder, KAnonymity(3)).value == definition.parts()[0].assess(small.groups).value
     same = verify(folder)
     assert same.holds

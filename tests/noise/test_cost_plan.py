@@ -141,7 +141,7 @@ def test_a_plan_that_cannot_be_made_says_why(wrong, message):
 
 
 def test_a_plan_tells_everything_as_plain_data():
-    told = rt.noise.plan(query="histogram", parties=4, faults=1).describe()
+    told = rt.noise.plan(query="histogram", parties=4, faults=1).as_dict()
     assert (told["coins"], told["quota"], told["rounds"] > 0) == (148, 50, True)
     assert told["exact_delta"] == pytest.approx(9.44e-7, rel=1e-3)
     assert "148 honest coins" in repr(rt.noise.plan(query="histogram"))

@@ -154,7 +154,7 @@ def test_with_the_table_adversaries_run_before_and_after() -> None:
 def test_examples_about_people_stay_with_the_steward() -> None:
     table = table_of((6, 12, 30))
     made = rt.dossier(rt.publish(table, rt.KAnonymity(6)), "gdpr", raw=table)
-    told = json.dumps(made.as_json())
+    told = json.dumps(made.as_dict())
     for section in made.sections:
         for block in section.blocks:
             for before, after in block.attacks:

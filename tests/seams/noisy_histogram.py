@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from reticent.base.cards import SaidInLines
 from reticent.base.context import Context
 from reticent.base.disclosures import Spending
 from reticent.base.exact import exact, whole
@@ -203,7 +204,7 @@ def _draw(law: Sequence[Fraction], chance: Callable[[int], int]) -> int:
 
 
 @dataclass(frozen=True)
-class NoisyAnswer:
+class NoisyAnswer(SaidInLines):
     """A count from noisy counts."""
 
     value: int
@@ -213,7 +214,7 @@ class NoisyAnswer:
     def bounds(self) -> tuple[float, float]:
         return self.value - 5 * self.standard_error, self.value + 5 * self.standard_error
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return {"value": self.value, "standard_error": self.standard_error, "bounds": list(self.bounds)}
 
     def lines(self) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard, sentence_case
+from reticent.base.cards import Card, ShownAsCard, sentence_case, tone_of
 from reticent.core import NOT_TRUE, AdversaryView, Groups
 from reticent.errors import PolicyError
 
@@ -52,7 +52,7 @@ class Findings(ShownAsCard):
         return Card(
             f"{sentence_case(self.adversary)} {'succeeds' if self.succeeds else 'does not succeed'}",
             {"hits": hits, "knows": self.knows, "example": self.example},
-            not self.succeeds,
+            tone_of(not self.succeeds),
         )
 
     @property

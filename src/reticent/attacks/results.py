@@ -9,7 +9,7 @@ from typing import Any, overload
 import polars as pl
 
 from reticent.attacks.adversary import Findings
-from reticent.base.cards import Card, ShownAsCard, percent
+from reticent.base.cards import Card, CardTable, ShownAsCard, percent, sentence_case, tone_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,16 +59,64 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
         """One row an adversary: what it knew, whom it hit, with what certainty, and what it hit before publication."""
         return pl.DataFrame([_row(before, after) for before, after in self.pairs], schema=_SCHEMA)
 
+    @property
+    def ok(self) -> bool:
+        """An attack that ran is a result, whatever it found: a limit is for the command line and for gates."""
+        return True
+
+    def as_dict(self) -> dict[str, Any]:
+        """What every adversary achieved, and before publication."""
+        return {
+            "attacks": [
+                {**after.as_dict(), "before": None if before is None else before.as_dict()}
+                for before, after in self.pairs
+            ]
+        }
+
     def card(self) -> Card:
-        """How many adversaries ran and which of them succeed, with a row for each."""
+        """How many adversaries ran and which of them succeed, a row for each, and what each knew and hit."""
         succeeding = [each.adversary for each in self.succeeding]
+        compared = any(before is not None for before in self.before)
+        rows = []
+        for before, after in self.pairs:
+            low, high = after.interval or (0.0, 0.0)
+            was = [percent(before.share, 1) if before is not None else ""] if compared else []
+            anyway = "" if after.baseline is None else percent(after.baseline, 1)
+            sure = f"{percent(low, 1)} to {percent(high, 1)}"
+            rows.append((after.adversary, *was, percent(after.share, 1), sure, anyway, after.succeeds))
+        stood = ("as it stood",) if compared else ()
+        heads = ("adversary", *stood, "published", "95 % sure", "anyway", "succeeds")
         return Card(
             "Attack",
             {"adversaries": len(self), "succeed": ", ".join(succeeding) or "none"},
-            good=not succeeding,
-            heads=("adversary", "hits", "of", "share", "succeeds"),
-            rows=[(each.adversary, each.hits, each.people, percent(each.share, 1), each.succeeds) for each in self],
+            tone_of(not succeeding),
+            [CardTable(heads, rows, "What adversaries achieve (for your eyes only)")],
+            notes=["\n".join(_told(before, after, compared)) for before, after in self.pairs],
         )
+
+
+def _told(before: Findings | None, after: Findings, compared: bool) -> list[str]:
+    """What an adversary knew, whom it hit, and what that means beside those it was compared with."""
+    lines = [
+        f"{sentence_case(after.adversary)} knows {after.knows}.",
+        f"  It hits {after.hits:,} of {after.people:,} {after.unit}. They {after.hit}.",
+    ]
+    if before is not None:
+        lines.append(f"  As it stood: {before.example}")
+    lines.append(f"  {'Published: ' if compared else ''}{after.example}")
+    if after.baseline is not None:
+        lines.append(f"  Beyond what is reached anyway: {after.points} points (95 % sure).")
+        if after.baseline_interval is not None:
+            lines.append(f"  {_plainly(after)}")
+    return lines
+
+
+def _plainly(found: Findings) -> str:
+    """What an adversary reached beyond those it was compared with, out of 1,000."""
+    if not found.succeeds:
+        return "That is no more than the comparison shows: this adversary learns nothing about single people."
+    least, most = (1000 * end for end in found.excess)
+    return f"So of every 1,000 {found.unit}, {least:,.0f} to {most:,.0f} are hit because of what was published."
 
 
 _SCHEMA: dict[str, Any] = {

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from reticent.base.cards import PlainResult
 from reticent.cli.console import Json, answer
 from reticent.cli.options import ReadingOptions
 
@@ -57,10 +58,6 @@ def apply(
     write_frame(recoded, output)
     left_out = rows.height - recoded.height
     notes = source.codebook().notes()
-    payload = {"ok": True, "output": str(output), "rows": recoded.height, "left_out": left_out, "notes": list(notes)}
-    told = "".join(f"Note: {note}\n" for note in notes)
-    said = (
-        told
-        + f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release."
-    )
-    answer(payload, as_json, said)
+    figures = {"output": output, "rows": recoded.height, "left_out": left_out, "notes": list(notes)}
+    said = f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release."
+    answer(PlainResult.saying(said, figures, notes=[f"Note: {note}" for note in notes]), as_json)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from reticent.cli.console import Details, Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, tone_of
+from reticent.cli.console import Details, Json, answer, working
 from reticent.cli.options import QuasiOption, ReadingOptions
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.belief.application import Application
     from reticent.definitions import Assessment, Definition
     from reticent.propose import DiversityAudit, ExposedGroup, Exposure, Risk
@@ -85,22 +84,34 @@ def assess(
         found = exposures(rows, definitions, groups, context=context)
         risks, audits = risk_views(rows, context=context), diversity_audits(rows, context=context)
     worst, risk = min(zip(found, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
-    payload: dict[str, Any] = {
-        "ok": all(exposure.holds for exposure in found),
+    ok = all(exposure.holds for exposure in found)
+    figures: dict[str, Any] = {
         **worst.as_dict(),
         "sets": [exposure.as_dict() for exposure in found],
         "diversity": [each.as_dict() for each in audits],
         "risk": risk.as_dict(),
         "risks": [each.as_dict() for each in risks],
         "unpublished": list(rows.unpublished),
+        "holds": ok,
     }
-    payload["holds"] = payload["ok"]
+    notes = []
     if failing_rows is not None:
-        payload["failing_rows"] = {"file": str(failing_rows), "rows": _write_failing(failing_rows, rows, definitions)}
+        written = _write_failing(failing_rows, rows, definitions)
+        figures["failing_rows"] = {"file": str(failing_rows), "rows": written}
+        notes.append(f"{written:,} rows that do not pass are in {failing_rows} (for your eyes only).")
     if advise or application is not None:
-        payload["advice"] = advice_on(definitions, application)
-    told = payload.get("advice"), payload.get("failing_rows")
-    answer(payload, as_json, lambda console: _render(console, found, rows, risks, audits, *told, details))
+        figures["advice"] = advice_on(definitions, application)
+    if rows.unpublished:
+        notes.append(f"Without a role, so not published: {', '.join(rows.unpublished)}.")
+    tables = [part for pair in zip(found, risks, strict=True) for part in _tables(*pair, bool(rows.sensitive))]
+    tables += advice_tables(figures["advice"]) if "advice" in figures else []
+    tables += [_diversity(audits), *(part for each in risks for part in _driving(each, len(risks) > 1))]
+    title, *sentences = (line for exposure in found for line in _verdicts(exposure))
+    lone = [each for risk in risks for each in risk.lone]
+    named = ", ".join(f"{each.column} {each.value}" for each in lone)
+    more = [f"Values that one person alone has, the first of them (for your eyes only): {named}."] if lone else []
+    card = Card(title, tone=tone_of(ok), tables=tables, sentences=sentences, notes=notes, more=more)
+    answer(PlainResult(figures, card, ok), as_json, details)
 
 
 def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...]) -> int:
@@ -166,56 +177,19 @@ def _load(
     return read(policy=loaded, **overrides), said or loaded.definition.parts()
 
 
-def _render(
-    console: Console,
-    found: tuple[Exposure, ...],
-    rows: Table,
-    risks: tuple[Risk, ...],
-    audits: tuple[DiversityAudit, ...],
-    advice: Mapping[str, Any] | None,
-    written: Mapping[str, Any] | None,
-    details: bool,
-) -> None:
-
-    for exposure, risk in zip(found, risks, strict=True):
-        _render_verdict(console, exposure, bool(rows.sensitive))
-        if details:
-            _render_exposed(console, exposure)
-        else:
-            drivers = [
-                (each.column, f"{round(each.adds):,}", f"{each.drives:,}")
-                for each in risk.columns[:_DRIVERS_SHOWN]
-                if each.adds
-            ]
-            if drivers:
-                heads = ("column", "alone by it, on average", "fewer alone without it")
-                console.print(table("What sets people apart most", heads, drivers))
-    if advice is not None:
-        render_advice(console, advice)
-    if details:
-        _render_diversity(console, audits)
-        for risk in risks:
-            if len(risks) > 1:
-                console.print(f"What drives the risk from {', '.join(risk.together.columns)}:")
-            _render_risk(console, risk)
-    console.print()
-    if written is not None:
-        console.print(f"{written['rows']:,} rows that do not pass are in {written['file']} (for your eyes only).")
-    if rows.unpublished:
-        console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.")
-
-
-def _render_verdict(console: Console, exposure: Exposure, sensitive: bool) -> None:
-    """Whether it could go out as it is, in a sentence, the figures behind it, and every definition's verdict."""
-    from reticent.cli.text import shown
-
+def _verdicts(exposure: Exposure) -> Iterator[str]:
+    """Whether it could go out as it is, in a sentence, and every definition's verdict."""
     said = "Safe as it stands" if exposure.holds else "Not safe as it stands"
-    console.print(
+    yield (
         f"{said}: an attacker who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in "
-        f"{exposure.rows:,} rows.",
+        f"{exposure.rows:,} rows."
     )
     for each in exposure.assessments:
-        console.print(f"- {'True' if each.holds else 'Not true'}: {each.sentence}")
+        yield f"- {'True' if each.holds else 'Not true'}: {each.sentence}"
+
+
+def _tables(exposure: Exposure, risk: Risk, sensitive: bool) -> Iterator[CardTable]:
+    """The figures of a set of columns, every definition's verdict, what sets people apart; as details why, and who is most exposed."""
     facts = [
         ("smallest group (k)", f"{exposure.k:,}"),
         ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
@@ -229,29 +203,26 @@ def _render_verdict(console: Console, exposure: Exposure, sensitive: bool) -> No
         ]
     if sensitive:
         facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
-    console.print(table("As it stands", ("figure", "value"), facts))
+    yield CardTable(("figure", "value"), facts, "As it stands")
     verdicts = [
-        (str(each.definition), "holds" if each.holds else "does not hold", shown(each.value))
-        for each in exposure.assessments
+        (str(each.definition), "holds" if each.holds else "does not hold", each.value) for each in exposure.assessments
     ]
-    console.print(table("What was asked for", ("definition", "verdict", "achieved"), verdicts))
-
-
-def _render_exposed(console: Console, exposure: Exposure) -> None:
-    """Why definitions do not hold, and the groups of the fewest people."""
+    yield CardTable(("definition", "verdict", "achieved"), verdicts, "What was asked for")
+    drivers = [(each.column, round(each.adds), each.drives) for each in risk.columns[:_DRIVERS_SHOWN] if each.adds]
+    heads = ("column", "alone by it, on average", "fewer alone without it")
+    yield CardTable(heads, drivers, "What sets people apart most")
     reasons = [
         (str(each.definition), _why(each, group))
         for each, group in zip(exposure.assessments, exposure.worst, strict=True)
         if not each.holds
     ]
-    if reasons:
-        console.print(table("Why not (for your eyes only)", ("definition", "why"), reasons))
+    yield CardTable(("definition", "why"), reasons, "Why not (for your eyes only)", detail=True)
     exposed = [
         (group.people, _who(group), ", ".join(f"{value} {count}" for value, count in group.histogram.items()))
         for group in exposure.exposed
     ]
-    if exposed:
-        console.print(table("The most exposed (for your eyes only)", ("people", "who", "sensitive values"), exposed))
+    named = "The most exposed (for your eyes only)"
+    yield CardTable(("people", "who", "sensitive values"), exposed, named, detail=True)
 
 
 def _who(group: ExposedGroup) -> str:
@@ -265,9 +236,7 @@ def _why(assessment: Assessment, worst: ExposedGroup | None) -> str:
     return f"{assessment.witness.text} Worst: {_who(worst)}."
 
 
-def _render_diversity(console: Console, audits: tuple[DiversityAudit, ...]) -> None:
-    from reticent.cli.text import shown
-
+def _diversity(audits: tuple[DiversityAudit, ...]) -> CardTable:
     several = len({each.columns for each in audits}) > 1
     rows = [
         (
@@ -275,25 +244,18 @@ def _render_diversity(console: Console, audits: tuple[DiversityAudit, ...]) -> N
             f"{each.homogeneous_rows:,} in {each.homogeneous_groups:,}",
             f"{each.nearly_homogeneous_rows:,} in {each.nearly_homogeneous_groups:,}",
             f"{each.effective_l:.4g} of {each.table_effective_l:.4g}",
-            ", ".join(shown(chance) for chance in each.worst_posterior[:2]),
+            each.worst_posterior[:2],
         )
         for each in audits
     ]
     heads = ("column", "rows that share a value", "by 95 %", "effective l, of at most", "surest, and ruling one out")
-    if rows:
-        console.print(table("How diverse the groups are (for your eyes only)", heads, rows))
+    return CardTable(heads, rows, "How diverse the groups are (for your eyes only)", detail=True)
 
 
-def _render_risk(console: Console, risk: Risk) -> None:
+def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
+    """What drives the risk: columns, their values, and columns together."""
     columns = [
-        (
-            each.column,
-            f"{each.values:,}",
-            f"{each.alone:,}",
-            f"{round(each.adds):,}",
-            f"{each.drives:,}",
-            f"{float(each.success_without):.1%}",
-        )
+        (each.column, each.values, each.alone, round(each.adds), each.drives, f"{float(each.success_without):.1%}")
         for each in risk.columns
     ]
     heads = (
@@ -304,27 +266,19 @@ def _render_risk(console: Console, risk: Risk) -> None:
         "fewer alone without it",
         "picked out without it",
     )
-    console.print(table("Which columns drive the risk", heads, columns))
+    whose = f" from {', '.join(risk.together.columns)}" if several else ""
+    yield CardTable(heads, columns, f"Which columns drive the risk{whose}", detail=True)
     values = [
-        (
-            f"{each.column} {each.value}",
-            f"{each.rows:,}",
-            f"{each.alone:,} ({float(each.share):.0%})",
-            f"{each.drives:,}",
-        )
+        (f"{each.column} {each.value}", each.rows, f"{each.alone:,} ({float(each.share):.0%})", each.drives)
         for each in risk.values
     ]
-    if values:
-        console.print(table("Which values (for your eyes only)", ("value", "rows", "alone", "alone by it"), values))
-    if risk.lone:
-        lone = ", ".join(f"{each.column} {each.value}" for each in risk.lone)
-        console.print(f"Values that one person alone has, the first of them (for your eyes only): {lone}.")
+    yield CardTable(("value", "rows", "alone", "alone by it"), values, "Which values (for your eyes only)", detail=True)
     sets = [
-        (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", f"{each.alone:,}")
+        (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", each.alone)
         for each in risk.sets
     ]
     title = f"Which columns together, up to {risk.largest_set}"
-    console.print(table(title, ("columns", "distinction", "separation", "alone"), sets))
+    yield CardTable(("columns", "distinction", "separation", "alone"), sets, title, detail=True)
 
 
 def application_of(protect: str | None, knows: list[str], measure: str, near: bool) -> Application | None:
@@ -378,18 +332,16 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
     return found
 
 
-def render_advice(console: Console, advice: Mapping[str, Any]) -> None:
-    """The advice as tables."""
+def advice_tables(advice: Mapping[str, Any]) -> list[CardTable]:
+    """The advice for people: what is covered, and by which models."""
     concerns = [
         (concern, what, ", ".join(advice["covered"][concern]) or "nothing that was asked for")
         for concern, what in advice["concerns"].items()
     ]
-    console.print(
-        table("What must not be learned, and what stands against it", ("concern", "what", "covered by"), concerns)
-    )
+    title = "What must not be learned, and what stands against it"
+    covered = CardTable(("concern", "what", "covered by"), concerns, title)
     if "application" in advice:
-        _render_application(console, advice["application"])
-        return
+        return [covered, _application_table(advice["application"])]
     models = [
         (
             each["model"],
@@ -401,11 +353,11 @@ def render_advice(console: Console, advice: Mapping[str, Any]) -> None:
         )
         for each in advice["models"]
     ]
-    columns = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
-    console.print(table("Which definition covers which threat", columns, models))
+    heads = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
+    return [covered, CardTable(heads, models, "Which definition covers which threat")]
 
 
-def _render_application(console: Console, application: Mapping[str, Any]) -> None:
+def _application_table(application: Mapping[str, Any]) -> CardTable:
     rows = [
         (
             f"{each['model']}{' (asked for)' if each['chosen'] else ''}",
@@ -418,4 +370,4 @@ def _render_application(console: Console, application: Mapping[str, Any]) -> Non
     title = (
         f"Who protects {application['protect']}{nearness} against somebody who knows {', '.join(application['knows'])}"
     )
-    console.print(table(title, ("model", "definition", "covers it"), rows))
+    return CardTable(("model", "definition", "covers it"), rows, title)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
+from reticent.base.cards import PlainResult
 from reticent.cli.attack_series import TrackingOptions, attack_history
-from reticent.cli.console import Json, answer, table, working
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import PeopleOptions, QuasiOption, table_or_path
 from reticent.errors import PolicyError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reticent.attacks import Findings
-    from reticent.base.context import Context
-    from reticent.release import Headline
 
 
 def attack(
@@ -79,8 +74,11 @@ def attack(
 
     Example: reticent attack --history history --beside separate --person p17
     """
+    from reticent.attacks import attack as run_against
     from reticent.attacks.guess_models import checked_model
     from reticent.io import Source
+    from reticent.policy import Policy
+    from reticent.release import headline_of
 
     others_given = {
         "--original": original,
@@ -107,93 +105,29 @@ def attack(
     with working("Attacking ...", as_json) as context:
         others = Source(str(control)).read() if control is not None else None
         if original is not None:
-            pairs = _run_on_synthetic(target, original, others, quasi, sensitive, context)
-        else:
-            pairs = _run(target, raw, listed.read(), others, listed.who, model, context)
-    headline = _headline(target, original, pairs)
-    # What synthetic records tell about everybody does not count as a leak, so only what goes beyond the comparison counts.
-    judged = [after for _, after in pairs if after.judged]
-    worst = max((after.share - (original is not None) * (after.baseline or 0) for after in judged), default=0.0)
-    payload: dict[str, Any] = {
-        "ok": limit is None or worst <= limit,
-        "worst": worst,
-        "headline": None if headline is None else headline.as_json(),
-        "attacks": [{**after.as_dict(), "before": before.as_dict() if before else None} for before, after in pairs],
-    }
-    answer(payload, as_json, lambda console: _render(console, pairs, headline))
-
-
-def _run_on_synthetic(
-    target: str, original: str, control: Any, quasi: list[str] | None, sensitive: list[str] | None, context: Context
-) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attacks import attack as run_against
-
-    return run_against(
-        target, original=table_or_path(original), control=control, quasi=quasi, sensitive=sensitive, context=context
-    ).pairs
-
-
-def _run(
-    target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any, context: Context
-) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attacks import attack as run_against
-    from reticent.policy import Policy
-
-    before = Policy.read(raw).table() if raw is not None else None
-    return run_against(
-        table_or_path(target), raw=before, people=people, control=control, who=who, model=model, context=context
-    ).pairs
-
-
-def _headline(target: str, original: str | None, pairs: list[tuple[Findings | None, Findings]]) -> Headline | None:
-    """The verdict on the claims of a release, with the attacks that succeed; None for a table and for records that make no claims."""
-    from reticent.release import headline_of
-
-    if original is not None or not Path(target).is_dir():
-        return None
-    return headline_of(target).beside(after.reservation for _, after in pairs if after.succeeds)
-
-
-def _render(console: Console, pairs: list[tuple[Findings | None, Findings]], headline: Headline | None) -> None:
-    from reticent.base.cards import percent, sentence_case
-    from reticent.cli.screens import show_headline
-
-    if headline is not None:
-        show_headline(console, headline)
-    compared = any(before is not None for before, _ in pairs)
-    rows = []
-    for before, after in pairs:
-        low, high = after.interval or (0.0, 0.0)
-        was = [percent(before.share, 1) if before is not None else ""] if compared else []
-        base = "" if after.baseline is None else percent(after.baseline, 1)
-        rows.append(
-            (
-                after.adversary,
-                *was,
-                percent(after.share, 1),
-                f"{percent(low, 1)} to {percent(high, 1)}",
-                base,
-                "yes" if after.succeeds else "no",
+            table = table_or_path(original)
+            found = run_against(
+                target, original=table, control=others, quasi=quasi, sensitive=sensitive, context=context
             )
-        )
-    stood = ["as it stood"] if compared else []
-    heads = ("adversary", *stood, "published", "95 % sure", "anyway", "succeeds")
-    console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
-    for before, after in pairs:
-        console.print(f"\n{sentence_case(after.adversary)} knows {after.knows}.")
-        console.print(f"  It hits {after.hits:,} of {after.people:,} {after.unit}. They {after.hit}.")
-        if before is not None:
-            console.print(f"  As it stood: {before.example}")
-        console.print(f"  {'Published: ' if compared else ''}{after.example}")
-        if after.baseline is not None:
-            console.print(f"  Beyond what is reached anyway: {after.points} points (95 % sure).")
-            if after.baseline_interval is not None:
-                console.print(f"  {_plainly(after)}")
-
-
-def _plainly(found: Findings) -> str:
-    """What an adversary reached beyond those it was compared with, out of 1,000."""
-    if not found.succeeds:
-        return "That is no more than the comparison shows: this adversary learns nothing about single people."
-    least, most = (1000 * end for end in found.excess)
-    return f"So of every 1,000 {found.unit}, {least:,.0f} to {most:,.0f} are hit because of what was published."
+        else:
+            before = Policy.read(raw).table() if raw is not None else None
+            found = run_against(
+                table_or_path(target),
+                raw=before,
+                people=listed.read(),
+                control=others,
+                who=listed.who,
+                model=cast(Any, model),
+                context=context,
+            )
+    # What synthetic records tell about everybody does not count as a leak, so only what goes beyond the comparison counts.
+    worst = max(
+        (each.share - (original is not None) * (each.baseline or 0) for each in found if each.judged), default=0.0
+    )
+    headline, card = None, found.card()
+    if original is None and Path(target).is_dir():
+        headline = headline_of(target).beside(found.reservations)
+        title, *reasons = headline.lines()
+        card = replace(card, title=title, tone=headline.tone, sentences=reasons)
+    figures = {"worst": worst, "headline": None if headline is None else headline.as_json(), **found.as_dict()}
+    answer(PlainResult(figures, card, limit is None or worst <= limit), as_json)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, tone_of
+from reticent.cli.console import answer, working
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.attacks import Learned
     from reticent.base.context import Context
     from reticent.methods.series import SeriesVerdict
@@ -118,8 +117,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
         known = waiting(history, context=context)
     limit = Fraction(1, series.m)
     found = learned["this series"]
-    payload: dict[str, Any] = {
-        "ok": found.highest <= limit,
+    figures: dict[str, Any] = {
         "m": series.m,
         "mode": found.mode,
         "worlds": found.worlds,
@@ -128,7 +126,8 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
         "people": told,
         "page": options.page,
     }
-    answer(payload, as_json, lambda console: _render(console, payload))
+    ok = found.highest <= limit
+    answer(PlainResult(figures, _card(figures, ok), ok), as_json)
 
 
 def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned:
@@ -218,42 +217,39 @@ def _write_page(
     write_series_page(measured, options.page, title, headline=headline, relative=options.relative)
 
 
-def _render(console: Console, payload: dict[str, Any]) -> None:
+def _card(figures: dict[str, Any], ok: bool) -> Card:
+    """Who is exposed in each series, and what is learned about a few people."""
     from reticent.attacks.tracking import WORDS
 
     rows = [
         (
             WORDS.get(name, name),
-            f"{each['people']:,}",
+            each["people"],
             each["releases"],
-            f"{each['disclosed']:,}",
-            f"{each['narrowed']:,}",
-            f"{each['above']:,}",
+            each["disclosed"],
+            each["narrowed"],
+            each["above"],
             f"{float(each['highest']):.3g} ({each['highest']})",
         )
-        for name, each in payload["series"].items()
+        for name, each in figures["series"].items()
     ]
-    heads = ("series", "people", "releases", "disclosed", "narrowed", f"above 1/{payload['m']}", "greatest chance")
-    console.print(table("Who is exposed to somebody who follows people (for your eyes only)", heads, rows))
-    console.print("\nDisclosed: the value is certain. Narrowed: some value that the group shows is ruled out.")
-    for each in payload["people"]:
-        console.print(f"\n{each['person']} in {WORDS.get(each['series'], each['series'])}:")
-        for clue in each["reasons"]:
-            console.print(f"  - {clue['text']}")
-        if not each["reasons"]:
-            console.print("  - No value can be ruled out.")
+    heads = ("series", "people", "releases", "disclosed", "narrowed", f"above 1/{figures['m']}", "greatest chance")
+    notes = ["Disclosed: the value is certain. Narrowed: some value that the group shows is ruled out."]
+    for each in figures["people"]:
+        lines = [f"{each['person']} in {WORDS.get(each['series'], each['series'])}:"]
+        lines += [f"  - {clue['text']}" for clue in each["reasons"]] or ["  - No value can be ruled out."]
         for number, values in each["releases"].items():
             told = ", ".join(f"{value} {float(chance):.0%}" for value, chance in values.items())
-            console.print(f"  Release {number}: {told}")
-    if payload["page"] is not None:
-        console.print(f"\nThe figures over time are in {payload['page']} (for the steward: do not publish it).")
-    waited = payload["waiting"]
+            lines.append(f"  Release {number}: {told}")
+        notes.append("\n".join(lines))
+    if figures["page"] is not None:
+        notes.append(f"The figures over time are in {figures['page']} (for the steward: do not publish it).")
+    waited = figures["waiting"]
     if waited["waited"]:
-        console.print(
-            f"\nNot covered by the claim: an adversary who also knows who waited in releases {', '.join(map(str, waited['waited']))} is certain of {waited['disclosed']:,} values; the greatest chance is "
+        notes.append(
+            f"Not covered by the claim: an adversary who also knows who waited in releases {', '.join(map(str, waited['waited']))} is certain of {waited['disclosed']:,} values; the greatest chance is "
             f"{float(waited['highest']):.3g}. With balance = 'blocks' nobody waits."
         )
-    if payload["ok"]:
-        console.print(f"\nNobody's value has a chance above 1/{payload['m']}.")
-    elif not payload["people"]:
-        console.print(f"\nSome people's values have a chance above 1/{payload['m']}.")
+    title = "Nobody's value has" if ok else "Some people's values have"
+    exposed = CardTable(heads, rows, "Who is exposed to somebody who follows people (for your eyes only)")
+    return Card(f"{title} a chance above 1/{figures['m']}.", tone=tone_of(ok), tables=[exposed], notes=notes)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, shown, tone_of
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import add_group
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.audit.service import AuditService
-    from reticent.baselines.leaky_auditors import Story
 
 Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
 User = Annotated[str, typer.Option("--user", help="A user of the policy; otherwise the steward asks.")]
@@ -65,7 +62,7 @@ def ask(
     else:
         with working("Deciding ...", as_json), _service(policy) as service:
             described = service.ask(sql, user, allow_noise=allow_noise).describe()
-    answer(described, as_json, lambda console: _show_reply(console, described))
+    answer(_replied(described), as_json)
 
 
 def would_answer(
@@ -79,7 +76,7 @@ def would_answer(
     """
     with working("Deciding ...", as_json), _service(policy) as service:
         described = service.would_answer(sql).describe()
-    answer(described, as_json, lambda console: _show_reply(console, described))
+    answer(_replied(described), as_json)
 
 
 def serve(
@@ -118,9 +115,13 @@ def serve(
         denied = [reply.text for reply in service.reserved if not reply.ok]
         described = service.describe()
     with listen(host, port) as place:
-        payload = {"ok": True, "url": f"http://{host}:{port}", "table": described["table"], "reserved_denied": denied}
-        payload |= {} if warning is None else {"warning": warning}
-        answer(payload, as_json, lambda console: _show_start(console, payload))
+        url = f"http://{host}:{port}"
+        figures = {"url": url, "table": described["table"], "reserved_denied": denied}
+        figures |= {} if warning is None else {"warning": warning}
+        notes = [] if warning is None else [f"Warning: {warning}"]
+        notes += [f"A reserved question is denied: {text}" for text in denied]
+        said = f"Serving table {described['table']} at {url} (questions: /v1/query, page: /)."
+        answer(PlainResult.saying(said, figures, notes=notes), as_json)
         run(
             lambda: _service(policy),
             place,
@@ -166,8 +167,12 @@ def log(
         }
         for each in questions
     ]
-    payload = {"ok": True, "questions": listed, "exported": export}
-    answer(payload, as_json, lambda console: _show_log(console, listed))
+    rows = [
+        (str(each["question"]), each["asked"], each["user"], each["sql"], "\n".join(map(_decided, each["decisions"])))
+        for each in listed
+    ]
+    card = Card(f"{len(rows)} questions", tables=[CardTable(("", "asked", "user", "question", "decided"), rows)])
+    answer(PlainResult({"questions": listed, "exported": export}, card), as_json)
 
 
 def check(
@@ -198,7 +203,7 @@ def check(
             duplicates=not distinct,
             context=context,
         )
-    answer(report.as_json(), as_json, "\n".join(report.lines()))
+    answer(report, as_json)
 
 
 def sync(policy: Policy, as_json: Json = False) -> None:
@@ -208,9 +213,7 @@ def sync(policy: Policy, as_json: Json = False) -> None:
     """
     with working("Comparing ...", as_json), _service(policy) as service:
         new = dict(service.new_values)
-    payload = {"ok": True, "new": new}
-    shown = ", ".join(f"{name}: {count:,}" for name, count in new.items())
-    answer(payload, as_json, f"New values: {shown}.")
+    answer(PlainResult.saying(f"New values: {shown(new)}.", {"new": new}), as_json)
 
 
 def token(
@@ -226,11 +229,10 @@ def token(
     from reticent.audit.service.access import tokens_of
     from reticent.policy.audit_policy import AuditPolicy
 
-    payload: dict[str, Any] = {"ok": True, "user": user}
     with tokens_of(AuditPolicy.read(policy).settings) as tokens:
-        payload |= {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
-    said = f"{payload['revoked']} tokens of {user} were revoked." if revoke else str(payload["token"])
-    answer(payload, as_json, lambda console: console.print(said, soft_wrap=True))
+        made: dict[str, Any] = {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
+    said = f"{made['revoked']} tokens of {user} were revoked." if revoke else str(made["token"])
+    answer(PlainResult.saying(said, {"user": user, **made}), as_json)
 
 
 def stories(
@@ -249,8 +251,19 @@ def stories(
 
     told = tell(people)
     exposed = sum(story.ours.exposed for story in told)
-    payload = {"ok": exposed == 0, "stories": [asdict(story) for story in told]}
-    answer(payload, as_json, lambda console: _show_stories(console, told))
+    tables = [
+        CardTable(
+            ("auditor", "asked", "refused", "people exposed", "rightly"),
+            [
+                (auditor, each.asked, each.refused, f"{each.exposed} of {story.people}", each.right)
+                for auditor, each in (("leaky", story.leaky), ("ours", story.ours))
+            ],
+            f"{story.title}\n{story.text}",
+        )
+        for story in told
+    ]
+    card = Card("Refusals that leak, and refusals that do not", tone=tone_of(exposed == 0), tables=tables)
+    answer(PlainResult({"stories": [asdict(story) for story in told]}, card, exposed == 0), as_json)
 
 
 def _service(policy: Path) -> AuditService:
@@ -274,27 +287,21 @@ def _described(entry: Any) -> dict[str, Any]:
     }
 
 
-def _show_reply(console: Console, reply: dict[str, Any]) -> None:
+def _replied(reply: dict[str, Any]) -> PlainResult:
+    """A reply with its card: a cell for each answer, and why others were denied."""
     rows = reply["rows"]
     if not rows:
-        console.print("Nobody meets the condition.")
-        return
+        return PlainResult.saying("Nobody meets the condition.", reply, reply["ok"])
     groups, labels = list(rows[0]["group"]), [each["label"] for each in rows[0]["answers"]]
-    cells = [[*row["group"].values(), *(_cell(each) for each in row["answers"])] for row in rows]
-    console.print(table("", [*groups, *labels], cells))
+    cells = [[*map(str, row["group"].values()), *(_cell(each) for each in row["answers"])] for row in rows]
     reasons = dict.fromkeys(each["reason"] for row in rows for each in row["answers"] if not each["answered"])
-    for reason in reasons:
-        console.print(f"Denied: {reason}")
-
-
-def _show_stories(console: Console, told: Sequence[Story]) -> None:
-    for story in told:
-        console.print(f"{story.title}\n{story.text}")
-        rows = [
-            [auditor, each.asked, each.refused, f"{each.exposed} of {story.people}", each.right]
-            for auditor, each in (("leaky", story.leaky), ("ours", story.ours))
-        ]
-        console.print(table("", ["auditor", "asked", "refused", "people exposed", "rightly"], rows))
+    card = Card(
+        "Answered" if reply["ok"] else "Not everything was answered",
+        tone=tone_of(reply["ok"]),
+        tables=[CardTable([*groups, *labels], cells)],
+        notes=[f"Denied: {reason}" for reason in reasons],
+    )
+    return PlainResult(reply, card, reply["ok"])
 
 
 def _cell(given: dict[str, Any]) -> str:
@@ -305,22 +312,6 @@ def _cell(given: dict[str, Any]) -> str:
     return f"about {given['decimal']} (noisy)" if given["noisy"] else str(given["decimal"])
 
 
-def _show_start(console: Console, payload: dict[str, Any]) -> None:
-    console.print(f"Serving table {payload['table']} at {payload['url']} (questions: /v1/query, page: /).")
-    if "warning" in payload:
-        console.print(f"Warning: {payload['warning']}")
-    for text in payload["reserved_denied"]:
-        console.print(f"A reserved question is denied: {text}")
-
-
-def _show_log(console: Console, listed: list[dict[str, Any]]) -> None:
-    from reticent.cli.text import shown
-
-    rows = []
-    for question in listed:
-        decided = [
-            f"{each['function']} of {each['size']:,}: {shown(each['value']) if each['answered'] else 'denied, ' + each['rule']}"
-            for each in question["decisions"]
-        ]
-        rows.append([question["question"], question["asked"], question["user"], question["sql"], "\n".join(decided)])
-    console.print(table("", ["", "asked", "user", "question", "decided"], rows))
+def _decided(decision: dict[str, Any]) -> str:
+    told = shown(decision["value"]) if decision["answered"] else f"denied, {decision['rule']}"
+    return f"{decision['function']} of {decision['size']:,}: {told}"

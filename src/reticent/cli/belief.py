@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, shown, tone_of
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import SensitiveOption, TargetArgument, table_or_path
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.belief import Person, Tests
 
 LIMITS = (
@@ -70,8 +69,7 @@ def belief(
     people = sum(person.people for person in found)
     disclosures = sorted((row for row in rows if row["tests"]), key=lambda row: not row["news"])
     surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
-    payload: dict[str, Any] = {
-        "ok": not disclosures,
+    figures: dict[str, Any] = {
         "people": people,
         "left_out": people_asked(listed, asked) - people,
         "disclosures": len(disclosures),
@@ -80,7 +78,7 @@ def belief(
         "beliefs": disclosures[:shown] if disclosures else surest,
         "limits": LIMITS if all(person.exact for person in found) else f"{LIMITS} {NOT_COUNTED}",
     }
-    answer(payload, as_json, lambda console: _render(console, payload))
+    answer(PlainResult(figures, _card(figures), not disclosures), as_json)
 
 
 def _target(given: str) -> Any:
@@ -135,26 +133,22 @@ def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({tuple(row["quasi"].items()): row for row in rows}.values())
 
 
-def _render(console: Console, payload: dict[str, Any]) -> None:
-    from reticent.cli.text import shown
-
+def _card(figures: dict[str, Any]) -> Card:
     rows = [
         (
             ", ".join(f"{name} {value}" for name, value in row["quasi"].items()),
-            row["value"],
+            str(row["value"]),
             shown(row["prior"]),
             f"{'' if row['exact'] else '~'}{shown(row['posterior'])}",
             ", ".join(row["tests"]),
         )
-        for row in payload["beliefs"]
+        for row in figures["beliefs"]
     ]
-    console.print(table("Beliefs (for your eyes only)", ("who", "value", "before", "after", "disclosure"), rows))
-    console.print(
-        f"{payload['disclosures']} disclosures about {payload['people_disclosed']} of {payload['people']} people; "
-        f"{payload['news']} of them were not known before.",
+    left = f"{figures['left_out']} more people of the population fit no published group, or have no value that theirs shows."
+    return Card(
+        f"{figures['disclosures']} disclosures about {figures['people_disclosed']} of {figures['people']} people; "
+        f"{figures['news']} of them were not known before.",
+        tone=tone_of(not figures["disclosures"]),
+        tables=[CardTable(("who", "value", "before", "after", "disclosure"), rows, "Beliefs (for your eyes only)")],
+        notes=[*([left] if figures["left_out"] else []), figures["limits"]],
     )
-    if payload["left_out"]:
-        console.print(
-            f"{payload['left_out']} more people of the population fit no published group, or have no value that theirs shows.",
-        )
-    console.print(payload["limits"])

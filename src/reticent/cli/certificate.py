@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from reticent.base.cards import PlainResult
 from reticent.cli.console import Json, answer, working
 from reticent.cli.options import ReleaseArgument, SignOption, add_group
 from reticent.errors import DataError, PolicyError
@@ -39,10 +40,8 @@ def sign(release: ReleaseArgument, keys: SignOption = None, as_json: Json = Fals
     signed = countersigned(certificate, private_keys(keys))
     write_whole(path, readable(signed))
     holders = [each["public_key"] for each in signatures_of(signed)]
-    payload: dict[str, Any] = {"ok": True, "certificate": path, "signatures": holders}
-    answer(
-        payload, as_json, f"{path} has {len(holders)} signatures: {', '.join(f'{each[:16]}...' for each in holders)}"
-    )
+    said = f"{path} has {len(holders)} signatures: {', '.join(f'{each[:16]}...' for each in holders)}"
+    answer(PlainResult.saying(said, {"certificate": path, "signatures": holders}), as_json)
 
 
 def export(
@@ -71,8 +70,7 @@ def export(
     text = json.dumps(envelope, indent=2)
     if output is not None:
         write_whole(output, text.encode() + b"\n")
-    payload: dict[str, Any] = {"ok": True, "output": output, "envelope": envelope}
     if output is None and not as_json:
         typer.echo(text)
         return
-    answer(payload, as_json, f"The envelope is {output}.")
+    answer(PlainResult.saying(f"The envelope is {output}.", {"output": output, "envelope": envelope}), as_json)

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from reticent.base.cards import Card, Result, Tone, shown
 from reticent.errors import ReticentError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Details = Annotated[bool, typer.Option("--details", help="Show everything that w
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERNAL_FAILURE = 0, 1, 2, 3
 _SAFE_INTEGER = 2**53
+_STYLES: Mapping[Tone, str] = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red", "plain": ""}
 _MOMENT, _PATIENCE = 0.1, 1.0
 _LOOK_FIRST = (
     "If a release was being made, look for its folder before you try again: it is there whole, or not at all; `reticent ledger list` shows "
@@ -46,19 +48,36 @@ def console() -> Console:
     return Console(highlight=False, markup=False, soft_wrap=False)
 
 
-def answer(payload: Mapping[str, Any], as_json: bool, shown: str | Callable[[Console], None]) -> None:
-    """Print a command's result: ``payload`` as JSON, or ``shown``, a text or a function that draws on the terminal.
-
-    ``payload["ok"]`` decides the exit code: 0 when the thing holds, 1 when it does not.
-    """
+def answer(result: Result, as_json: bool, details: bool = False) -> None:
+    """Print a command's result: its plain data as one JSON object, or its card; ``result.ok`` decides the exit code: 0 or 1."""
     if as_json:
-        typer.echo(json.dumps(jsonable(payload), ensure_ascii=False, indent=2))
-    elif isinstance(shown, str):
-        console().print(shown)
+        typer.echo(json.dumps(jsonable({"ok": result.ok, **result.as_dict()}), ensure_ascii=False, indent=2))
     else:
-        shown(console())
-    if not payload["ok"]:
+        show_card(result.card(), details)
+    if not result.ok:
         raise typer.Exit(DOES_NOT_HOLD)
+
+
+def show_card(card: Card, details: bool = False) -> None:
+    """Draw a card on the terminal; what is a detail only if details are asked for."""
+    screen, text = console(), card.title
+    # Statements and tokens are copied from the terminal: they are not broken into lines.
+    screen.print(text, style=_STYLES[card.tone], soft_wrap="\n" in text or " " not in text)
+    for sentence in card.sentences:
+        screen.print(sentence)
+    if card.facts:
+        screen.print(table("", ("", ""), [(name.replace("_", " "), value) for name, value in card.facts.items()]))
+    for each in card.tables:
+        if each.rows and (details or not each.detail):
+            screen.print(*([] if each.title else [""]), table(each.title, each.heads, each.rows), sep="\n")
+    notes = (*card.notes, *card.more) if details else card.notes
+    if notes and (card.tables or card.facts):
+        screen.print()
+    for note in notes:
+        screen.print(note)
+    hidden = len(card.more)
+    if hidden and not details:
+        screen.print(f"{'1 more note' if hidden == 1 else f'{hidden} more notes'}: --details")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
@@ -68,17 +87,12 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(header_style="dim", box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    drawn = Table(header_style="dim", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=any(columns))
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
-        drawn.add_row(*(str(cell) for cell in row))
+        drawn.add_row(*(shown(cell) for cell in row))
     return Group("", Text(title, style="bold"), drawn) if title else drawn
-
-
-def facts_table(title: str, facts: Mapping[str, Any], words: Callable[[Any], str]) -> Any:
-    """A rich table of facts by name; ``words`` says what each is."""
-    return table(title, ("", ""), [(name.replace("_", " "), words(value)) for name, value in facts.items()])
 
 
 def jsonable(value: Any) -> Any:

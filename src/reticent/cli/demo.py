@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reticent.base.cards import Card, PlainResult
 from reticent.cli.console import Json, answer, console
 
 if TYPE_CHECKING:
@@ -45,11 +46,12 @@ def demo(
             _show(screen, number, step)
             if not fast and sys.stdout.isatty():
                 time.sleep(_PAUSE)
-    payload = _payload(steps, output, time.perf_counter() - started)
-    answer(payload, as_json, lambda shown: _farewell(shown, output, payload))
+    figures = _figures(steps, output, time.perf_counter() - started)
+    ok = figures.pop("ok")
+    answer(PlainResult(figures, _farewell(output, figures["seconds"]), ok), as_json)
 
 
-def _payload(steps: list[Step], output: Path, seconds: float) -> dict[str, Any]:
+def _figures(steps: list[Step], output: Path, seconds: float) -> dict[str, Any]:
     facts = {name: value for step in steps for name, value in step.facts.items()}
     return {
         "ok": facts["holds"] and not facts["tampered_holds"] and facts["refused"],
@@ -104,18 +106,14 @@ def _rows(step: Step) -> Any:
     return drawn
 
 
-def _farewell(screen: Console, output: Path, payload: dict[str, Any]) -> None:
-    from rich.panel import Panel
-    from rich.text import Text
-
-    folder = str(output)
-    lines = Text.assemble(
-        ("Try next\n", "bold"),
-        f"  reticent verify {folder}/release\n",
-        f"  reticent query {folder}/release \"age >= 60 and diagnosis = 'stroke'\"\n",
-        f"  reticent publish {folder}/policy.toml -o stricter --definition 'KAnonymity(20)' --ledger stricter.sqlite\n",
-        "  reticent inspect YOUR-OWN-FILE.csv\n",
-        (f"\n{payload['seconds']:.1f} seconds, everything on this machine.", "dim"),
+def _farewell(folder: Path, seconds: float) -> Card:
+    return Card(
+        "\nTry next",
+        sentences=[
+            f"  reticent verify {folder}/release",
+            f"  reticent query {folder}/release \"age >= 60 and diagnosis = 'stroke'\"",
+            f"  reticent publish {folder}/policy.toml -o stricter --definition 'KAnonymity(20)' --ledger stricter.sqlite",
+            "  reticent inspect YOUR-OWN-FILE.csv",
+        ],
+        notes=[f"\n{seconds:.1f} seconds, everything on this machine."],
     )
-    screen.print()
-    screen.print(Panel(lines, border_style="green", padding=(1, 2)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import PlainResult
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import ReleaseArgument
 
 
@@ -54,22 +55,4 @@ def dossier(
     with working("Gathering evidence ...", as_json) as context:
         made = gathered(release, regime, raw=None if told is None else told.table(), statements=said, context=context)
         made.save(target)
-    payload: dict[str, Any] = {"ok": True, "output": target, **made.as_json()}
-
-    def show(console: Any) -> None:
-        rows = [
-            (each.name, each.measured, each.threshold, {True: "meets it", False: "above it", None: ""}[each.meets])
-            for each in made.measures
-        ]
-        console.print(table(f"{made.of.title}: {made.release}", ("measure", "measured", "threshold", "result"), rows))
-        if made.missing:
-            console.print(
-                table(
-                    "Still to be stated ([dossier] of the policy, or --statements)",
-                    ("field", "what"),
-                    [(each.name, each.question) for each in made.missing],
-                )
-            )
-        console.print(f"\nThe dossier is {target}. It is evidence, not a determination. {made.of.determination}")
-
-    answer(payload, as_json, show)
+    answer(PlainResult.beside(made, {"output": target}, [f"The dossier is {target}."]), as_json)

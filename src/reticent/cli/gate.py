@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reticent.gates import GateResult
+from reticent.cli.console import Json, answer, working
 
 
 def gate(
@@ -37,12 +32,4 @@ def gate(
     with working("Checking limits ...", as_json=True) as context:
         found = check_limits(target, limits, context=context)
     found.write(junit=junit, sarif=sarif, markdown=markdown)
-    answer(found.as_dict(), as_json, lambda console: _render(console, found))
-
-
-def _render(console: Console, found: GateResult) -> None:
-    for check in found.failures:
-        console.print(f"{found.limits}:{max(1, check.line)}: {check.limit}: {check.title}: {check.detail}")
-    rows = [(check.limit, check.title, check.status, check.detail) for check in found.checks]
-    console.print(table(str(found.target), ("limit", "what", "result", "why"), rows))
-    console.print("\nThe gate is open." if found.ok else f"\nThe gate is closed: {found.number('failed')} failed.")
+    answer(found, as_json)

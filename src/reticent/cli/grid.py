@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from reticent.cli.console import Json, answer
 from reticent.cli.options import add_group
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reticent.methods.grid import GridPlan
-
-_KNOWN = {
-    "exact": "the exact least delta",
-    "bound": "the bound of the literature",
-    "tail": "a bound of its tail",
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -46,14 +35,4 @@ def plan(
     """
     from reticent.methods.grid import plan as make
 
-    made = make(sample, epsilon, "1e-6" if delta is None and least is None else delta, least)
-    answer({"ok": True, **made.describe()}, as_json, lambda console: _show(console, made))
-
-
-def _show(console: Console, made: GridPlan) -> None:
-    console.print(
-        f"Cells with at least {made.least:,} rows of a sample of {made.sample} keep epsilon = {made.epsilon}, delta = {float(made.delta):.4g} ({_KNOWN[made.known]})."
-    )
-    console.print(
-        f"The bound of the literature is {float(made.bound):.4g}. A row that is added or removed is covered; further samples add up."
-    )
+    answer(make(sample, epsilon, "1e-6" if delta is None and least is None else delta, least), as_json)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, facts_table, working
+from reticent.base.cards import Card, PlainResult
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import PolicyArgument, add_group
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def build(
         context.step("merging blocks")
         index.save(output, overwrite=force)
     said = f"Saved in {output}. Keep the folder private: it holds the points of the table with their counts."
-    answer({"ok": True, "folder": output, **_told(index)}, as_json, said)
+    answer(PlainResult.saying(said, {"folder": output, **_told(index)}), as_json)
 
 
 def show(folder: IndexArgument, as_json: Json = False) -> None:
@@ -60,8 +61,9 @@ def show(folder: IndexArgument, as_json: Json = False) -> None:
     from reticent.methods.bang import open_index
 
     told = _told(open_index(folder))
-    rows = facts_table(f"Index {folder}", told, _text)
-    answer({"ok": True, "folder": folder, **told}, as_json, lambda console: console.print(rows))
+    words = {"points": "not kept: more than fit into memory", "sensitive": "none", "settings": "the usual ones"}
+    card = Card(f"Index {folder}", {name: value or words.get(name, value) for name, value in told.items()})
+    answer(PlainResult({"folder": folder, **told}, card), as_json)
 
 
 def cut(
@@ -76,8 +78,7 @@ def cut(
     from reticent.methods.bang import open_index
 
     told = _cut(open_index(folder).draft(k))
-    rows = facts_table(f"Cut of {folder} for k = {k}", told, _text)
-    answer({"ok": True, "folder": folder, **told}, as_json, lambda console: console.print(rows))
+    answer(PlainResult({"folder": folder, **told}, Card(f"Cut of {folder} for k = {k}", told)), as_json)
 
 
 def _method(policy: Policy, minimum: int | None) -> Bang:
@@ -118,15 +119,3 @@ def _cut(found: BangCut) -> dict[str, Any]:
         "loss": sum(losses.values()) / len(losses),
         "loss_by_column": losses,
     }
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_text(each)}" for name, each in value.items()) or "the usual ones"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    if value is None:
-        return "not kept: more than fit into memory"
-    return f"{value:,}" if isinstance(value, int) else str(value)

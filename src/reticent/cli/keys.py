@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer, table
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.cli.console import Json, answer
 from reticent.cli.options import add_group
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.release.trust import TrustFile
 
 TrustArgument = Annotated[Path, typer.Argument(help="The trust file.")]
@@ -63,14 +63,12 @@ def generate(
     from reticent.release import generate_keys
 
     made = generate_keys(folder, name)
-    payload = {"ok": True, "private": made.private, "public": made.public, "fingerprint": made.fingerprint}
-    answer(
-        payload,
-        as_json,
+    said = (
         f"Keep {made.private} to yourself: reticent publish policy.toml -o release --sign {made.private}\n"
         f"Give {made.public} to everybody: reticent verify release --key {made.public}\n"
-        f"Fingerprint: {made.fingerprint}",
+        f"Fingerprint: {made.fingerprint}"
     )
+    answer(PlainResult.saying(said, asdict(made)), as_json)
 
 
 def init(
@@ -133,8 +131,8 @@ def list_keys(trust: TrustArgument, as_json: Json = False) -> None:
         found.check()
     except DataError as error:
         problem = str(error)
-    payload = {"ok": problem is None, "problem": problem, **found.body.model_dump(mode="json")}
-    answer(payload, as_json, lambda console: _show(console, found, problem))
+    figures = {"problem": problem, **found.body.model_dump(mode="json")}
+    answer(PlainResult(figures, _card(found, problem), problem is None), as_json)
 
 
 def rotate(
@@ -247,9 +245,10 @@ def update(
     if found != mine:
         found.save(trust)
     versions = (mine.body.version, found.body.version)
-    payload = {"ok": True, "trust": trust, "from_version": versions[0], "version": versions[1]}
+    figures = {"trust": trust, "from_version": versions[0], "version": versions[1]}
     text = "is the newest already" if versions[0] == versions[1] else f"replaces version {versions[0]}"
-    answer(payload, as_json, f"{trust}: version {versions[1]} {text}; it expires at {found.body.expires}.")
+    said = f"{trust}: version {versions[1]} {text}; it expires at {found.body.expires}."
+    answer(PlainResult.saying(said, figures), as_json)
 
 
 def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_json: bool) -> None:
@@ -259,18 +258,17 @@ def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_
     signed = made.signed_by(private_keys(roots))
     signed.save(path)
     missing = signed.missing()
-    payload = {"ok": True, "trust": path, "version": signed.body.version, "missing_signatures": missing}
+    figures = {"trust": path, "version": signed.body.version, "missing_signatures": missing}
     text = f"{path}: version {signed.body.version}, expires at {signed.body.expires}."
     if missing:
         text += f"\nIt lacks {missing} signatures of root keys: reticent keys sign {path} --root ROOT.key"
     else:
         text += "\nRoot keys vouch for it. Recipients take it over with: reticent keys update THEIRS THIS"
-    answer(payload, as_json, text)
+    answer(PlainResult.saying(text, figures), as_json)
 
 
-def _show(console: Console, found: TrustFile, problem: str | None) -> None:
+def _card(found: TrustFile, problem: str | None) -> Card:
     body = found.body
-    console.print(f"{body.publisher}: trust file version {body.version}, issued {body.issued}, expires {body.expires}")
     rows: list[tuple[str, ...]] = [("root", each.holder, each.key, "", "", "") for each in body.root.keys]
     rows += [
         (
@@ -284,12 +282,15 @@ def _show(console: Console, found: TrustFile, problem: str | None) -> None:
         for name, role in (("certificates", body.certificates), ("log", body.log))
         for each in role.keys
     ]
-    console.print(table("Keys", ("for", "holder", "public key", "valid from", "until", "revoked"), rows))
-    console.print(
-        f"\nA certificate needs {body.certificates.threshold} of {len(body.certificates.holders)} holders, "
+    needs = (
+        f"A certificate needs {body.certificates.threshold} of {len(body.certificates.holders)} holders, "
         f"this file {body.root.threshold} of {len(body.root.keys)} root keys."
     )
-    console.print(problem or "Root keys vouch for it.")
+    return Card(
+        f"{body.publisher}: trust file version {body.version}, issued {body.issued}, expires {body.expires}",
+        tables=[CardTable(("for", "holder", "public key", "valid from", "until", "revoked"), rows, "Keys")],
+        notes=(needs, problem or "Root keys vouch for it."),
+    )
 
 
 def _public_keys(given: list[str], option: str) -> dict[str, str]:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, shown, tone_of
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import QuasiOption, SensitiveOption, add_group, table_or_release
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-    from rich.console import Console
 
     from reticent.knowledge import Explanation, Subject
     from reticent.release import PublicSide
@@ -132,8 +131,7 @@ def curve(
         subject, given = about.subject()
         most, threshold = most_facts(k), about.threshold(c)
         known, negated = measured(subject.buckets, most), negation_curve(subject.buckets, most)
-        payload: dict[str, Any] = {
-            "ok": threshold is None or known[-1] < threshold,
+        figures: dict[str, Any] = {
             "k": most,
             "curve": known,
             "negation_curve": negated,
@@ -143,10 +141,10 @@ def curve(
             **_about(subject, given),
         }
         if chart is not None:
-            payload["chart"] = save_chart(
+            figures["chart"] = save_chart(
                 chart, known, negated, threshold, f"{subject.sensitive}: {Path(about.source).name}"
             )
-    answer(payload, as_json, lambda console: _render_curve(console, payload))
+    answer(PlainResult(figures, _curves(figures), threshold is None or known[-1] < threshold), as_json)
 
 
 def explain(
@@ -163,8 +161,7 @@ def explain(
         subject, given = about.subject()
         threshold = about.threshold(c)
         found = subject.explain(most_facts(k))
-        payload = {
-            "ok": threshold is None or found.disclosure < threshold,
+        figures = {
             "k": found.k,
             "c": threshold,
             "disclosure": found.disclosure,
@@ -182,7 +179,8 @@ def explain(
             },
             **_about(subject, given),
         }
-    answer(payload, as_json, lambda console: _render_explanation(console, found))
+    ok = threshold is None or found.disclosure < threshold
+    answer(PlainResult(figures, _explained(found), ok), as_json)
 
 
 def whatif(
@@ -226,8 +224,7 @@ def whatif(
             seed=seed,
             context=context,
         )
-    payload = {
-        "ok": found.posterior is not None,
+    figures = {
         "asked": found.asked,
         "posterior": found.posterior,
         "prior": found.prior,
@@ -238,7 +235,7 @@ def whatif(
         "interval": found.interval,
         "confidence": found.confidence,
     }
-    answer(payload, as_json, found.sentence())
+    answer(PlainResult.saying(found.sentence(), figures, found.posterior is not None), as_json)
 
 
 def breaking_point(
@@ -256,14 +253,13 @@ def breaking_point(
     with working("Counting the facts that it takes ...", as_json):
         subject, given = about.subject()
         threshold = about.required_threshold(c)
-        payload = {
-            "ok": True,
+        figures = {
             "c": threshold,
             "breaking_point": broken_at(subject.buckets, threshold),
             "certainty_point": certainty_point(subject.buckets),
             **_about(subject, given),
         }
-    answer(payload, as_json, _points(payload))
+    answer(PlainResult.saying(_points(figures), figures), as_json)
 
 
 def monitor(
@@ -284,8 +280,7 @@ def monitor(
         threshold = about.required_threshold(c)
         arriving, outside = arrivals(add, about.source)
         found = watch(given, arriving, threshold, most_facts(k), levels=about.levels())
-    payload = {
-        "ok": found.after.holds,
+    figures = {
         "k": len(found.after.curve) - 1,
         "c": threshold,
         "before": {"holds": found.before.holds, "disclosure": found.before.disclosure},
@@ -294,7 +289,7 @@ def monitor(
         "rows_outside": outside,
         "first_unsafe_row": found.first_unsafe_row,
     }
-    answer(payload, as_json, found.sentence())
+    answer(PlainResult.saying(found.sentence(), figures, found.after.holds), as_json)
 
 
 def most_facts(k: str) -> int:
@@ -359,53 +354,46 @@ def _against(threshold: Fraction | None, known: list[Fraction], subject: Subject
     }
 
 
-def _render_curve(console: Console, payload: dict[str, Any]) -> None:
-    from reticent.cli.text import shown
-
-    rows = [
-        (facts, shown(known), shown(negated))
-        for facts, (known, negated) in enumerate(zip(payload["curve"], payload["negation_curve"], strict=True))
-    ]
-    title = f"How sure of somebody's {payload['sensitive']} ({payload['groups']:,} groups, {payload['rows']:,} people)"
-    console.print(table(title, ("facts known", "any facts", "'does not have' facts only"), rows))
-    if payload["c"] is not None:
-        verdict = "holds" if payload["holds"] else "does NOT hold"
-        console.print(
-            f"Below {shown(payload['c'])} with {payload['k']} facts: {verdict} (margin {shown(payload['margin'])}). "
-            + _points(payload),
-        )
+def _curves(figures: dict[str, Any]) -> Card:
+    curves = zip(figures["curve"], figures["negation_curve"], strict=True)
+    rows = [(str(facts), known, negated) for facts, (known, negated) in enumerate(curves)]
+    if figures["c"] is not None:
+        verdict = "holds" if figures["holds"] else "does NOT hold"
+        said = f"Below {shown(figures['c'])} with {figures['k']} facts: {verdict} (margin {shown(figures['margin'])}). "
+        said += _points(figures)
     else:
-        console.print(f"{_facts(payload['certainty_point'], 'makes', 'make')} somebody certain.")
-    for note in payload["notes"]:
-        console.print(note, style="dim")
-
-
-def _render_explanation(console: Console, found: Explanation) -> None:
-    facts = found.facts()
-    console.print(
-        (f"The worst {found.k} facts:" if found.k > 1 else "The worst fact:") if facts else "Without any facts:",
+        said = f"{_facts(figures['certainty_point'], 'makes', 'make')} somebody certain."
+    return Card(
+        f"How sure of somebody's {figures['sensitive']} ({figures['groups']:,} groups, {figures['rows']:,} people)",
+        tone=tone_of(figures.get("holds")),
+        tables=[CardTable(("facts known", "any facts", "'does not have' facts only"), rows)],
+        notes=[said, *figures["notes"]],
     )
-    for fact in facts:
-        console.print(f"  - {fact}")
-    console.print(f"Then {found.conclusion()}.")
+
+
+def _explained(found: Explanation) -> Card:
+    facts = found.facts()
     rows = [
-        (group, text, ", ".join(f"{value} {count}" for value, count in histogram.items()))
+        (str(group), text, ", ".join(f"{value} {count}" for value, count in histogram.items()))
         for group, text, histogram in found.attacked()
     ]
-    console.print(table("The groups that they are about (for your eyes only)", ("group", "who", "values"), rows))
-    console.print(
+    replayed = (
         f"Replayed in the exact solver: {found.replayed()}. Whoever only rules values out reaches {found.negations.disclosure}: "
-        f"{'; '.join(found.facts(negations=True)) or 'without any facts'}.",
+        f"{'; '.join(found.facts(negations=True)) or 'without any facts'}."
+    )
+    return Card(
+        (f"The worst {found.k} facts:" if found.k > 1 else "The worst fact:") if facts else "Without any facts:",
+        tables=[CardTable(("group", "who", "values"), rows, "The groups that they are about (for your eyes only)")],
+        sentences=[*(f"  - {fact}" for fact in facts), f"Then {found.conclusion()}."],
+        notes=[replayed],
     )
 
 
-def _points(payload: dict[str, Any]) -> str:
-    from reticent.cli.text import shown
-
-    broken = payload["breaking_point"]
-    certain = payload["certainty_point"]
+def _points(figures: dict[str, Any]) -> str:
+    broken = figures["breaking_point"]
+    certain = figures["certainty_point"]
     reached = "more facts than were tried are needed to reach" if broken is None else _facts(broken, "reaches", "reach")
-    return f"{reached} {shown(payload['c'])}; {_facts(certain, 'makes', 'make')} somebody certain."
+    return f"{reached} {shown(figures['c'])}; {_facts(certain, 'makes', 'make')} somebody certain."
 
 
 def _facts(number: int, one: str, many: str) -> str:

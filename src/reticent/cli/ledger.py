@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer, table
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.cli.console import Json, answer
 from reticent.cli.options import LedgerOption, add_group
 from reticent.errors import LedgerError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.ledger import Entry, Ledger
 
 Newest = Annotated[
@@ -43,10 +42,10 @@ def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Js
     with _opened(ledger, newest) as book:
         found = [each for name in book.datasets() for each in book.entries(name)]
         path = book.path
-    columns = ("data set", "number", "kind", "status", "since", "content")
     rows = [(e.dataset, e.number, e.kind, e.status, e.changed, e.content[:12]) for e in found]
-    payload = {"ok": True, "ledger": path, "entries": [_plain(each) for each in found]}
-    answer(payload, as_json, lambda console: console.print(table(f"Ledger {path}", columns, rows)))
+    listed = CardTable(("data set", "number", "kind", "status", "since", "content"), rows)
+    figures = {"ledger": path, "entries": [each.as_dict() for each in found]}
+    answer(PlainResult(figures, Card(f"Ledger {path}", tables=[listed])), as_json)
 
 
 def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
@@ -56,16 +55,16 @@ def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, a
     """
     with _opened(ledger, newest) as book:
         found = _entries(book, dataset)
+    entries = [each.as_dict() for each in found]
     drawn = [
-        table(
-            f"{each.kind} {each.number} of {each.dataset}",
+        CardTable(
             ("", ""),
-            [(name, value) for name, value in _plain(each).items() if value not in ("", {})],
+            [(name, value) for name, value in each.items() if value not in ("", {})],
+            f"{each['kind']} {each['number']} of {each['dataset']}",
         )
-        for each in found
+        for each in entries
     ]
-    payload = {"ok": True, "dataset": dataset, "entries": [_plain(each) for each in found]}
-    answer(payload, as_json, lambda console: console.print(*drawn))
+    answer(PlainResult({"dataset": dataset, "entries": entries}, Card(f"Data set {dataset}", tables=drawn)), as_json)
 
 
 def budget(
@@ -108,20 +107,16 @@ def budget(
         assert declared is not None
         with _opened(ledger, newest, make=True) as book:
             found = [book.accounts.declare(dataset, declared, reason)]
-    payload: dict[str, Any] = {"ok": True, "accounts": [each.as_dict() for each in found]}
+    accounts = {"accounts": [each.as_dict() for each in found]}
     if dataset is not None:
-        payload |= found[0].as_dict()
-
-    def show_accounts(console: Console) -> None:
-        for each in found:
-            facts = {"unit": each.unit, "neighbours": each.relation, **each.figures()}
-            console.print(table(f"Account of {each.dataset}", ("", ""), list(facts.items())))
-            paid = [(charge.made, charge.purpose, *charge.figures()) for charge in each.charges]
-            console.print(table("Releases", ("since", "for", "epsilon", "delta", "rho"), paid))
-        if not found:
-            console.print("No data set has an account. The first noisy release opens one.")
-
-    answer(payload, as_json, show_accounts)
+        answer(PlainResult.beside(found[0], accounts), as_json)
+        return
+    cards = [each.card() for each in found]
+    title = f"{len(cards)} accounts" if cards else "No data set has an account. The first noisy release opens one."
+    tables = [
+        part for card in cards for part in (CardTable(("", ""), list(card.facts.items()), card.title), *card.tables)
+    ]
+    answer(PlainResult(accounts, Card(title, tables=tables)), as_json)
 
 
 def withdraw(
@@ -143,7 +138,7 @@ def withdraw(
             raise PolicyError(f"The data set {dataset!r} has no entry {number}. Its entries are {listed}.")
         taken = book.withdraw(found[number], reason)
     said = f"{taken.kind} {taken.number} of {taken.dataset!r} is withdrawn: {taken.reason}"
-    answer({"ok": True, **_plain(taken)}, as_json, said)
+    answer(PlainResult.saying(said, taken.as_dict()), as_json)
 
 
 def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
@@ -161,8 +156,7 @@ def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, a
         if marked
         else "The ledger is the newest there is; nothing was changed."
     )
-    payload = {"ok": True, "entries": [_plain(each) for each in marked]}
-    answer(payload, as_json, said)
+    answer(PlainResult.saying(said, {"entries": [each.as_dict() for each in marked]}), as_json)
 
 
 @contextmanager
@@ -186,19 +180,3 @@ def _entries(book: Ledger, dataset: str) -> Sequence[Entry]:
             f"The ledger {str(book.path)!r} has no entry of a data set {dataset!r}.{did_you_mean(dataset, book.datasets())}"
         )
     return found
-
-
-def _plain(entry: Entry) -> dict[str, Any]:
-    return {
-        "dataset": entry.dataset,
-        "number": entry.number,
-        "kind": entry.kind,
-        "status": entry.status,
-        "made": entry.made,
-        "changed": entry.changed,
-        "content": entry.content,
-        "certificate": entry.certificate,
-        "beside": entry.note,
-        "reason": entry.reason,
-        "details": dict(entry.details),
-    }

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.cli.console import Json, answer
 from reticent.cli.options import ReleaseArgument, add_group
 from reticent.errors import DataError, PolicyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reticent.release.trust import LogHead, LogProof, ReleaseLog
+    from reticent.release.trust import LogHead, LogProof
 
 LogArgument = Annotated[Path, typer.Argument(help="The log's file.")]
 LogSign = Annotated[
@@ -48,8 +47,9 @@ def init(
     from reticent.release.trust import create_log
 
     made = create_log(log, name, private_key(sign))
-    payload = {"ok": True, "log": log, "identity": made.identity, "head": made.head.model_dump(mode="json")}
-    answer(payload, as_json, f"{log} is an empty log. Add releases: reticent log add {log} RELEASE --sign {sign}")
+    figures = {"log": log, "identity": made.identity, "head": made.head.model_dump(mode="json")}
+    said = f"{log} is an empty log. Add releases: reticent log add {log} RELEASE --sign {sign}"
+    answer(PlainResult.saying(said, figures), as_json)
 
 
 def add(
@@ -69,8 +69,8 @@ def add(
     from reticent.release.trust import append
 
     proof = append(log, open_certificate(release)[1], private_key(sign), new_key=new_key)
-    payload = {"ok": True, "log": log, "index": proof.index, "head": proof.head.model_dump(mode="json")}
-    answer(payload, as_json, f"Entry {proof.index + 1} of {log}: {proof.head.words}")
+    figures = {"log": log, "index": proof.index, "head": proof.head.model_dump(mode="json")}
+    answer(PlainResult.saying(f"Entry {proof.index + 1} of {log}: {proof.head.words}", figures), as_json)
 
 
 def head(log: LogArgument, output: Output = None, as_json: Json = False) -> None:
@@ -83,9 +83,9 @@ def head(log: LogArgument, output: Output = None, as_json: Json = False) -> None
     found = ReleaseLog.read(log)
     if output is not None:
         found.head.save(output)
-    payload = {"ok": True, "identity": found.identity, "head": found.head.model_dump(mode="json"), "output": output}
-    text = f"{found.header.name}: {found.head.words}, signed with {found.head.signers[0][:16]}..."
-    answer(payload, as_json, text)
+    figures = {"identity": found.identity, "head": found.head.model_dump(mode="json"), "output": output}
+    said = f"{found.header.name}: {found.head.words}, signed with {found.head.signers[0][:16]}..."
+    answer(PlainResult.saying(said, figures), as_json)
 
 
 def prove(
@@ -117,7 +117,7 @@ def prove(
         text = f"{output} shows that {proof.older.signed.size} entries became {proof.head.signed.size}."
     plain = proof.model_dump(mode="json")
     write_whole(output, readable(plain))
-    answer({"ok": True, "output": output, "proof": plain}, as_json, text)
+    answer(PlainResult.saying(text, {"output": output, "proof": plain}), as_json)
 
 
 def check(
@@ -145,18 +145,23 @@ def check(
                 log.check_beside(LogHead.read(older))
             if release is not None:
                 log.inclusion(_certificate(release))
-            newest, shown = log.head, _entries(log)
+            newest, entries = log.head, [each.model_dump(mode="json") for each in log.entries]
         else:
             proof = read_proof(file)
             proof.check()
             _check_proof_of(proof, release, older)
-            newest, shown = proof.head, []
+            newest, entries = proof.head, []
         whose = _whose(newest, key, trust)
     except DataError as error:
-        answer({"ok": False, "problem": str(error)}, as_json, str(error))
+        answer(PlainResult.saying(str(error), {"problem": str(error)}, ok=False), as_json)
         return
-    payload: dict[str, Any] = {"ok": True, "head": newest.model_dump(mode="json"), "signed": whose, "entries": shown}
-    answer(payload, as_json, lambda console: _show(console, file, newest, whose, shown))
+    figures = {"head": newest.model_dump(mode="json"), "signed": whose, "entries": entries}
+    rows = [
+        (number, each["added"], each["dataset"] or "", each["release"] or "", each["certificate"][:16])
+        for number, each in enumerate(entries, start=1)
+    ]
+    listed = CardTable(("entry", "added", "data set", "release", "certificate"), rows, "Entries")
+    answer(PlainResult(figures, Card(f"{file} holds: {newest.words}. {whose}", tables=[listed])), as_json)
 
 
 def _certificate(release: Path) -> Any:
@@ -185,17 +190,3 @@ def _whose(newest: LogHead, key: str | None, trust: Path | None) -> str:
         raise PolicyError("Use --key or --trust, not both: the trust file names the keys.")
     known = None if key is None else public_key(key)
     return head_signers(newest, known, None if trust is None else TrustFile.read(trust))[0]
-
-
-def _entries(log: ReleaseLog) -> list[dict[str, Any]]:
-    return [each.model_dump(mode="json") for each in log.entries]
-
-
-def _show(console: Console, file: Path, newest: LogHead, whose: str, entries: list[dict[str, Any]]) -> None:
-    console.print(f"{file} holds: {newest.words}. {whose}")
-    if entries:
-        rows = [
-            (number, each["added"], each["dataset"] or "", each["release"] or "", each["certificate"][:16])
-            for number, each in enumerate(entries, start=1)
-        ]
-        console.print(table("Entries", ("entry", "added", "data set", "release", "certificate"), rows))

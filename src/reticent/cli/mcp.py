@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, console, table, working
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.cli.console import Json, answer, console, show_card, working
 from reticent.cli.options import LedgerOption, add_commands
 from reticent.errors import PolicyError
 
@@ -55,9 +56,9 @@ def requests(as_json: Json = False) -> None:
 
     found = RequestFolder().all()
     rows = [(each.number, each.state, each.created, each.policy, each.output) for each in found]
-    payload = {"ok": True, "requests": [each.status() for each in found]}
-    columns = ("request", "state", "since", "policy", "output")
-    answer(payload, as_json, lambda screen: screen.print(table("Requests to publish", columns, rows)))
+    listed = CardTable(("request", "state", "since", "policy", "output"), rows)
+    figures = {"requests": [each.status() for each in found]}
+    answer(PlainResult(figures, Card(f"{len(found)} requests to publish", tables=[listed])), as_json)
 
 
 def approve(number: _Number, ledger: LedgerOption = None) -> None:
@@ -100,7 +101,7 @@ def decline(number: _Number, as_json: Json = False) -> None:
     folder = RequestFolder()
     request = _pending(folder, number)
     folder.decide(request, "declined")
-    answer({"ok": True, "request": number, "state": "declined"}, as_json, f"Request {number} is declined.")
+    answer(PlainResult.saying(f"Request {number} is declined.", {"request": number, "state": "declined"}), as_json)
 
 
 def _pending(folder: Any, number: str) -> PublicationRequest:
@@ -113,18 +114,18 @@ def _pending(folder: Any, number: str) -> PublicationRequest:
 def _show(request: PublicationRequest, policy: Any) -> None:
     roles = policy.sections.roles
     source = f"{request.source} (sha256 {request.source_hash[:16]}...)" if request.source_hash else request.source
-    facts = [
-        ("policy", f"{request.policy} (sha256 {request.policy_hash[:16]}...)"),
-        ("source", source),
-        ("data set", policy.sections.dataset or "without a name: the ledger does not remember it"),
-        ("guarantee", str(policy.definition)),
-        ("quasi columns", ", ".join(roles.quasi)),
-        ("sensitive columns", ", ".join(roles.sensitive)),
-        ("declared unknown", ", ".join(policy.sections.declared) or "none"),
-        ("method", policy.sections.method.get("name", "chosen by comparison")),
-        ("folder", request.output),
-        ("signed with", request.sign or policy.sections.release.sign or "nothing"),
-        ("asked", request.created),
-    ]
-    console().print(table(f"Request {request.number}: publish exactly this", ("", ""), facts))
-    console().print(f"\nLook at it first, if you have not: reticent preview {request.policy}\n")
+    facts = {
+        "policy": f"{request.policy} (sha256 {request.policy_hash[:16]}...)",
+        "source": source,
+        "data set": policy.sections.dataset or "without a name: the ledger does not remember it",
+        "guarantee": str(policy.definition),
+        "quasi columns": ", ".join(roles.quasi),
+        "sensitive columns": ", ".join(roles.sensitive),
+        "declared unknown": ", ".join(policy.sections.declared) or "none",
+        "method": policy.sections.method.get("name", "chosen by comparison"),
+        "folder": request.output,
+        "signed with": request.sign or policy.sections.release.sign or "nothing",
+        "asked": request.created,
+    }
+    look = f"Look at it first, if you have not: reticent preview {request.policy}\n"
+    show_card(Card(f"Request {request.number}: publish exactly this", facts, notes=[look]))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, facts_table, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, shown
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import add_group
-from reticent.cli.text import shown
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rich.console import Console
-
     from reticent.base.context import Context
     from reticent.methods.randomize import ViewDomain
     from reticent.noise import JointAnswer, NoisePlan
@@ -58,8 +55,7 @@ def plan(
     """
     from reticent.noise import plan as make
 
-    made = make(epsilon, delta, parties, faults, query, law, bits, level)
-    answer({"ok": True, **made.describe()}, as_json, lambda console: _show_plan(console, made))
+    answer(make(epsilon, delta, parties, faults, query, law, bits, level), as_json)
 
 
 def run(
@@ -105,10 +101,10 @@ def run(
             rows, epsilon, delta, borne, query, cells, bits, law, level, behaviours=_behaviours(behave), context=context
         )
     true = None if data is not None else _true(rows, cells, made.included)
-    payload = {"ok": True, **made.describe(), "names": names, "made_up": data is None}
+    figures = {**made.describe(), "names": names, "made_up": data is None}
     if true is not None:
-        payload["true"] = true
-    answer(payload, as_json, lambda console: _show_answer(console, made, names, true, found))
+        figures["true"] = true
+    answer(PlainResult(figures, _answered(made, names, true, found)), as_json)
 
 
 def keys(
@@ -126,13 +122,12 @@ def keys(
     from reticent.noise.certificates import make_party_keys
 
     made = make_party_keys(folder, name, days)
-    payload = {"ok": True, "private": made.private, "certificate": made.certificate, "fingerprint": made.fingerprint}
-    answer(
-        payload,
-        as_json,
+    said = (
         f"Keep {made.private} to yourself; only its owner can read it.\nGive {made.certificate} to the other parties.\n"
-        f"Fingerprint, to compare by telephone: {made.fingerprint}",
+        f"Fingerprint, to compare by telephone: {made.fingerprint}"
     )
+    figures = {"private": made.private, "certificate": made.certificate, "fingerprint": made.fingerprint}
+    answer(PlainResult.saying(said, figures), as_json)
 
 
 def party(
@@ -158,18 +153,13 @@ def party(
         if output is not None and result is not None:
             read.release(result, figures, frame, _unstoppable(context)).save(output)
     if result is None:
-        left = {
-            "ok": True,
-            "total": None,
-            "shared_with": list(read.names[: read.plan.parties]),
-            "rounds": figures.rounds,
-        }
-        answer(left, as_json, "The rows were shared with the facilitators, who have the answer.")
+        left = {"total": None, "shared_with": list(read.names[: read.plan.parties]), "rounds": figures.rounds}
+        said = "The rows were shared with the facilitators, who have the answer."
+        answer(PlainResult.saying(said, left), as_json)
         return
     total: Any = list(result.numbers) if read.domain is not None else result.numbers[0]
     blamed = {read.names[each]: why for each, why in result.blamed.items()}
-    payload = {
-        "ok": True,
+    told = {
         "total": total,
         "query": read.plan.query,
         "level": read.plan.level,
@@ -182,13 +172,19 @@ def party(
         "bytes_sent": figures.bytes_sent,
         "path": output,
     }
-    answer(payload, as_json, lambda console: _show_result(console, payload, read.domain))
+    notes = [
+        f"Level {read.plan.level}; counted: {', '.join(told['included'])}.",
+        *(
+            f"{name} {why}{'' if name in told['included'] else '; its rows are not counted'}."
+            for name, why in blamed.items()
+        ),
+        *([] if output is None else [f"Published to {output}."]),
+    ]
+    answer(PlainResult(told, replace(_total(total, None, read.domain), notes=notes)), as_json)
 
 
 def _unstoppable(context: Context) -> Context:
     """What was opened is charged and known: from here on nothing stops."""
-    from dataclasses import replace
-
     from reticent.base.context import never
 
     return replace(context, stop=never)
@@ -259,42 +255,23 @@ def _true(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -
     return [counted.count(cell) for cell in range(cells)] if cells is not None else sum(counted)
 
 
-def _show_plan(console: Console, made: NoisePlan) -> None:
-    told = made.describe()
-    printed = told.pop("printed")
-    console.print(f"{made.coins:,} honest coins for each number, {made.quota:,} from each party, {made.rounds} rounds.")
-    console.print(facts_table("The plan", told, shown))
-    console.print(facts_table("Bounds of the literature, for comparison", printed, shown))
-
-
-def _show_answer(
-    console: Console, made: JointAnswer, names: list[str], true: int | list[int] | None, domain: ViewDomain | None
-) -> None:
-    _show_total(console, made.total, true, domain)
+def _answered(made: JointAnswer, names: list[str], true: int | list[int] | None, domain: ViewDomain | None) -> Card:
     plan = made.plan
-    console.print(
+    promise = (
         f"epsilon {shown(plan.epsilon)}, delta {float(plan.delta):g}; level {plan.level}: holds if at most {max(1, plan.faults)} of {plan.parties} parties are at fault. "
         f"Standard error {made.standard_error:.1f}. {made.seconds:.1f} seconds."
     )
-    for number, why in made.blamed.items():
-        console.print(f"{names[number - 1]} {why}{'' if number in made.included else '; its rows are not counted'}.")
+    blamed = [
+        f"{names[number - 1]} {why}{'' if number in made.included else '; its rows are not counted'}."
+        for number, why in made.blamed.items()
+    ]
+    return replace(_total(made.total, true, domain), notes=[promise, *blamed])
 
 
-def _show_result(console: Console, payload: Mapping[str, Any], domain: ViewDomain | None) -> None:
-    _show_total(console, payload["total"], None, domain)
-    console.print(f"Level {payload['level']}; counted: {', '.join(payload['included'])}.")
-    for name, why in payload["blamed"].items():
-        console.print(f"{name} {why}{'' if name in payload['included'] else '; its rows are not counted'}.")
-    if payload["path"] is not None:
-        console.print(f"Published to {payload['path']}.")
-
-
-def _show_total(
-    console: Console, total: int | list[int], true: int | list[int] | None, domain: ViewDomain | None
-) -> None:
+def _total(total: int | list[int], true: int | list[int] | None, domain: ViewDomain | None) -> Card:
+    """A noisy number, or a noisy count for each cell, beside the true ones where these are made up."""
     if isinstance(total, int):
-        console.print(f"Noisy answer: {total:,}" + ("" if true is None else f" (true: {true:,}; the rows are made up)"))
-        return
+        return Card(f"Noisy answer: {total:,}" + ("" if true is None else f" (true: {true:,}; the rows are made up)"))
     import numpy as np
 
     labels = (
@@ -303,8 +280,7 @@ def _show_total(
         else [", ".join(str(value) for value in row) for row in domain.unpack(np.arange(len(total))).rows()]
     )
     if isinstance(true, list):
-        rows = [(label, f"{count:,}", f"{own:,}") for label, count, own in zip(labels, total, true, strict=True)]
-        console.print(table("Noisy histogram", ("cell", "noisy count", "true (made up)"), rows))
+        table = CardTable(("cell", "noisy count", "true (made up)"), list(zip(labels, total, true, strict=True)))
     else:
-        counts = [(label, f"{count:,}") for label, count in zip(labels, total, strict=True)]
-        console.print(table("Noisy histogram", ("cell", "noisy count"), counts))
+        table = CardTable(("cell", "noisy count"), list(zip(labels, total, strict=True)))
+    return Card("Noisy histogram", tables=[table])

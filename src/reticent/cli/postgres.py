@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from reticent.base.cards import PlainResult
 from reticent.cli.console import Json, answer
 from reticent.cli.options import PolicyArgument, add_group
 from reticent.errors import PolicyError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reticent.postgres import GeneralizedView
 
 
 def register(app: typer.Typer) -> None:
@@ -49,15 +45,7 @@ def views(
     made = generalized_view(release, rows, name, grant=grant or ())
     if output is not None:
         write_whole(output, made.sql.encode())
-    answer({"ok": True, **made.as_dict()}, as_json, lambda console: _render(console, made, output))
-
-
-def _render(console: Console, made: GeneralizedView, output: Path | None) -> None:
-    if output is None:
+    if output is None and not as_json:
         typer.echo(made.sql, nl=False)
         return
-    console.print(f"{output} makes the view {made.name} of {made.table}; run it with psql -f {output}.")
-    console.print(f"Counted whenever it is queried: {'; '.join(made.checked)}.")
-    console.print("It does not promise what a release does:")
-    for line in made.not_promised:
-        console.print(f"- {line}")
+    answer(PlainResult.beside(made, {}, [f"Run it with psql -f {output}."]), as_json)

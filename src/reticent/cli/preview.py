@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Details, Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, percent
+from reticent.cli.console import Details, Json, answer, working
 from reticent.cli.options import DraftOptions, PolicyArgument
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.policy import Policy
     from reticent.release import Headline
     from reticent.reports import MechanismPreview, Preview, PreviewComparison
+    from reticent.reports.facts import Comparison
 
 
 def preview(
@@ -59,8 +59,7 @@ def show_preview(
         if compared is None and not isinstance(found, MechanismPreview):
             compared = methods_compared(found.table, found.definition, found.cost, context)
     headline = found.headline.beside(after.reservation for _, after in achieved if after.succeeds)
-    payload: dict[str, Any] = {
-        "ok": True,
+    figures: dict[str, Any] = {
         "recorded": False,
         **found.as_dict(),
         "headline": headline.as_json(),
@@ -73,109 +72,89 @@ def show_preview(
         "analysis": None if found.analysis is None else found.analysis.as_dict(),
         "compared": None if others is None else others.table.to_dicts(),
     }
-
-    def show(console: Console) -> None:
-        if isinstance(found, MechanismPreview):
-            _render_error(console, found, others)
-        else:
-            _render(console, found, headline, others, compared, attacks, details)
-
-    answer(payload, as_json, show)
+    if isinstance(found, MechanismPreview):
+        card = _error_card(found, others)
+    else:
+        card = _card(found, headline, others, compared, achieved)
+    answer(PlainResult(figures, card), as_json, details)
 
 
-def _render_error(console: Console, found: MechanismPreview, others: PreviewComparison | None) -> None:
-    from reticent.cli.text import shown
-
-    console.print(
-        f"A preview by {found.method.get('name')}. Nothing was drawn: this is the error that a release would have.\n"
+def _error_card(found: MechanismPreview, others: PreviewComparison | None) -> Card:
+    return Card(
+        f"A preview by {found.method.get('name')}. Nothing was drawn: this is the error that a release would have.",
+        tables=[CardTable(("figure", "value"), list(found.utility.items()), "Expected error"), *_others_table(others)],
+        sentences=[found.error.words, *found.sentences],
+        notes=[*_problems(others), "Nothing was recorded or written. `reticent publish` draws and publishes it, once."],
     )
-    console.print(found.error.words)
-    console.print()
-    for sentence in found.sentences:
-        console.print(sentence)
-    console.print(
-        table("Expected error", ("figure", "value"), [(each, shown(value)) for each, value in found.utility.items()])
-    )
-    _show_others(console, others)
-    console.print("\nNothing was recorded or written. `reticent publish` draws and publishes it, once.")
 
 
-def _render(
-    console: Console,
+def _card(
     found: Preview,
     headline: Headline,
     others: PreviewComparison | None,
     compared: Mapping[str, Any] | None,
-    attacks: bool,
-    details: bool,
-) -> None:
-    from reticent.base.cards import percent
-    from reticent.cli.screens import (
-        ROWS_SHOWN,
-        how_many,
-        show_columns,
-        show_conclusions,
-        show_headline,
-        show_methods,
-        show_rows,
-        show_worth,
-    )
-    from reticent.cli.text import shown
+    achieved: Sequence[Comparison],
+) -> Card:
+    from reticent.cli.screens import ROWS_SHOWN, columns_table, conclusions, how_many, rows_table
     from reticent.propose import poor_worth
+    from reticent.release import methods_table
 
-    name = found.method.get("name")
-    console.print(f"A preview by {name}: {how_many(found.rows, found.suppressed, found.groups)}.\n")
-    show_headline(console, headline)
-    console.print()
-    for sentence in found.sentences:
-        console.print(sentence)
-    show_columns(console, found.loss_by_column, found.recoding, found.table, found.utility.get("loss"))
-    show_rows(console, found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN))
-    show_methods(console, compared)
-    losses = found.loss_by_column
-    show_worth(console, poor_worth(found.table, found.definition, found.method, found.utility.get("loss"), losses))
-    costs = [(name, shown(value)) for name, value in found.utility.items()]
-    if details and costs:
-        console.print(table("What it would cost", ("measure", "value"), costs))
-    if attacks:
-        hits = [
-            (
-                after.adversary,
-                "" if before is None else percent(before.share),
-                percent(after.share),
-                "" if after.baseline is None else percent(after.baseline),
-                "yes" if after.succeeds else "no",
-            )
-            for before, after in found.attacks
-        ]
-        console.print(table("Attacks", ("adversary", "before", "after", "anyway", "succeeds"), hits))
-    show_conclusions(console, found.analysis)
-    _show_others(console, others)
-    console.print("\nNothing was recorded or written. `reticent publish` publishes it.")
+    losses, loss = found.loss_by_column, found.utility.get("loss")
+    worth = poor_worth(found.table, found.definition, found.method, loss, losses)
+    hits = [
+        (
+            after.adversary,
+            "" if before is None else percent(before.share),
+            percent(after.share),
+            "" if after.baseline is None else percent(after.baseline),
+            after.succeeds,
+        )
+        for before, after in achieved
+    ]
+    return Card(
+        f"A preview by {found.method.get('name')}: {how_many(found.rows, found.suppressed, found.groups)}.",
+        tone=headline.tone,
+        tables=[
+            columns_table(losses, found.recoding, found.table, loss),
+            rows_table(found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN)),
+            *([] if compared is None else [methods_table(compared)]),
+            CardTable(("measure", "value"), list(found.utility.items()), "What it would cost", detail=True),
+            CardTable(("adversary", "before", "after", "anyway", "succeeds"), hits, "Attacks"),
+            *_others_table(others),
+        ],
+        sentences=[*headline.lines(), *found.sentences],
+        notes=[
+            *(() if worth is None else worth.words),
+            *conclusions(found.analysis),
+            *_problems(others),
+            "Nothing was recorded or written. `reticent publish` publishes it.",
+        ],
+    )
 
 
-def _show_others(console: Console, others: PreviewComparison | None) -> None:
+def _others_table(others: PreviewComparison | None) -> list[CardTable]:
+    """What other methods would cost, each that is possible."""
     if others is None:
-        return
-    heads = ("method", "left out", "groups", "loss", "standard error", "succeeding")
-    console.print(table("Methods compared", heads, _compared(others)))
-    for row in others.table.filter(~others.table["possible"]).iter_rows(named=True):
-        console.print(f"{row['method']}: {row['problem']}")
-
-
-def _compared(others: PreviewComparison) -> list[tuple[object, ...]]:
-    def cell(value: Any, form: str) -> str:
-        return "" if value is None else format(value, form)
-
-    return [
+        return []
+    rows = [
         (
             row["method"],
-            cell(row["suppressed"], ","),
-            cell(row["groups"], ","),
-            cell(row["loss"], ".4f"),
-            cell(row["standard_error"], ",.1f"),
-            cell(row["succeeding"], ""),
+            row["suppressed"],
+            row["groups"],
+            "" if row["loss"] is None else f"{row['loss']:.4f}",
+            row["standard_error"],
+            row["succeeding"],
         )
         for row in others.table.iter_rows(named=True)
         if row["possible"]
     ]
+    heads = ("method", "left out", "groups", "loss", "standard error", "succeeding")
+    return [CardTable(heads, rows, "Methods compared")]
+
+
+def _problems(others: PreviewComparison | None) -> list[str]:
+    """Why methods are not possible."""
+    if others is None:
+        return []
+    rows = others.table.filter(~others.table["possible"]).iter_rows(named=True)
+    return [f"{row['method']}: {row['problem']}" for row in rows]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Details, Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, shown
+from reticent.cli.console import Details, Json, answer, working
 from reticent.cli.options import DraftOptions, LedgerOption, PolicyArgument, SignOption
 from reticent.cli.preview import show_preview
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.base.context import Context
     from reticent.io import Source
     from reticent.policy import Policy, Published
@@ -102,7 +101,7 @@ def publish(
         )
         compared = _compared(found, context, time.monotonic() - began)
     worth = _worth(found)
-    answer(_payload(found, worth, compared), as_json, lambda console: _render(console, found, worth, compared, details))
+    answer(PlainResult(_figures(found, worth, compared), _card(found, worth, compared)), as_json, details)
 
 
 def _source(policy: Policy, location: str | None, named: str | None) -> Source | None:
@@ -133,10 +132,9 @@ def _compared(found: Published, context: Context, seconds: float) -> Mapping[str
         return None
 
 
-def _payload(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
+def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
     release, private = found.release, found.release.private
     return {
-        "ok": True,
         "headline": release.headline.as_json(),
         "path": found.path,
         "report": found.report,
@@ -161,71 +159,68 @@ def _payload(found: Published, worth: LowUtility | None, compared: Mapping[str, 
     }
 
 
-def _render(
-    console: Console,
-    found: Published,
-    worth: LowUtility | None,
-    compared: Mapping[str, Any] | None,
-    details: bool,
-) -> None:
-    from reticent.cli.screens import (
-        ROWS_SHOWN,
-        how_many,
-        show_columns,
-        show_headline,
-        show_methods,
-        show_rows,
-        show_worth,
-    )
-    from reticent.cli.text import shown
-    from reticent.release import DeclaredColumns
+def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> Card:
+    from reticent.cli.screens import ROWS_SHOWN, columns_table, how_many, rows_table
+    from reticent.release import DeclaredColumns, methods_table
     from reticent.utility import UtilityMeasures
 
     release, private = found.release, found.release.private
     groups = release.groups if private.evidence.groups else None
     waiting = private.search.get("waiting", 0)
-    console.print(f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.\n")
-    show_headline(console, release.headline)
-    console.print()
-    for claim in release.certificate["claims"]:
-        console.print(f"{_claim(claim)}: {claim['covers']}")
-    reserved = release.headline.reasons
-    for sentence in (told for told in DeclaredColumns.stated(release.certificate).sentences() if told not in reserved):
-        console.print(sentence)
+    claims = [f"{_claim(claim)}: {claim['covers']}" for claim in release.certificate["claims"]]
+    declared = DeclaredColumns.stated(release.certificate).sentences()
     losses = release.utility.loss_by_column if isinstance(release.utility, UtilityMeasures) else {}
-    show_columns(console, losses, private.recoding, found.table, release.utility.get("loss"))
-    show_rows(console, release.public.sample(ROWS_SHOWN))
-    show_methods(console, compared)
-    show_worth(console, worth)
-    if details:
-        levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
-        if levels:
-            console.print(table("Levels", ("column", "level"), levels))
-        costs = [(name, shown(value)) for name, value in release.utility.items()]
-        if costs:
-            console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
-    if "floor" in private.search:
-        raised = ", ".join(f"{name} {level}" for name, level in private.search["floor"].items() if level)
-        console.print(
+    levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
+    return Card(
+        f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.",
+        tone=release.headline.tone,
+        tables=[
+            columns_table(losses, private.recoding, found.table, release.utility.get("loss")),
+            rows_table(release.public.sample(ROWS_SHOWN)),
+            *([] if compared is None else [methods_table(compared)]),
+            CardTable(("column", "level"), levels, "Levels", detail=True),
+            CardTable(
+                ("measure", "value"), list(release.utility.items()), "What it cost (for your eyes only)", detail=True
+            ),
+        ],
+        sentences=[
+            *release.headline.lines(),
+            *claims,
+            *(told for told in declared if told not in release.headline.reasons),
+        ],
+        notes=[
+            *(() if worth is None else worth.words),
+            *_search_notes(private.search),
+            *_farewell(found, groups is None),
+        ],
+    )
+
+
+def _search_notes(search: Mapping[str, Any]) -> Iterator[str]:
+    """Why a better release may exist."""
+    if "floor" in search:
+        raised = ", ".join(f"{name} {level}" for name, level in search["floor"].items() if level)
+        yield (
             f"There are more distinct rows than the driver may hold, so the search began at coarser levels ({raised}): a less distorted release may exist. "
             "RETICENT_MEMORY allows more."
         )
-    if not private.search.get("proven", True):
-        console.print(
-            f"The time was up: a better release may exist, but none below {shown(private.search['bound'])}.",
-        )
+    if not search.get("proven", True):
+        yield f"The time was up: a better release may exist, but none below {shown(search['bound'])}."
+
+
+def _farewell(found: Published, drawn: bool) -> Iterator[str]:
+    """What was not published, where everything is, and what to do next."""
     if found.table.unpublished:
-        console.print(f"Without a role, so not published: {', '.join(found.table.unpublished)}.")
-    for note in found.table.codebook.notes():
-        console.print(note)
-    console.print(f"\n{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone.")
+        yield f"Without a role, so not published: {', '.join(found.table.unpublished)}."
+    yield from found.table.codebook.notes()
+    yield f"{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone."
     if found.report is not None:
-        console.print(f"The report is {found.report}.")
+        yield f"The report is {found.report}."
     if found.log is not None:
-        console.print(f"The certificate is in the log {found.log}.")
-    console.print(f"Anybody can check it: reticent verify {found.path}")
-    if found.report is None and groups is not None:
-        console.print(f"No adversary was run on it; that is done by: reticent attack {found.path} --raw <the policy>")
+        yield f"The certificate is in the log {found.log}."
+    yield f"Anybody can check it: reticent verify {found.path}"
+    if found.report is None and not drawn:
+        yield f"No adversary was run on it; that is done by: reticent attack {found.path} --raw <the policy>"
 
 
 def _worth(found: Published) -> LowUtility | None:

@@ -31,4 +31,4 @@ def query(
         side = open_public(release, context=context)
         context.step("counting")
         found = side.count(condition, estimator)
-    answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
+    answer(found, as_json)

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, tone_of
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import DatasetOption, LedgerOption, ReadingOptions, SeedOption, SignOption, add_group
 from reticent.cli.verify import verify
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from rich.console import Console
+    from collections.abc import Callable
 
     from reticent.methods.randomize import Plan, ViewDomain
 
@@ -97,8 +96,7 @@ def plan(
     )  # fmt: skip
     if output is not None:
         write_whole(output, json.dumps(made.as_json(), indent=2, ensure_ascii=False).encode() + b"\n")
-    payload = {"ok": made.verdict != "impossible", **made.describe()}
-    answer(payload, as_json, lambda console: _show_plan(console, made))
+    answer(made, as_json)
 
 
 def publish(
@@ -130,18 +128,10 @@ def publish(
             duplicates=duplicates, files=cast(Any, files), ledger=ledger, again=again, insecure_seed=insecure_seed,
             signing_key=sign, context=context,
         )  # fmt: skip
-    payload = {
-        "ok": True,
-        "path": output,
-        "rows": rows,
-        "alpha": made.alpha,
-        "beta": made.beta,
-        "worst_posterior": made.worst_posterior,
-    }
-    warning = (
-        "" if dataset else "\nWithout --dataset the ledger cannot refuse a second view; two views give records away."
-    )
-    answer(payload, as_json, f"Published {rows:,} rows to {output}.{warning}")
+    rates = {"alpha": made.alpha, "beta": made.beta, "worst_posterior": made.worst_posterior}
+    warning = "Without --dataset the ledger cannot refuse a second view; two views give records away."
+    said, notes = f"Published {rows:,} rows to {output}.", [] if dataset else [warning]
+    answer(PlainResult.saying(said, {"path": output, "rows": rows, **rates}, notes=notes), as_json)
 
 
 def estimate(
@@ -176,9 +166,8 @@ def estimate(
     last = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
     if group_by:
         frame = last.group_by(group_by, asked, error=error, queries=queries)
-        cells = [[_short(cell) for cell in row] for row in frame.rows()]
-        shown = table("", frame.columns, cells)
-        answer({"ok": True, "groups": frame.to_dicts()}, as_json, lambda console: console.print(shown))
+        card = Card("Estimates", tables=[CardTable(frame.columns, frame.rows())])
+        answer(PlainResult({"groups": frame.to_dicts()}, card), as_json)
         return
     if total is not None:
         found = last.sum(total, asked, error=error)
@@ -186,7 +175,7 @@ def estimate(
         found = last.average(average, asked, error=error)
     else:
         found = last.estimate(asked, error=error, queries=queries)
-    answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
+    answer(found, as_json)
 
 
 def audit(
@@ -216,8 +205,8 @@ def audit(
         found = audit_tuple(opened, tuples[0], priors[0])
     else:
         found = audit_block(opened, tuples, priors)
-    payload = {"ok": found.get("holds") is not False, **found}
-    answer(payload, as_json, lambda console: _show_facts(console, found))
+    ok = found.get("holds") is not False
+    answer(PlainResult(found, Card("The belief after the view", found, tone_of(ok)), ok), as_json)
 
 
 def compare(
@@ -238,7 +227,7 @@ def compare(
         **constants,
         "times_better": constants["rho2"] / made.rho,
     }
-    answer({"ok": True, **found}, as_json, lambda console: _show_facts(console, found))
+    answer(PlainResult(found, Card("The plan beside FRAPP", found)), as_json)
 
 
 def republish(
@@ -282,14 +271,9 @@ def republish(
     written = series / f"view-{last.manifest.index}"
     with withdrawn_if_unsaved(last.release.entry, written):
         grown.save(series)
-    payload = {
-        "ok": True,
-        "index": last.manifest.index,
-        "views": grown.plan.views,
-        "rows": len(last),
-        "path": written,
-    }
-    answer(payload, as_json, f"View {last.manifest.index} of {grown.plan.views}: {len(last):,} rows.")
+    index, views = last.manifest.index, grown.plan.views
+    figures = {"index": index, "views": views, "rows": len(last), "path": written}
+    answer(PlainResult.saying(f"View {index} of {views}: {len(last):,} rows.", figures), as_json)
 
 
 def chart(
@@ -308,7 +292,7 @@ def chart(
     space = read_domain(domain)
     frame = errors_by_gamma(n, space, k)
     draw_chart(frame, output, n=n, impossible_below=red_zone(n, space, k))
-    answer({"ok": True, "path": output, "points": frame.to_dicts()}, as_json, f"Drew {output}.")
+    answer(PlainResult.saying(f"Drew {output}.", {"path": output, "points": frame.to_dicts()}), as_json)
 
 
 def read_domain(path: Path) -> ViewDomain:
@@ -358,22 +342,3 @@ def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
 def _rates(made: Plan) -> dict[str, Any]:
     """A plan without its domain, whose values may have been listed since."""
     return {name: value for name, value in made.as_json().items() if name != "domain"}
-
-
-def _show_plan(console: Console, made: Plan) -> None:
-    console.print(made.words())
-    rows = [
-        (each.name, f"{each.true_count:,}", f"{each.standard_error:,.1f}", f"{each.mean_error:,.1f}")
-        for each in made.samples
-    ]
-    console.print(table("What to expect", ("query", "true count", "standard error", "mean error"), rows))
-
-
-def _show_facts(console: Console, found: Mapping[str, Any]) -> None:
-    console.print(table("", ("", ""), [(key, _short(value)) for key, value in found.items()]))
-
-
-def _short(value: Any) -> str:
-    from reticent.cli.text import shown
-
-    return ", ".join(shown(each) for each in value) if isinstance(value, list) else shown(value)

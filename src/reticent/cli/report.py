@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from reticent.base.cards import PlainResult
 from reticent.cli.console import Json, answer, working
 from reticent.cli.options import PeopleOptions, ReleaseArgument
 
@@ -76,6 +77,5 @@ def report(
             )
         else:
             write_report(release, target, public=public, context=context)
-    payload: dict[str, Any] = {"ok": True, "report": target, "public": public}
     whose = "for everybody" if public else "for the steward: do not publish it"
-    answer(payload, as_json, f"The report is {target} ({whose}).")
+    answer(PlainResult.saying(f"The report is {target} ({whose}).", {"report": target, "public": public}), as_json)

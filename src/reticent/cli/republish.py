@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import LedgerOption, PolicyArgument, SeedOption, SignOption, add_commands
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.io import Source
     from reticent.ledger import LedgerLocation
     from reticent.methods.series import History, Republish, SeriesPlan
@@ -114,13 +113,13 @@ def publish(
             given["changes"] = Source.fitting(str(changes), loaded.reading).read()
         if dry_run:
             found = series.preview(**given, context=context)
-            payload: dict[str, Any] = {"ok": True, "dry_run": True, **found}
+            figures: dict[str, Any] = {"dry_run": True, **found}
         else:
             made = series.publish(insecure_seed=seed, again=again, signing_key=sign, context=context, **given)
-            payload = {"ok": True, "number": made.number, "new": made.new, "folder": made.folder, **made.change}
+            figures = {"number": made.number, "new": made.new, "folder": made.folder, **made.change}
         if series.settings.retention:
-            payload["warning"] = forgetting(series.settings.retention)
-    answer(payload, as_json, lambda console: _show(console, payload, series))
+            figures["warning"] = forgetting(series.settings.retention)
+    answer(PlainResult(figures, _card(figures, series)), as_json)
 
 
 def plan(
@@ -156,7 +155,7 @@ def plan(
     rates = UpdateRates(leave, arrive, change, back)
     with working("Rehearsing releases ...", as_json) as context:
         found = planned(rows, loaded.definition, _republish(loaded), rates, releases, rehearsals, context=context)
-    answer({"ok": True, **found.as_json()}, as_json, lambda console: _show_plan(console, found))
+    answer(PlainResult(found.as_json(), _planned(found)), as_json)
 
 
 def erase(
@@ -173,7 +172,7 @@ def erase(
     opened = _open_history(history, {} if ledger is None else {"ledger": ledger})
     opened.erase(key, reason)
     said = "Erased. The next release is published without this person, who stays out of the series."
-    answer({"ok": True, "releases": len(opened)}, as_json, said)
+    answer(PlainResult.saying(said, {"releases": len(opened)}), as_json)
 
 
 def _ledger(policy: Policy, given: Path | None) -> dict[str, LedgerLocation]:
@@ -237,53 +236,47 @@ def _republish(policy: Policy) -> Republish:
     return method
 
 
-def _show_plan(console: Console, found: SeriesPlan) -> None:
-    """A table a protection: counterfeits of each release, and how they come about."""
+def _planned(found: SeriesPlan) -> Card:
+    """A table for each protection: counterfeits of each release; and how they come about."""
+    tables, notes = [], []
     for price in found.prices:
         if price.refused:
-            console.print(f"\n{price.name}: not possible with this table. {price.refused}", markup=False)
+            notes.append(f"{price.name}: not possible with this table. {price.refused}")
             continue
         rows = [
-            (number, f"{people:,}", f"{mean:,.0f}", f"{mean / people:.0%}", f"{low:,} to {high:,}", f"{worst:,}")
+            (number, people, f"{mean:,.0f}", f"{mean / people:.0%}", f"{low:,} to {high:,}", worst)
             for number, (people, mean, low, high, worst) in enumerate(
                 zip(found.people, price.expected, price.least, price.most, price.worst, strict=True), start=1
             )
         ]
         heads = ("release", "people", "counterfeits", "of people", "rehearsed", "at most")
-        console.print(table(price.name, heads, rows))
-        for line in price.arithmetic:
-            console.print(line, markup=False)
+        tables.append(CardTable(heads, rows, price.name))
+        notes += [f"{price.name}: {line}" for line in price.arithmetic]
         if max(price.waiting) > 0:
-            console.print(f"People wait: up to {max(price.waiting):,.0f} in a release, which tells about their values.")
-    console.print(
-        "\nNothing was written. Newcomers and new values were taken to be like this table's, at the rates given. Keep these figures to yourself."
-    )
+            wait = f"People wait: up to {max(price.waiting):,.0f} in a release, which tells about their values."
+            notes.append(f"{price.name}: {wait}")
+    nothing = "Nothing was written. Newcomers and new values were taken to be like this table's, at the rates given. Keep these figures to yourself."
+    return Card(f"What {len(found.people)} releases will cost", tables=tables, notes=[*notes, nothing])
 
 
-def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
+def _card(found: Mapping[str, Any], history: History) -> Card:
     if found.get("imported"):
-        console.print("The table is that of an imported release; nothing was published.")
-        return
-    console.print(
-        table(
-            "Since the release before",
-            ("what happened", "people"),
-            [(_EVENTS[name], f"{many:,}") for name, many in found["events"].items()],
-        )
-    )
+        return Card("The table is that of an imported release; nothing was published.")
     made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
     if found.get("buckets"):
         made += f", {found['buckets']:,} boxes of people who look alike"
     if found["waiting"]:
         made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
-    if "warning" in found:
-        console.print(f"Warning: {found['warning']} Now: {found.get('forgotten', 0):,} people.")
+    sentences = []
     if found.get("dry_run"):
-        console.print(f"Release {found['number']} would have {made}. Nothing was written.")
+        title = f"Release {found['number']} would have {made}. Nothing was written."
     elif found["new"]:
         alike = f", and KAnonymity(k={history.settings.k}) for each" if history.settings.k else ""
-        console.print(
-            f"Release {found['number']}: {made}.\nIt promises {history.settings.about_series} for all releases together{alike}: {found['folder']}"
-        )
+        title = f"Release {found['number']}: {made}."
+        sentences = [f"It promises {history.settings.about_series} for all releases together{alike}: {found['folder']}"]
     else:
-        console.print(f"The table is that of release {found['number']}, which was published already: {found['folder']}")
+        title = f"The table is that of release {found['number']}, which was published already: {found['folder']}"
+    events = [(_EVENTS[name], many) for name, many in found["events"].items()]
+    warning = [f"Warning: {found['warning']} Now: {found.get('forgotten', 0):,} people."] if "warning" in found else []
+    since = CardTable(("what happened", "people"), events, "Since the release before")
+    return Card(title, tables=[since], sentences=sentences, notes=warning)

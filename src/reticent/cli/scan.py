@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from reticent.base.cards import Card, PlainResult
 from reticent.cli.console import Json, answer
 
 
@@ -21,11 +23,14 @@ def scan(
     from reticent.gates import scan as look
 
     found = look(paths)
-    lines = [f"{each.path}: {each.reason}" for each in found]
-    lines += (
-        ["Publish it with `reticent publish` and commit release/public, or exclude the file from this hook."]
+    way_out = "Publish it with `reticent publish` and commit release/public, or exclude the file from this hook."
+    card = (
+        Card(
+            f"{found[0].path}: {found[0].reason}",
+            sentences=[f"{each.path}: {each.reason}" for each in found[1:]],
+            notes=[way_out],
+        )
         if found
-        else []
+        else Card("Nothing that looks like unreleased records of people.")
     )
-    payload = {"ok": not found, "found": [each.as_dict() for each in found]}
-    answer(payload, as_json, "\n".join(lines) if found else "Nothing that looks like unreleased records of people.")
+    answer(PlainResult({"found": [asdict(each) for each in found]}, card, not found), as_json)

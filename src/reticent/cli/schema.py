@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from reticent.base.cards import PlainResult
 from reticent.cli.console import Json, answer
 
 
@@ -22,7 +23,9 @@ def schema(
 
     if name is None:
         found = {each: shipped_schema(each) for each in schema_names()}
-        answer({"ok": True, "schemas": found}, as_json, lambda console: print(json.dumps(found, indent=1)))
     else:
-        one = shipped_schema(name)
-        answer({"ok": True, "schema": one}, as_json, lambda console: print(json.dumps(one, indent=1)))
+        found = shipped_schema(name)
+    if as_json:
+        answer(PlainResult.saying("", {"schemas" if name is None else "schema": found}), as_json)
+    else:
+        typer.echo(json.dumps(found, indent=1))

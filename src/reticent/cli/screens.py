@@ -1,20 +1,16 @@
-"""What a release, made or only previewed, looks like on one screen of a terminal."""
+"""Parts of the cards of a release, made or only previewed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reticent.base.cards import percent, shortened
-from reticent.cli.console import table
+from reticent.base.cards import CardTable, percent, shortened
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
 
     from reticent.core import Groups, Recoding
-    from reticent.propose import LowUtility
-    from reticent.release import Headline
     from reticent.reports import Analysis
     from reticent.table import Table
 
@@ -22,15 +18,6 @@ _ROWS_LOOKED_AT = 200
 _COLUMNS_SHOWN, _LONGEST_CELL = 6, 24
 ROWS_SHOWN = 5
 _CONCLUSIONS_SHOWN = 6
-
-
-def show_headline(console: Console, headline: Headline) -> None:
-    """The verdict on a release in its colour, and each reason as an item."""
-    style = {"holds": "bold green", "holds, but": "bold yellow"}.get(headline.state, "bold red")
-    title, *reasons = headline.lines()
-    console.print(title, style=style)
-    for reason in reasons:
-        console.print(reason)
 
 
 def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0) -> str:
@@ -53,16 +40,12 @@ def _counted(many: int, what: str) -> str:
     return f"{many:,} {what}" if many == 1 else f"{many:,} {what}s"
 
 
-def show_columns(
-    console: Console, losses: Mapping[str, float], recoding: Recoding | None, rows: Table, loss: float | None
-) -> None:
+def columns_table(losses: Mapping[str, float], recoding: Recoding | None, rows: Table, loss: float | None) -> CardTable:
     """What each quasi column becomes, by an example of the table itself, and the detail that it gives up."""
-    if not losses:
-        return
-    examples = recoded_examples(recoding, rows)
+    examples = recoded_examples(recoding, rows) if losses else {}
     cells = [(name, examples.get(name, ""), percent(value)) for name, value in losses.items()]
     total = "" if loss is None else f" ({percent(loss)} of it given up in all, loss {loss:.3f})"
-    console.print(table(f"Detail{total}", ("column", "for example", "given up"), cells))
+    return CardTable(("column", "for example", "given up"), cells, f"Detail{total}")
 
 
 def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
@@ -86,57 +69,25 @@ def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
     return found
 
 
-def show_conclusions(console: Console, found: Analysis | None) -> None:
+def conclusions(found: Analysis | None) -> list[str]:
     """Which conclusions of regressions change, with coefficients and intervals; nothing where none could be fitted."""
     if found is None or not found.models:
-        return
-    console.print(found.verdict)
-    for each in found.conclusions[:_CONCLUSIONS_SHOWN]:
-        console.print(f"  {each.words}")
-    if len(found.conclusions) > _CONCLUSIONS_SHOWN:
-        console.print(f"  and {len(found.conclusions) - _CONCLUSIONS_SHOWN} more: --json lists all of them")
+        return []
+    more = len(found.conclusions) - _CONCLUSIONS_SHOWN
+    return [
+        found.verdict,
+        *(f"  {each.words}" for each in found.conclusions[:_CONCLUSIONS_SHOWN]),
+        *([f"  and {more} more: --json lists all of them"] if more > 0 else []),
+    ]
 
 
-def show_rows(console: Console, frame: pl.DataFrame) -> None:
+def rows_table(frame: pl.DataFrame) -> CardTable:
     """Some published rows, as many columns as fit."""
     columns: Sequence[str] = frame.columns[:_COLUMNS_SHOWN]
     more = len(frame.columns) - len(columns)
     cells = [[_short(row[name]) for name in columns] for row in frame.iter_rows(named=True)]
     beside = f" ({_counted(more, 'more column')})" if more else ""
-    console.print(table(f"{frame.height} of the rows{beside}", columns, cells))
-
-
-def show_methods(console: Console, compared: Mapping[str, Any] | None) -> None:
-    """What each method would cost, as :meth:`reticent.release.MethodComparison.as_dict` says it; the chosen one is marked."""
-    if compared is None:
-        return
-    rows = [
-        (
-            _described(each["method"]) + (" (chosen)" if place == compared["chosen"] else ""),
-            "-" if each["loss"] is None else f"{each['loss']:.3f}",
-            ", ".join(each["suppressed_columns"]) or ("-" if each["loss"] is None else "none"),
-            "-" if each["left_out"] is None else f"{each['left_out']:,}",
-            each["problem"] or ("every row recoded alike" if each["uniform"] else "by group"),
-        )
-        for place, each in enumerate(compared["methods"])
-    ]
-    some = f" (a sample of {compared['rows']:,} rows)" if compared["rows"] < compared["total"] else ""
-    heads = ("method", "loss", "columns lost", "left out", "analysis")
-    console.print(table(f"Methods compared{some}, for your eyes only", heads, rows))
-
-
-def show_worth(console: Console, worth: LowUtility | None) -> None:
-    """Why a release is of little use and what would cost less, in yellow; nothing where it is of use."""
-    for words in () if worth is None else worth.words:
-        console.print(words, style="yellow")
-
-
-def _described(method: Mapping[str, Any]) -> str:
-    """A method with the parameters that tell candidates apart."""
-    told = [str(method[name]) for name in ("values", "split") if name in method]
-    if "effort" in method:
-        told.append(f"effort {method['effort']}")
-    return f"{method['name']} {', '.join(told)}".strip()
+    return CardTable(columns, cells, f"{frame.height} of the rows{beside}")
 
 
 def _short(value: Any) -> str:

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import add_group
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.methods.synthesize import SynthesisPlan
-
-_MOST_ROWS = 12
 
 
 def register(app: typer.Typer) -> None:
@@ -79,8 +76,8 @@ def plan(
                 made.append(
                     make(sizes, values, each, risk, cast(Any, mode), cast(Any, delta_scope), **cast(Any, options))
                 )
-    payload = {"ok": True, "plans": [each.describe() for each in made]}
-    answer(payload, as_json, lambda console: _show(console, made))
+    plans = {"plans": [each.describe() for each in made]}
+    answer(PlainResult(plans, made[0].card() if len(made) == 1 else _compared(made)), as_json)
 
 
 def audit(
@@ -104,7 +101,7 @@ def audit(
 
     with working("Auditing ...", as_json) as context:
         found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, parts=parts, context=context)
-    answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
+    answer(found, as_json)
 
 
 def compare(
@@ -123,7 +120,6 @@ def compare(
     """
     from dataclasses import asdict
 
-    from reticent.cli.text import shown
     from reticent.errors import PolicyError
     from reticent.io import read_frame
     from reticent.policy import Policy
@@ -140,19 +136,12 @@ def compare(
     parts = {
         name: [asdict(each) for each in getattr(found, name)] for name in ("levels", "queries", "distances", "short")
     }
-    payload = {"ok": True, "private": True, "group": found.group, "value": found.value, **parts}
-
-    def show(console: Console) -> None:
-        console.print(
-            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it."
-        )
-        for name, rows in parts.items():
-            if rows:
-                console.print(
-                    table(name.capitalize(), tuple(rows[0]), [tuple(map(shown, row.values())) for row in rows])
-                )
-
-    answer(payload, as_json, show)
+    figures = {"private": True, "group": found.group, "value": found.value, **parts}
+    card = Card(
+        "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
+        tables=[CardTable.of(name.capitalize(), rows) for name, rows in parts.items()],
+    )
+    answer(PlainResult(figures, card), as_json)
 
 
 def _sizes(given: str) -> list[int]:
@@ -173,7 +162,8 @@ def _domain(given: str) -> Any:
     return declared_prior(given)
 
 
-def _show(console: Console, made: list[SynthesisPlan]) -> None:
+def _compared(made: list[SynthesisPlan]) -> Card:
+    """Several promises beside each other."""
     first = made[0]
     rows = [
         (
@@ -185,22 +175,12 @@ def _show(console: Console, made: list[SynthesisPlan]) -> None:
         )
         for each in made
     ]
-    title = f"{first.groups:,} groups, {first.rows:,} rows, {first.prior.size:,} values"
-    console.print(table(title, ("epsilon", "delta", "alpha", "real share", "certainty from even odds"), rows))
-    if len(made) == 1:
-        sizes = first.describe()["sizes"]
-        step = max(len(sizes) // _MOST_ROWS, 1)
-        shown = [
-            (
-                f"{each['size']:,}",
-                f"{each['groups']:,}",
-                f"{each['alpha']:.6g}",
-                f"{each['noise']:,.1f}",
-                f"{each['real_share']:.1%}",
-            )
-            for each in [*sizes[:-1:step], sizes[-1]]
-        ]
-        console.print(table("By group size", ("size", "groups", "alpha", "noise", "real share"), shown))
-    for each in made:
-        for warning in each.warnings:
-            console.print(f"epsilon {float(each.epsilon):g}, delta {float(each.delta):g}: {warning}", markup=False)
+    return Card(
+        f"{first.groups:,} groups, {first.rows:,} rows, {first.prior.size:,} values",
+        tables=[CardTable(("epsilon", "delta", "alpha", "real share", "certainty from even odds"), rows)],
+        notes=[
+            f"epsilon {float(each.epsilon):g}, delta {float(each.delta):g}: {warning}"
+            for each in made
+            for warning in each.warnings
+        ],
+    )

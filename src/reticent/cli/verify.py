@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from reticent.release import Verification
+from reticent.base.cards import PlainResult
+from reticent.cli.console import Json, answer, working
 
 
 def verify(
@@ -56,19 +52,15 @@ def verify(
     """
     from reticent import release as rooms
 
-    written: dict[str, Any] = {}
     if page is not None:
         from reticent.verifier import write_page
 
-        written = {"page": write_page(page)}
+        page = write_page(page)
     if not releases:
         if page is None:
             raise typer.BadParameter("Name the folder of a release, or --page FILE.html for the recipient's verifier.")
-        answer(
-            {"ok": True, **written},
-            as_json,
-            f"The recipient's verifier is {page}: open it in a browser and drop a public folder into it.",
-        )
+        said = f"The recipient's verifier is {page}: open it in a browser and drop a public folder into it."
+        answer(PlainResult.saying(said, {"page": page}), as_json)
         return
     with working("Recomputing every claim ...", as_json) as context:
         chosen = releases[0] if len(releases) == 1 else releases
@@ -81,31 +73,4 @@ def verify(
             remember=remember,
             context=replace(context, deadline=context.until(seconds)),
         )
-    payload: dict[str, Any] = {
-        "ok": found.holds,
-        "holds": found.holds,
-        "headline": found.headline.as_json(),
-        "recomputed": list(found.recomputed),
-        "unchecked": list(found.unchecked),
-        "signed": found.signed,
-        "path": found.path,
-        "checks": [check._asdict() for check in found.checks],
-        **written,
-    }
-    answer(payload, as_json, lambda console: _render(console, found))
-
-
-def _render(console: Console, found: Verification) -> None:
-    from reticent.cli.screens import show_headline
-
-    show_headline(console, found.headline)
-    for title, told in (
-        ("Recomputed from the published files:", found.recomputed),
-        ("Not re-checked:", found.unchecked),
-    ):
-        if told:
-            console.print(f"\n{title}")
-        for sentence in told:
-            console.print(f"- {sentence}")
-    rows = [(check.name, check.status, check.detail) for check in found.checks]
-    console.print(table(str(found.path), ("check", "result", "why"), rows))
+    answer(found if page is None else PlainResult.beside(found, {"page": page}), as_json)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.base.cards import Card, CardTable, PlainResult, tone_of
+from reticent.cli.console import Json, answer, working
 from reticent.cli.options import LedgerOption, add_group
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reticent.base.context import Context
     from reticent.views.checker import Checker
     from reticent.views.queries import Query
     from reticent.views.schema import Schema
-    from reticent.views.verdict import Verdict
     from reticent.views.witness import DatabaseWitness
 
 Secret = Annotated[str, typer.Option("--secret", help="The secret query: a file, or its text.")]
@@ -135,7 +133,7 @@ def check(
             each[0], hidden, shown[0], checker.schema, semantics=setting.semantics, dialect=setting.dialect
         )
         certificate.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    answer(verdict.to_json(), as_json, lambda console: _show(console, verdict))
+    answer(verdict, as_json)
 
 
 def matrix(
@@ -158,17 +156,13 @@ def matrix(
         checker, queries = _prepared({**hidden, **shown}, setting, proof, how, context)
         found = Matrix.of(checker, queries[: len(hidden)], queries[len(hidden) :])
     if report is not None:
-        text = json.dumps(found.to_json(), indent=2) if report.suffix == ".json" else found.to_markdown()
-        report.write_text(text + "\n", encoding="utf-8")
-
-    def render(console: Console) -> None:
-        console.print(table("Views against secrets", ["", *found.views], found.rows()))
-        denied = found.denied()
-        console.print(
-            table("Denied", ["view", "secret", "verdict", "why"], denied) if denied else "Every view is private."
+        text = (
+            json.dumps({"ok": found.ok, **found.as_dict()}, indent=2)
+            if report.suffix == ".json"
+            else found.to_markdown()
         )
-
-    answer(found.to_json(), as_json, render)
+        report.write_text(text + "\n", encoding="utf-8")
+    answer(found, as_json)
 
 
 def grant(
@@ -191,14 +185,7 @@ def grant(
     with working("Looking for a row that changes both answers ...", as_json) as context:
         checker, (shown, *hidden) = _prepared(texts, setting, proof, context=context)
         verdicts = [checker.check(query, shown) for query in hidden]
-    found = make_grant(shown, verdicts, to, name, setting.dialect)
-
-    def render(console: Console) -> None:
-        console.print(found.sql, highlight=False, soft_wrap=True)
-        for line in found.warnings:
-            console.print(f"- {line}")
-
-    answer(found.to_json(), as_json, render)
+    answer(make_grant(shown, verdicts, to, name, setting.dialect), as_json)
 
 
 def explain(
@@ -217,24 +204,14 @@ def explain(
         verdict = checker.check(hidden, shown)
         why = () if verdict.private else causes(hidden, shown, checker.schema, context)
         mended = repairs(verdict, hidden, shown, checker.schema, context)
-    payload = {
-        **verdict.to_json(),
-        "causes": list(why),
-        "repairs": [{"what": repair.what, "text": repair.text} for repair in mended],
-    }
-
-    def render(console: Console) -> None:
-        _show(console, verdict)
-        for line in why:
-            console.print(f"Note: {line}.")
-        if verdict.witness is not None:
-            for drawn in _witness_tables(verdict.witness, checker.schema):
-                console.print(drawn)
-        if mended:
-            rows = [[repair.what, repair.text] for repair in mended]
-            console.print(table("Changes of the view that are private", ["change", "view"], rows))
-
-    answer(payload, as_json, render)
+    changes = [{"what": repair.what, "text": repair.text} for repair in mended]
+    repaired = CardTable(
+        ("change", "view"), [tuple(each.values()) for each in changes], "Changes of the view that are private"
+    )
+    tables, answers = ([], []) if verdict.witness is None else _databases(verdict.witness, checker.schema)
+    card = replace(verdict.card(), tables=[*tables, repaired], notes=[*(f"Note: {line}." for line in why), *answers])
+    figures = {**verdict.as_dict(), "causes": list(why), "repairs": changes}
+    answer(PlainResult(figures, card, verdict.ok), as_json)
 
 
 def classify(
@@ -262,11 +239,8 @@ def classify(
         [name, ", ".join(item["class"]), "yes" if item["exact"] else "; ".join(item["outside"])]
         for name, item in classes.items()
     ]
-    answer(
-        {"ok": True, "queries": classes},
-        as_json,
-        lambda console: console.print(table("Classes", ["query", "class", "exact"], rows)),
-    )
+    card = Card("Classes", tables=[CardTable(("query", "class", "exact"), rows)])
+    answer(PlainResult({"queries": classes}, card), as_json)
 
 
 def critical(
@@ -281,20 +255,17 @@ def critical(
     checker, (found,) = _prepared(setting.queries(query, "query", single=True), setting)
     if row is not None:
         critical = is_critical(found, row, checker.schema)
-        said = "can" if critical else "cannot"
-        payload: dict[str, Any] = {"ok": True, "row": row, "critical": critical}
-        answer(payload, as_json, f"{row} {said} change the answer.")
+        said = f"{row} {'can' if critical else 'cannot'} change the answer."
+        answer(PlainResult.saying(said, {"row": row, "critical": critical}), as_json)
         return
     patterns = critical_rows(found, checker.schema)
-    payload = {
-        "ok": True,
-        "patterns": [
-            {"relation": p.relation, "pattern": p.text, "conditions": list(p.conditions), "exact": p.exact}
-            for p in patterns
-        ],
-    }
+    listed = [
+        {"relation": p.relation, "pattern": p.text, "conditions": list(p.conditions), "exact": p.exact}
+        for p in patterns
+    ]
     rows = [[p.relation, " and ".join(p.conditions) or "any row", "" if p.exact else "some of them"] for p in patterns]
-    answer(payload, as_json, lambda console: console.print(table("Critical rows", ["table", "rows with", ""], rows)))
+    card = Card("Critical rows", tables=[CardTable(("table", "rows with", ""), rows)])
+    answer(PlainResult({"patterns": listed}, card), as_json)
 
 
 def witness(
@@ -317,14 +288,9 @@ def witness(
     verdict = checker.check(hidden, shown)
     if verdict.witness is not None:
         write_sqlite(verdict.witness, hidden, shown, checker.schema, str(sqlite))
-    payload = {**verdict.to_json(), "file": str(sqlite) if verdict.witness else None}
-
-    def render(console: Console) -> None:
-        _show(console, verdict)
-        if verdict.witness:
-            console.print(f"Written: {sqlite}")
-
-    answer(payload, as_json, render)
+    written = sqlite if verdict.witness else None
+    notes = [] if written is None else [f"Written: {written}"]
+    answer(PlainResult.beside(verdict, {"file": written}, notes), as_json)
 
 
 def verify(
@@ -336,9 +302,7 @@ def verify(
     from reticent.views.texts import read_text
     from reticent.views.view_certificate import read_certificate
 
-    found = check_again(read_certificate(read_text(certificate)))
-    said = f"{found.status}: {'holds' if found.holds else 'does NOT hold'}. {found.how}."
-    answer(found.to_json(), as_json, said)
+    answer(check_again(read_certificate(read_text(certificate))), as_json)
 
 
 def _prepared(
@@ -366,22 +330,9 @@ def _prepared(
     return checker, queries
 
 
-def _show(console: Console, verdict: Verdict) -> None:
-    console.print(f"{verdict.status}: {verdict.reason}")
-    if verdict.pattern:
-        console.print(f"Rows: {verdict.pattern}")
-    if verdict.witness is not None:
-        witness = verdict.witness
-        shown = ", ".join(map(str, witness.row))
-        console.print(f"Witness ({witness.engine}): adding {witness.relation}({shown}) changes both answers.")
-    console.print(f"Class: {', '.join(verdict.query_class[0])} / {', '.join(verdict.query_class[1])}")
-    console.print(f"Bound: {verdict.bound}")
-    for line in (*verdict.assumptions, *verdict.warnings):
-        console.print(f"- {line}")
-
-
-def _witness_tables(witness: DatabaseWitness, schema: Schema) -> list[Any]:
-    drawn = []
+def _databases(witness: DatabaseWitness, schema: Schema) -> tuple[list[CardTable], list[str]]:
+    """The two databases of a witness, the row that is added marked, and how both answers change."""
+    tables, answers = [], []
     for side, row in (("secret", witness.row), ("view", witness.view_row)):
         database = witness.secret_database if side == "secret" else witness.view_database
         for name in sorted({*database, witness.relation}):
@@ -389,11 +340,10 @@ def _witness_tables(witness: DatabaseWitness, schema: Schema) -> list[Any]:
             rows = [["", *map(str, item)] for item in database.get(name, ())]
             if name == witness.relation:
                 rows.append(["+", *map(str, row)])
-            drawn.append(table(f"{side}'s database: {name}", ["", *columns], rows))
-        before = getattr(witness, f"{side}_before")
-        after = getattr(witness, f"{side}_after")
-        drawn.append(f"The {side}'s answer: {list(before)} becomes {list(after)}")
-    return drawn
+            tables.append(CardTable(["", *columns], rows, f"{side}'s database: {name}"))
+        before, after = getattr(witness, f"{side}_before"), getattr(witness, f"{side}_after")
+        answers.append(f"The {side}'s answer: {list(before)} becomes {list(after)}")
+    return tables, answers
 
 
 def decide(
@@ -411,7 +361,7 @@ def decide(
 
     with open_policy(policy, ledger) as control:
         decision = control.decide(user, view, role)
-    answer(decision.to_json(), as_json, f"{'ALLOWED' if decision.allowed else 'DENIED'}: {decision.reason}")
+    answer(decision, as_json)
 
 
 def collusion(
@@ -427,12 +377,9 @@ def collusion(
         leaks = control.collusion(users)
     rows = [[leak.seer, leak.view, leak.victim, leak.secret, leak.verdict.status] for leak in leaks]
     names = ["seer", "view", "victim", "secret", "status"]
-    payload = {"ok": not leaks, "leaks": [dict(zip(names, row, strict=True)) for row in rows]}
-
-    def render(console: Console) -> None:
-        console.print(table("Leaks", names, rows) if leaks else "Together they learn nothing that one must not know.")
-
-    answer(payload, as_json, render)
+    title = f"{len(leaks)} leaks" if leaks else "Together they learn nothing that one must not know."
+    card = Card(title, tone=tone_of(not leaks), tables=[CardTable(names, rows)])
+    answer(PlainResult({"leaks": [dict(zip(names, row, strict=True)) for row in rows]}, card, not leaks), as_json)
 
 
 def log(
@@ -450,10 +397,9 @@ def log(
     told = [
         [item["made"], item["user"], item["view"], "allowed" if item["allowed"] else "denied"] for item in decisions
     ]
-    payload = {"ok": True, "events": [dict(zip(names, row, strict=True)) for row in changes], "decisions": decisions}
-
-    def render(console: Console) -> None:
-        console.print(table("Authorizations", names, changes))
-        console.print(table("Decisions", ["made", "user", "view", "decision"], told))
-
-    answer(payload, as_json, render)
+    figures = {"events": [dict(zip(names, row, strict=True)) for row in changes], "decisions": decisions}
+    tables = [
+        CardTable(names, changes, "Authorizations"),
+        CardTable(("made", "user", "view", "decision"), told, "Decisions"),
+    ]
+    answer(PlainResult(figures, Card(f"Access by {policy}", tables=tables)), as_json)

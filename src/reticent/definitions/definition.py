@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runti
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard, tone_of
 from reticent.core import (
     Columns,
     Evidence,
@@ -81,7 +81,8 @@ class Assessment(ShownAsCard):
         if self.witness is not None:
             facts["why"] = self.witness.text
         parts = [(str(part.definition), part.holds, part.value) for part in self.parts]
-        return Card(f"{self.definition} {verdict}", facts, self.holds, ("definition", "holds", "achieved"), parts)
+        listed = CardTable(("definition", "holds", "achieved"), parts)
+        return Card(f"{self.definition} {verdict}", facts, tone_of(self.holds), [listed])
 
     def failing_rows(self) -> NDArray[np.int64]:
         """The rows of an assessed table, counted from 0, whose group does not pass, in their order; for the steward (004, section 2).

@@ -7,13 +7,13 @@ of shares, never of a value of the data. Errors from reading or judging data are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from reticent.attacks import Findings
-from reticent.base.cards import Card, ShownAsCard, sentence_case
+from reticent.base.cards import Card, CardTable, ShownAsCard, sentence_case, tone_of
 from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.definitions import Definition, all_of
@@ -71,17 +71,18 @@ class GateResult(ShownAsCard):
         return sum(check.status == status for check in self.checks)
 
     def card(self) -> Card:
-        """The verdict, and every check."""
-        facts = {"target": self.target, "failed": self.number("failed"), "skipped": self.number("skipped")}
-        rows = [(check.limit, check.status, check.detail) for check in self.checks]
+        """The verdict, each failure at its line, and every check."""
         return Card(
-            "The gate is open" if self.ok else "The gate is closed", facts, self.ok, ("limit", "status", "detail"), rows
+            "The gate is open." if self.ok else f"The gate is closed: {self.number('failed')} failed.",
+            {"target": str(self.target), "skipped": self.number("skipped")},
+            tone_of(self.ok),
+            [CardTable(("limit", "what", "result", "why"), [astuple(check)[:4] for check in self.checks])],
+            [f"{self.limits}:{max(1, each.line)}: {each.limit}: {each.title}: {each.detail}" for each in self.failures],
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain data."""
         return {
-            "ok": self.ok,
             "target": str(self.target),
             "kind": self.kind,
             "limits": self.limits,

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.disclosures import PersonFingerprints
 from reticent.base.privacy_cost import (
     Amounts,
@@ -85,9 +85,15 @@ class Account(ShownAsCard):
 
     def card(self) -> Card:
         """Totals and charges."""
-        facts: dict[str, object] = {"unit": self.unit, "relation": self.relation, **self.figures()}
+        facts: dict[str, object] = {"unit": self.unit, "neighbours": self.relation, **self.figures()}
         rows = [(each.made, each.purpose, *each.figures()) for each in self.charges]
-        return Card(f"Account of {self.dataset!r}", facts, None, ("since", "for", "epsilon", "delta", "rho"), rows)
+        charges = CardTable(("since", "for", "epsilon", "delta", "rho"), rows, "Releases")
+        return Card(f"Account of {self.dataset!r}", facts, tables=[charges])
+
+    @property
+    def ok(self) -> bool:
+        """An account is never overdrawn."""
+        return True
 
     def figures(self) -> dict[str, str]:
         """What was spent of the totals, and the two figures behind it, for people."""

@@ -46,6 +46,22 @@ class Entry(PriorDisclosure):
     new: bool = field(default=False, compare=False)
     place: LedgerLocation | None = field(default=None, compare=False, repr=False)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The entry as plain data."""
+        return {
+            "dataset": self.dataset,
+            "number": self.number,
+            "kind": self.kind,
+            "status": self.status,
+            "made": self.made,
+            "changed": self.changed,
+            "content": self.content,
+            "certificate": self.certificate,
+            "beside": self.note,
+            "reason": self.reason,
+            "details": dict(self.details),
+        }
+
 
 Certify = Callable[[Entry], str]
 """Makes the certificate of an entry once number, time and note are known, and returns its hash."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.exact import Number, exact, one_of, whole
 from reticent.errors import PolicyError
 from reticent.noise.agreement import rounds_of_broadcast
@@ -118,7 +118,7 @@ class NoisePlan(ShownAsCard):
             found["exponential_delta"] = float(self._exponential.bound(self.epsilon, self.move))
         return found
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
         own = {"width": self.width, "precision": self.precision} if self.law == "exponential" else {}
         return {
@@ -141,8 +141,19 @@ class NoisePlan(ShownAsCard):
 
     def card(self) -> Card:
         """Coins, quota and rounds, and what they promise."""
-        facts = {key: value for key, value in self.describe().items() if key != "printed"}
-        return Card(f"Joint {self.query}: {self.coins:,} honest coins a sum, {self.quota:,} a party", facts, True)
+        facts = self.as_dict()
+        bounds = [(name.replace("_", " "), value) for name, value in facts.pop("printed").items()]
+        return Card(
+            f"Joint {self.query}: {self.coins:,} honest coins for each number, {self.quota:,} from each party, {self.rounds} rounds",
+            facts,
+            "good",
+            [CardTable(("", ""), bounds, "Bounds of the literature, for comparison")],
+        )
+
+    @property
+    def ok(self) -> bool:
+        """What cannot be planned is no plan."""
+        return True
 
 
 def plan(

@@ -107,7 +107,7 @@ class JointAnswer(ShownAsCard):
 
     def card(self) -> Card:
         """The answer and what it is worth."""
-        return Card(f"Joint {self.plan.query} of {len(self.included)} parties", self.describe(), True)
+        return Card(f"Joint {self.plan.query} of {len(self.included)} parties", self.describe(), "good")
 
 
 def run_local(

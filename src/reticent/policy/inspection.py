@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.errors import Infeasible
@@ -15,6 +15,15 @@ from reticent.policy.policy import Policy
 from reticent.policy.table_reader import read
 from reticent.propose import Proposal, Tradeoff, propose_policy
 from reticent.table import Table
+
+_NOTES_SHOWN = 4
+_ROLES = {
+    "identifier": "dropped: names people",
+    "quasi": "generalized: others may know it",
+    "sensitive": "published, kept uncertain: nobody may learn it",
+    "weight": "survey weight, not published",
+    None: "not published",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,14 +41,63 @@ class Inspection(ShownAsCard):
     priced: Tradeoff
 
     def card(self) -> Card:
-        """The proposed role of every column and why."""
-        rows = [(each.name, each.role or "not published", each.reason) for each in self.proposal.columns]
-        promise = " & ".join(str(part["name"]) for part in self.proposal.definition)
-        facts = {"rows": self.proposal.rows, "columns": len(rows), "definition": promise, "notes": len(self.notes)}
-        if self.proposal.headline:
-            facts["read first"] = " ".join(self.proposal.headline)
-        good = False if self.proposal.headline or not promise else None
-        return Card("Inspection", facts, good, ("column", "role", "why"), rows)
+        """The columns of each role and what becomes of them; as details every column, why, and what promises cost."""
+        found, priced = self.proposal, self.priced
+        promise = " & ".join(str(part["name"]) for part in found.definition)
+        roles = [
+            (words, ", ".join(column.name for column in found.columns if column.role == role))
+            for role, words in _ROLES.items()
+            if any(column.role == role for column in found.columns)
+        ]
+        looks = [
+            (
+                column.name,
+                column.profile.type,
+                column.profile.distinct,
+                column.profile.nulls or "",
+                f"{float(column.profile.uniqueness):.0%}",
+                ", ".join(map(str, column.profile.examples[:3])),
+            )
+            for column in found.columns
+        ]
+        reasons = [(column.name, column.role or "not published", column.reason) for column in found.columns]
+        costs = [(price.definition + (" (proposed)" if price.chosen else ""), price.words) for price in priced.prices]
+        notes = [f"Note: {note}" for note in found.notes]
+        return Card(
+            f"{found.rows:,} rows, {len(found.columns)} columns",
+            {"definition": promise or "none"},
+            "bad" if found.headline or not promise else "plain",
+            [
+                CardTable(("what happens", "columns"), roles, "Proposed roles"),
+                CardTable(("column", "type", "values", "missing", "alone", "examples"), looks, "Columns", detail=True),
+                CardTable(("column", "role", "why"), reasons, "Why", detail=True),
+                CardTable(("definition", "price"), costs, "What promises cost", detail=True),
+                *([] if priced.compared is None else [priced.compared.table()]),
+            ],
+            [f"Read first: {warning}" for warning in found.headline],
+            notes[:_NOTES_SHOWN],
+            notes[_NOTES_SHOWN:],
+        )
+
+    @property
+    def ok(self) -> bool:
+        """A proposal is there, even where it proposes to publish nothing."""
+        return True
+
+    def as_dict(self) -> dict[str, Any]:
+        """The proposal as plain data, with the text of the policy."""
+        found, priced = self.proposal, self.priced
+        return {
+            "rows": found.rows,
+            "columns": [column.as_dict() for column in found.columns],
+            "definition": list(found.definition),
+            "headline": list(found.headline),
+            "notes": list(found.notes),
+            "left_out": [{"column": each.column, "price": each.price} for each in priced.left_out],
+            "prices": [price.as_dict() for price in priced.prices],
+            "methods": None if priced.compared is None else priced.compared.as_dict(),
+            "text": self.text,
+        }
 
     @property
     def policy(self) -> str:

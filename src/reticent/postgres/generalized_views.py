@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reticent.base.cards import Card, ShownAsCard
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import PolicyError
 from reticent.postgres.label_expressions import label_expression, literal, quoted, relation
@@ -22,8 +23,8 @@ NOT_PROMISED = (
 """What a view cannot promise that a release can."""
 
 
-@dataclass(frozen=True)
-class GeneralizedView:
+@dataclass(frozen=True, repr=False)
+class GeneralizedView(ShownAsCard):
     """The statements that make a view, in one transaction, and what it does not promise."""
 
     name: str
@@ -39,6 +40,19 @@ class GeneralizedView:
         notes = "\n".join(f"--   {line}" for line in self.not_promised)
         body = "\n\n".join(f"{each};" for each in self.statements)
         return f"-- What this view does not promise and a release does:\n{notes}\nbegin;\n\n{body}\n\ncommit;\n"
+
+    @property
+    def ok(self) -> bool:
+        """The statements are there."""
+        return True
+
+    def card(self) -> Card:
+        """The view, what is counted, and what it does not promise."""
+        return Card(
+            f"The view {self.name} of {self.table}",
+            sentences=[f"Counted whenever it is queried: {'; '.join(self.checked)}."],
+            notes=["It does not promise what a release does:", *(f"- {line}" for line in self.not_promised)],
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The view as plain data."""

@@ -21,7 +21,7 @@ from reticent.release.analyst_design import analyst_designs, default_models
 from reticent.release.assessment import assess, natural_closeness
 from reticent.release.canonical_json import readable
 from reticent.release.certificate import certificate_hash, countersigned, signatures_of
-from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of
+from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of, methods_table
 from reticent.release.claims import Check, read_claims
 from reticent.release.computable_columns import ComputableColumns
 from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
@@ -96,6 +96,7 @@ __all__ = [
     "judged_draft",
     "method_from",
     "methods_compared",
+    "methods_table",
     "named_method",
     "natural_closeness",
     "open_certificate",

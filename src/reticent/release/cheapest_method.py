@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
+from reticent.base.cards import CardTable
 from reticent.base.context import Context
 from reticent.core import Draft, Evidence, Kind, Recoding
 from reticent.definitions import Definition, Method, unkept
@@ -96,6 +97,10 @@ class MethodComparison:
     def sampled(self) -> bool:
         """Whether only some of the rows were drafted."""
         return self.rows < self.total
+
+    def table(self) -> CardTable:
+        """What each method would cost; the chosen one is marked. For the steward."""
+        return methods_table(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as plain data."""
@@ -302,3 +307,28 @@ def _some_people(table: Table, most: int) -> Table:
     owner = next(iter(table.owners.values()))
     some = table.frame[owner].unique(maintain_order=True).sample(fraction=most / table.rows, seed=0)
     return table.only(table.frame[owner].is_in(some.implode()))
+
+
+def methods_table(compared: Mapping[str, Any]) -> CardTable:
+    """A comparison that was written down (:meth:`MethodComparison.as_dict`) for people; the chosen method is marked."""
+    rows = [
+        (
+            _told(each["method"]) + (" (chosen)" if place == compared["chosen"] else ""),
+            "-" if each["loss"] is None else f"{each['loss']:.3f}",
+            ", ".join(each["suppressed_columns"]) or ("-" if each["loss"] is None else "none"),
+            each["left_out"],
+            each["problem"] or ("every row recoded alike" if each["uniform"] else "by group"),
+        )
+        for place, each in enumerate(compared["methods"])
+    ]
+    some = f" (a sample of {compared['rows']:,} rows)" if compared["rows"] < compared["total"] else ""
+    heads = ("method", "loss", "columns lost", "left out", "analysis")
+    return CardTable(heads, rows, f"Methods compared{some}, for your eyes only")
+
+
+def _told(method: Mapping[str, Any]) -> str:
+    """A method with the parameters that tell candidates apart."""
+    told = [str(method[name]) for name in ("values", "split") if name in method]
+    if "effort" in method:
+        told.append(f"effort {method['effort']}")
+    return f"{method['name']} {', '.join(told)}".strip()

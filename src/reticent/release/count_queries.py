@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.table import NULL_LABEL, Meaning, Rows, ValueType
@@ -30,7 +31,7 @@ ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(SaidInLines):
     """An answer to a counting query.
 
     The true number of published rows that meet the condition lies within ``bounds`` for certain. ``value`` estimates it; the estimate holds as far
@@ -52,7 +53,7 @@ class Count:
         """What must hold for the estimate to be right on average; None where it assumes nothing."""
         return self.model if self.estimator == "uniform" and self.bounds[0] < self.bounds[1] else None
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The answer as plain data."""
         return {
             "condition": self.condition,

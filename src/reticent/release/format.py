@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cas
 
 import polars as pl
 
+from reticent.base.cards import Result
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft, Evidence, Groups, Kind, MechanismPlan
 from reticent.definitions import GENERAL, Definition, columns_compared, own_sets, unkept
@@ -77,7 +78,7 @@ class Words:
     attacked: str = ""
 
 
-class Answer(Protocol):
+class Answer(Result, Protocol):
     """An answer to a counting query: an estimate, and between which ``bounds`` the true number lies."""
 
     @property
@@ -91,12 +92,6 @@ class Answer(Protocol):
     @property
     def bounds(self) -> tuple[float, float]:
         """Between which the true number lies, for certain or with a stated confidence."""
-
-    def describe(self) -> dict[str, Any]:
-        """The answer as plain data."""
-
-    def lines(self) -> list[str]:
-        """The answer for people."""
 
 
 class Format(ABC):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from reticent.base.cards import Tone
 from reticent.errors import DataError
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class Headline:
     def title(self) -> str:
         """The verdict alone."""
         return "Not shown to hold" if self.state == "not shown" else self.state.capitalize()
+
+    @property
+    def tone(self) -> Tone:
+        """Whether the verdict is good news, with reservations or without."""
+        return {"holds": "good", "holds, but": "doubtful"}.get(self.state, "bad")  # type: ignore[return-value]  # a tone
 
     def lines(self) -> list[str]:
         """Human-readable lines: the verdict, and each reason as an item."""

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.files import folder_aside, write_new
 from reticent.conditions import Condition
 from reticent.core import Evidence, Groups, Recoding
@@ -79,7 +79,9 @@ class Release(ShownAsCard):
         facts["promises"] = ", ".join(str(claim["definition"]) for claim in self.certificate["claims"])
         # As text: a year is no number of things.
         rows = self.public.sample(5).cast(pl.String).fill_null("")
-        return Card(f"Release by {self.manifest.method.get('name')}", facts, None, rows.columns, rows.rows())
+        return Card(
+            f"Release by {self.manifest.method.get('name')}", facts, tables=[CardTable(rows.columns, rows.rows())]
+        )
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from polars.exceptions import PolarsError
 
 import reticent
-from reticent.base.cards import Card, ShownAsCard, sentence_case
+from reticent.base.cards import Card, CardTable, ShownAsCard, sentence_case
 from reticent.base.context import Context
 from reticent.base.documents import LARGEST, read_document
 from reticent.definitions import Definition, all_of
@@ -63,11 +63,35 @@ class Verification(ShownAsCard):
     reservations: tuple[str, ...] = ()
 
     def card(self) -> Card:
-        """The verdict, and every check."""
+        """The verdict with its reasons, every check, and what was recomputed."""
+        title, *reasons = self.headline.lines()
         rows = [(check.name, check.status, check.detail) for check in self.checks]
-        facts = {"checks": len(self.checks), "failures": len(self.failures), "signed": self.signed}
-        told = {f"reason {number}": reason for number, reason in enumerate(self.headline.reasons, start=1)}
-        return Card(self.headline.title, {**told, **facts}, self.holds, ("check", "status", "detail"), rows)
+        told = (("Recomputed from the published files:", self.recomputed), ("Not re-checked:", self.unchecked))
+        return Card(
+            title,
+            {"checks": len(self.checks), "failures": len(self.failures), "signed": self.signed},
+            self.headline.tone,
+            [CardTable(("check", "result", "why"), rows, str(self.path))],
+            reasons,
+            [line for name, said in told if said for line in (name, *(f"- {each}" for each in said))],
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything holds."""
+        return self.holds
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict and every check as plain data."""
+        return {
+            "holds": self.holds,
+            "headline": self.headline.as_json(),
+            "recomputed": list(self.recomputed),
+            "unchecked": list(self.unchecked),
+            "signed": self.signed,
+            "path": self.path,
+            "checks": [check._asdict() for check in self.checks],
+        }
 
     @property
     def headline(self) -> Headline:

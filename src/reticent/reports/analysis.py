@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.release import PublicSide, Release, analyst_designs, default_models
 from reticent.table import Table
 from reticent.utility import ConclusionChange, DesignColumn, RegressionModel, changed_conclusions, fit_model, is_binary
@@ -84,7 +84,7 @@ class Analysis(ShownAsCard):
         rows = [(each.column, *each.texts) for each in self.summaries]
         heads = ("column", "mean before", "mean after", "spread before", "spread after")
         facts = {"columns": len(rows), "correlations move by at most": max(finite, default=0.0)}
-        return Card("Analysis before and after", facts, None, heads, rows)
+        return Card("Analysis before and after", facts, tables=[CardTable(heads, rows)])
 
     @property
     def verdict(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reticent.attacks import compare, run_adversaries
-from reticent.base.cards import sentence_case
+from reticent.base.cards import Card, CardTable, sentence_case
 from reticent.base.context import Context
 from reticent.base.exact import one_of
 from reticent.base.files import write_whole
@@ -112,7 +112,26 @@ class Dossier:
         """What the steward must still state."""
         return tuple(each for section in self.sections for each in section.statements if each.answer is None)
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """A dossier is evidence, whatever it shows."""
+        return True
+
+    def card(self) -> Card:
+        """Every measure beside its threshold, and what must still be stated."""
+        words = {True: "meets it", False: "above it", None: ""}
+        measures = [(each.name, each.measured, each.threshold, words[each.meets]) for each in self.measures]
+        missing = [(each.name, each.question) for each in self.missing]
+        return Card(
+            f"{self.of.title}: {self.release}",
+            tables=[
+                CardTable(("measure", "measured", "threshold", "result"), measures),
+                CardTable(("field", "what"), missing, "Still to be stated ([dossier] of the policy, or --statements)"),
+            ],
+            notes=[f"It is evidence, not a determination. {self.of.determination}"],
+        )
+
+    def as_dict(self) -> dict[str, Any]:
         """The dossier as plain data."""
         regime = self.of
         return {
@@ -148,7 +167,7 @@ class Dossier:
         kind = target.suffix.lower().removeprefix(".")
         one_of(kind, "the ending of the file", ("html", "pdf", "json"))
         if kind == "json":
-            content = readable(to_plain(self.as_json()))
+            content = readable(to_plain(self.as_dict()))
         else:
             content = render_dossier(self).encode()
             content = printed(content) if kind == "pdf" else content

@@ -17,7 +17,7 @@ import polars as pl
 
 from reticent.attacks import Findings, run_adversaries
 from reticent.attacks import compare as attacks_compared
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.randomness import Randomness
 from reticent.core import Groups, Recoding
@@ -64,7 +64,11 @@ class Preview(ShownAsCard):
         if "loss" in self.utility:
             facts["loss"] = self.utility["loss"]
         shown = self.frame.head(5)
-        return Card(f"Preview by {self.method.get('name')}, nothing recorded", facts, None, shown.columns, shown.rows())
+        return Card(
+            f"Preview by {self.method.get('name')}, nothing recorded",
+            facts,
+            tables=[CardTable(shown.columns, shown.rows())],
+        )
 
     @property
     def side(self) -> PublicSide:
@@ -190,7 +194,9 @@ class MechanismPreview(ShownAsCard):
         facts: dict[str, object] = {"definition": self.definition, "error": self.error.words}
         listed = [(name, f"{value:,.6g}") for name, value in self.error.figures.items()]
         return Card(
-            f"Preview by {self.method.get('name')}, nothing drawn or recorded", facts, None, ("figure", "value"), listed
+            f"Preview by {self.method.get('name')}, nothing drawn or recorded",
+            facts,
+            tables=[CardTable(("figure", "value"), listed)],
         )
 
     @property
@@ -257,7 +263,7 @@ class PreviewComparison(ShownAsCard):
         """Risk and cost of every combination."""
         heads = ("definition", "method", "smallest", "suppressed", "succeeding", "loss", "problem")
         rows = self.table.select(heads).rows()
-        return Card("Methods compared", {"combinations": len(rows)}, None, heads, rows)
+        return Card("Methods compared", {"combinations": len(rows)}, tables=[CardTable(heads, rows)])
 
     def chart(self, path: str | Path, measure: str = "loss") -> Path:
         """Draw what k costs, a line for each method, and write it as SVG or PNG (which needs the extra ``charts``). The definitions must ask for different k.

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from itertools import islice, product
 from typing import Any
 
+from reticent.base.cards import Card, tone_of
 from reticent.base.disclosures import apart, unjudged
 from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import GRANT, Ledger
@@ -58,16 +59,24 @@ class ViewDecision:
     reason: str
     verdicts: tuple[Verdict, ...] = field(default=(), repr=False)
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """Whether the answer may be seen."""
+        return self.allowed
+
+    def card(self) -> Card:
+        """The decision and its reason."""
+        return Card(f"{'ALLOWED' if self.allowed else 'DENIED'}: {self.reason}", tone=tone_of(self.allowed))
+
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for machines."""
         return {
-            "ok": self.allowed,
             "allowed": self.allowed,
             "user": self.user,
             "roles": list(self.roles),
             "view": self.view,
             "reason": self.reason,
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+            "verdicts": [{"ok": verdict.ok, **verdict.as_dict()} for verdict in self.verdicts],
         }
 
 

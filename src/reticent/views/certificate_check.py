@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from reticent.base.cards import Card, tone_of
 from reticent.views.checker import Checker, prepare
 from reticent.views.constants import Constant
 from reticent.views.naive_evaluation import TooManyAnswers, gains
@@ -30,9 +31,19 @@ class CertificateCheck:
     status: str
     how: str
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """Whether it holds."""
+        return self.holds
+
+    def card(self) -> Card:
+        """The verdict, and how it was checked."""
+        said = f"{self.status}: {'holds' if self.holds else 'does NOT hold'}. {self.how}."
+        return Card(said, tone=tone_of(self.holds))
+
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for machines."""
-        return {"ok": self.holds, "holds": self.holds, "status": self.status, "how": self.how}
+        return {"holds": self.holds, "status": self.status, "how": self.how}
 
 
 class _Wrong(Exception):

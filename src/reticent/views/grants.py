@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from reticent.base.cards import Card
 from reticent.errors import Denied, PolicyError, did_you_mean
 from reticent.views.queries import Query
 from reticent.views.sql.dialect import body_of, parse_statements
@@ -48,9 +49,18 @@ class Grant:
     sql: str
     warnings: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """What may not be granted has no statements."""
+        return True
+
+    def card(self) -> Card:
+        """The statements, and what they do not keep from the grantee."""
+        return Card(self.sql, sentences=[f"- {line}" for line in self.warnings])
+
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for machines."""
-        return {"ok": True, "sql": self.sql, "warnings": list(self.warnings)}
+        return {"sql": self.sql, "warnings": list(self.warnings)}
 
 
 def grant(query: Query, verdicts: Sequence[Verdict], to: str, name: str, dialect: str = "postgres") -> Grant:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reticent.base.cards import Card, CardTable, tone_of
 from reticent.views.checker import Checker
 from reticent.views.queries import Query
 from reticent.views.verdict import PRIVATE, Verdict
@@ -50,11 +51,27 @@ class Matrix:
             if not verdict.private
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """Whether every view may be granted."""
+        return self.private
+
+    def card(self) -> Card:
+        """The matrix, and why pairs are denied."""
+        denied = self.denied()
+        return Card(
+            f"{len(denied)} pairs are denied." if denied else "Every view is private.",
+            tone=tone_of(self.private),
+            tables=[
+                CardTable(("", *self.views), self.rows(), "Views against secrets"),
+                CardTable(("view", "secret", "verdict", "why"), denied, "Denied"),
+            ],
+        )
+
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for machines."""
         counts = Counter(verdict.status for row in self.verdicts for verdict in row)
         return {
-            "ok": self.private,
             "secrets": list(self.secrets),
             "views": list(self.views),
             "matrix": {
@@ -63,7 +80,7 @@ class Matrix:
             },
             "counts": dict(counts),
             "denied": [
-                {**verdict.to_json(), "secret": secret, "view": view}
+                {"ok": False, **verdict.as_dict(), "secret": secret, "view": view}
                 for secret, row in zip(self.secrets, self.verdicts, strict=True)
                 for view, verdict in zip(self.views, row, strict=True)
                 if not verdict.private

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from reticent.base.cards import Card, tone_of
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -46,10 +47,25 @@ class Verdict:
         """Whether the view may be granted: only a proof counts."""
         return self.status == PRIVATE
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """Whether the view may be granted."""
+        return self.private
+
+    def card(self) -> Card:
+        """The verdict with its reason, the rows that it is about, and what it rests on."""
+        sentences = [f"Rows: {self.pattern}"] if self.pattern else []
+        if self.witness is not None:
+            shown, engine = ", ".join(map(str, self.witness.row)), self.witness.engine
+            sentences.append(f"Witness ({engine}): adding {self.witness.relation}({shown}) changes both answers.")
+        sentences.append(f"Class: {', '.join(self.query_class[0])} / {', '.join(self.query_class[1])}")
+        sentences.append(f"Bound: {self.bound}")
+        told = [f"- {line}" for line in (*self.assumptions, *self.warnings)]
+        return Card(f"{self.status}: {self.reason}", tone=tone_of(self.private), sentences=[*sentences, *told])
+
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for machines."""
         found: dict[str, Any] = {
-            "ok": self.private,
             "status": self.status,
             "secret": self.secret,
             "view": self.view,
@@ -57,7 +73,7 @@ class Verdict:
             "relation": self.relation,
             "pattern": self.pattern,
             "view_pattern": self.view_pattern,
-            "witness": self.witness.to_json() if self.witness else None,
+            "witness": self.witness.as_dict() if self.witness else None,
             "class": {"secret": list(self.query_class[0]), "view": list(self.query_class[1])},
             "bound": self.bound,
             "assumptions": list(self.assumptions),
@@ -65,7 +81,7 @@ class Verdict:
             "nodes": self.nodes,
         }
         if self.each:
-            found["each"] = [verdict.to_json() for verdict in self.each]
+            found["each"] = [{"ok": verdict.ok, **verdict.as_dict()} for verdict in self.each]
         return found
 
 

@@ -62,7 +62,7 @@ class DatabaseWitness:
         for database in (self.secret_database, self.view_database):
             yield from (item for rows in database.values() for row in rows for item in row)
 
-    def to_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for machines."""
         return {
             "relation": self.relation,

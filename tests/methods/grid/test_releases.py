@@ -278,7 +278,7 @@ def test_the_estimate_of_a_sample_says_by_how_much_it_is_biased():
     assert mean < 150
     assert all(mean + each.bias >= 240 for each in found)
     assert any("biased: on average it misses up to" in line for line in found[0].lines())
-    assert found[0].describe()["bias"] == found[0].bias
+    assert found[0].as_dict()["bias"] == found[0].bias
 
 
 @pytest.mark.parametrize(("least", "sample"), [(2, "1/2"), (5, "3/10"), (20, "1/5")])

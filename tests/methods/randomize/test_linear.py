@@ -81,7 +81,7 @@ def test_groups_add_up_under_any_condition_and_name_what_is_too_wide():
         with pytest.raises(PolicyError, match="too many combinations"):
             ask()
     sampled = made.estimate(condition)
-    assert sampled.describe()["domain_count_is_exact"] is False
+    assert sampled.as_dict()["domain_count_is_exact"] is False
     records = perturb(table, frapp_plan(3, made.domain, 1, "1/3"), insecure_seed=1)
     with pytest.raises(PolicyError, match="too many combinations"):
         records.estimate(condition)

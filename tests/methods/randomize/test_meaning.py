@@ -87,4 +87,4 @@ def test_a_plan_says_how_much_its_views_can_say():
     adult = plan(n=ADULT["n"], domain=ADULT["domain"], k=10, gamma="1/5")
     assert adult.is_meaningless is None
     assert 34 < adult.meaningless_k < 35
-    assert adult.describe()["meaningless_k"] == adult.meaningless_k
+    assert adult.as_dict()["meaningless_k"] == adult.meaningless_k

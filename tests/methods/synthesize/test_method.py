@@ -452,7 +452,7 @@ def test_the_audit_is_that_of_every_group_by_itself(saved):
             )
         }
         assert {group["work"] for group, _ in found.disclosing} == expected
-    assert found.describe()["private"] is True
+    assert found.as_dict()["private"] is True
     with pytest.raises(PolicyError, match="releases of format"):
         rt.synthesize.audit_release(rt.publish(table(), rt.KAnonymity(2)).public, table())
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reticent.attacks.tracking.tracked_view import Tracks
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard, tone_of
 from reticent.base.context import Context
 from reticent.methods.series import History
 
@@ -62,7 +62,12 @@ class WaitingFindings(ShownAsCard):
         """How many people waited, and what that gives away."""
         rows = [(str(number), many) for number, many in self.waited.items()]
         facts = {name: value for name, value in self.as_dict().items() if name != "waited"}
-        return Card("Known waiting", facts, self.highest <= self.limit, ("release", "people who waited"), rows)
+        return Card(
+            "Known waiting",
+            facts,
+            tone_of(self.highest <= self.limit),
+            [CardTable(("release", "people who waited"), rows)],
+        )
 
 
 def waiting(history: History, *, context: Context | None = None) -> WaitingFindings:

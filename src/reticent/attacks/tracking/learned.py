@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.attacks.tracking.tracked_view import Places, Tracks, distinct_values
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, ShownAsCard, tone_of
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -136,4 +136,4 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
             "greatest chance": str(self.highest),
         }
         title = f"What tracking people tells ({self.mode})"
-        return Card(title, counts, not self.narrowed)
+        return Card(title, counts, tone_of(not self.narrowed))

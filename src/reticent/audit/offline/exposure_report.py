@@ -9,12 +9,13 @@ from typing import Any
 
 from reticent.audit.offline.log import Log
 from reticent.audit.offline.proofs import Certificate
+from reticent.base.cards import SaidInLines
 
 _SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(SaidInLines):
     """Who is exposed by a log.
 
     ``exposed`` maps a person to the only value that fits all answers, and ``certificate`` to the proof. ``undecided`` are people for whom
@@ -45,10 +46,9 @@ class Report:
             person: high - low for person, (low, high) in self.intervals.items() if low is not None and high is not None
         }
 
-    def as_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """One object for machines; exact numbers are texts."""
         return {
-            "ok": self.ok,
             "questions": len(self.log.entries),
             "people": self.log.n,
             "consistent": self.consistent,

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Channel, Draft
 from reticent.definitions import Definition, NoisyCounts
@@ -30,7 +31,7 @@ _CONFIDENCE = Fraction(19, 20)
 
 
 @dataclass(frozen=True)
-class NoisySum:
+class NoisySum(SaidInLines):
     """The sum of some noisy counts: unbiased, and within ``interval`` of the true number with at least the stated ``confidence``.
 
     The interval is that of the noise's exact law, cut at 0 because nothing occurs less often.
@@ -48,7 +49,7 @@ class NoisySum:
         """The interval, by the name that counts on other releases have."""
         return self.interval
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The answer as plain data."""
         return {
             "condition": self.condition,

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import binom
 
+from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition, Covers, Domain
 from reticent.errors import PolicyError
 from reticent.methods.grid.axes import Cells, Grid
@@ -30,7 +31,7 @@ _WIDEST_LISTED = 200_000
 
 
 @dataclass(frozen=True)
-class GridCount:
+class GridCount(SaidInLines):
     """How many rows of the table meet a condition: an estimate, and an ``interval`` that holds the true number with at least the stated ``confidence``.
 
     The interval supposes nothing about the table: where a condition cuts through cells, its lower end takes none and its upper end all of their rows. The estimate
@@ -52,7 +53,7 @@ class GridCount:
         """The interval, by the name that counts on other releases have."""
         return self.interval
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The answer as plain data."""
         return {
             "condition": self.condition,

@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from reticent.base.cards import SaidInLines
 from reticent.base.exact import Number, exact
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grid.sample_law import Certified, SamplePlan, least_cell, least_epsilon
 
+_KNOWN = {
+    "exact": "the exact least delta",
+    "bound": "the bound of the literature",
+    "tail": "a bound of its tail",
+}
+
 
 @dataclass(frozen=True)
-class GridPlan:
+class GridPlan(SaidInLines):
     """Cells with at least ``least`` rows of a sample of ``sample`` keep (epsilon, ``delta``); ``known`` says how delta is known, ``bound`` is that of R-PM-24."""
 
     sample: Fraction
@@ -22,7 +29,14 @@ class GridPlan:
     known: Certified
     bound: Fraction
 
-    def describe(self) -> dict[str, Any]:
+    def lines(self) -> list[str]:
+        """The plan for people."""
+        return [
+            f"Cells with at least {self.least:,} rows of a sample of {self.sample} keep epsilon = {self.epsilon}, delta = {float(self.delta):.4g} ({_KNOWN[self.known]}).",
+            f"The bound of the literature is {float(self.bound):.4g}. A row that is added or removed is covered; further samples add up.",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
         return {
             "sample": str(self.sample),

@@ -67,10 +67,10 @@ class Search(ShownAsCard):
         """The best node, its cost, and whether it is proven that none is better."""
         facts: dict[str, object] = {"nodes": self.nodes, "objective": self.objective}
         if self.best is None:
-            return Card("Search: nothing passes", facts, good=False)
+            return Card("Search: nothing passes", facts, "bad")
         levels = ", ".join(f"{name} {level}" for name, level in self.best.levels.items())
         best = {"best": levels, "value": self.best.objective, "suppressed": self.best.suppressed, "proven": self.proven}
-        return Card("Search", facts | best, good=True)
+        return Card("Search", facts | best, "good")
 
     @cached_property
     def passing_nodes(self) -> NDArray[np.bool_] | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from reticent.base.cards import SaidInLines
 from reticent.errors import PolicyError
 from reticent.methods.randomize.bounds import bernstein_from
 from reticent.methods.randomize.domain_counts import Sample
@@ -22,7 +23,7 @@ from reticent.methods.randomize.exact_intervals import exact_interval
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(SaidInLines):
     """An unbiased answer to a counting or sum query, and how far it can be off (R-AB-11, R-AB-12).
 
     ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for display only. ``interval`` holds
@@ -48,7 +49,7 @@ class Estimate:
         """The interval, by the name that counts on other releases have."""
         return self.interval
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The answer as plain data."""
         return {
             "condition": self.condition,

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from reticent.base.cards import Card, CardTable
 from reticent.base.exact import Number, exact, one_of, whole
 from reticent.definitions.mechanisms import ADVERSARIES, Adversary, BoundedBelief, Ratios, posterior
 from reticent.errors import DataError, Infeasible, PolicyError
@@ -286,7 +287,22 @@ class Plan:
             f"source makes it, and a true one with {float(made.alpha):.6g} more."
         )
 
-    def describe(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """Whether a view can be made."""
+        return self.verdict != "impossible"
+
+    def card(self) -> Card:
+        """The plan in plain language, and what to expect of counts."""
+        title, *sentences = self.words().splitlines()
+        rows = [
+            (each.name, f"{each.true_count:,}", f"{each.standard_error:,.1f}", f"{each.mean_error:,.1f}")
+            for each in self.samples
+        ]
+        expected = CardTable(("query", "true count", "standard error", "mean error"), rows, "What to expect")
+        return Card(title, tables=[expected], sentences=sentences)
+
+    def as_dict(self) -> dict[str, Any]:
         """Everything about the plan as plain data."""
         return {
             **self.as_json(),

@@ -52,9 +52,9 @@ class SeriesCount(Count):
 
     counterfeits: int = 0
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The answer as plain data."""
-        return {**super().describe(), "counterfeits": self.counterfeits}
+        return {**super().as_dict(), "counterfeits": self.counterfeits}
 
     def lines(self) -> list[str]:
         """The answer for people."""

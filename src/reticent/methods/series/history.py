@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.disclosures import Judgement, PriorDisclosure, SeriesState, allow, described, refuse, unjudged
 from reticent.base.exact import whole
@@ -150,7 +150,8 @@ class Republication(ShownAsCard):
     def card(self) -> Card:
         """The number of the release, what happened since the one before, and what it cost."""
         facts: dict[str, object] = {name: value for name, value in self.change.items() if name != "events"}
-        return Card(f"Release {self.number}", facts, None, ("event", "people"), list(self.change["events"].items()))
+        events = CardTable(("event", "people"), list(self.change["events"].items()))
+        return Card(f"Release {self.number}", facts, tables=[events])
 
 
 class History:

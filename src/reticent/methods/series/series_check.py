@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard, tone_of
 from reticent.methods.series.person_keys import places_among
 from reticent.methods.series.series import EventKind, HasSeries, PublishedSeries, SeriesRelease
 from reticent.methods.series.state import DeletedPeople, PersonMarks
@@ -64,9 +64,8 @@ class SeriesVerdict(ShownAsCard):
         return Card(
             f"TauSafety(m={self.m}) {said}",
             {"violations": len(rows)},
-            self.holds,
-            ("person", "rule", "releases", "why"),
-            rows,
+            tone_of(self.holds),
+            [CardTable(("person", "rule", "releases", "why"), rows)],
         )
 
     def describe(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of, whole
 from reticent.base.packing import number, pack
@@ -489,7 +489,7 @@ class SuppressionFit(ShownAsCard):
             "proven factor": self.factor,
         }
         columns: Sequence[tuple[object, ...]] = list(self.cells.items())
-        return Card(f"{self.cost} hidden cells", facts, None, ("column", "hidden cells"), columns)
+        return Card(f"{self.cost} hidden cells", facts, tables=[CardTable(("column", "hidden cells"), columns)])
 
 
 def _plain(value: Fraction) -> int | Fraction:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.beta_binomial import Floats
@@ -24,7 +25,7 @@ _STAYS, _ABSENT, _VARIES = range(3)
 
 
 @dataclass(frozen=True)
-class SyntheticCount:
+class SyntheticCount(SaidInLines):
     """How many real rows meet a condition, as well as synthetic ones tell.
 
     ``value`` may be negative and is unbiased, but for at most ``bias`` where values were dropped (``keep``); ``clipped`` is for display. ``shown`` synthetic rows meet the condition. ``bounds`` hold
@@ -49,7 +50,7 @@ class SyntheticCount:
         spread = _DEVIATIONS * self.standard_error + self.bias
         return max(self.value - spread, 0.0), max(min(self.value + spread, float(self.most)), 0.0)
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The answer as plain data."""
         return {
             "condition": self.condition,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reticent.base.cards import SaidInLines
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact
 from reticent.definitions import exceeds_exponential
@@ -36,7 +37,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class DisclosureAudit:
+class DisclosureAudit(SaidInLines):
     """How many of ``groups`` have an output in their disclosure set for ``epsilon``, and which (``disclosing``: the group, and the largest likelihood ratio, None if
     infinite). For the steward only."""
 
@@ -45,7 +46,7 @@ class DisclosureAudit:
     delta: Fraction
     disclosing: tuple[tuple[Mapping[str, Any], float | None], ...]
 
-    def describe(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The audit as plain data."""
         return {
             "private": True,

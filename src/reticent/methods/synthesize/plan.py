@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.exact import Number, exact, one_of, whole
 from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP, certainty, ratio_within
 from reticent.errors import PolicyError
@@ -30,6 +30,8 @@ SCOPES: tuple[str, ...] = get_args(DeltaScope)
 _LARGEST_GROUP = 10**8
 _MOST_ROWS_PER_PERSON = 1000
 _FEW_REAL, _LARGE_EPSILON = 0.5, 5
+
+_SIZES_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -255,21 +257,29 @@ class SynthesisPlan(ShownAsCard):
         return -math.log(least), math.log(max((need.charge for need in needs), default=Fraction(1)))
 
     def card(self) -> Card:
-        """What is promised, and what it costs."""
-        facts = {
-            "groups": self.groups,
-            "rows": self.rows,
-            "domain": self.prior.size,
-            "epsilon": float(self.epsilon),
-            "delta": float(self.delta),
-            "certainty": certainty(self.epsilon),
-            "real share": f"{self.real_share:.1%}",
-        }
+        """What is promised, and what it costs; of many group sizes some."""
+        sizes = list(self.sizes.items())
         listed = [
-            (size, times, f"{float(self.alpha[size]):.6g}", f"{float(self.share(size)):.1%}")
-            for size, times in self.sizes.items()
+            (
+                f"{size:,}",
+                f"{times:,}",
+                f"{float(self.alpha[size]):.6g}",
+                f"{float(self.noise(size)):,.1f}",
+                f"{float(self.share(size)):.1%}",
+            )
+            for size, times in [*sizes[: -1 : max(len(sizes) // _SIZES_SHOWN, 1)], *sizes[-1:]]
         ]
-        return Card("Plan of a synthetic release", facts, None, ("group size", "groups", "alpha", "real share"), listed)
+        return Card(
+            f"{self.groups:,} groups, {self.rows:,} rows, {self.prior.size:,} values",
+            {
+                "epsilon": float(self.epsilon),
+                "delta": float(self.delta),
+                "certainty from even odds": certainty(self.epsilon),
+                "real share": f"{self.real_share:.1%}",
+            },
+            tables=[CardTable(("size", "groups", "alpha", "noise", "real share"), listed, "By group size")],
+            notes=self.warnings,
+        )
 
 
 @dataclass(frozen=True)
