@@ -157,7 +157,7 @@ def log(
         from reticent.base.files import write_whole
 
         write_whole(export, log_lines(decisions.values()), mode=0o600)
-    listed = [
+    listed: list[dict[str, Any]] = [
         {
             "question": each.number,
             "user": each.asker,

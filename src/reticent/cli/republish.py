@@ -16,7 +16,7 @@ from reticent.cli.options import LedgerOption, PolicyArgument, SeedOption, SignO
 if TYPE_CHECKING:
     from reticent.io import Source
     from reticent.ledger import LedgerLocation
-    from reticent.methods.series import History, Republish, SeriesPlan
+    from reticent.methods.series import History, Republish
     from reticent.policy import Policy
 
 _EVENTS = {
@@ -155,7 +155,7 @@ def plan(
     rates = UpdateRates(leave, arrive, change, back)
     with working("Rehearsing releases ...", as_json) as context:
         found = planned(rows, loaded.definition, _republish(loaded), rates, releases, rehearsals, context=context)
-    answer(PlainResult(found.as_json(), _planned(found)), as_json)
+    answer(found, as_json)
 
 
 def erase(
@@ -234,29 +234,6 @@ def _republish(policy: Policy) -> Republish:
             f"{policy.file}: a series is published by Republish. Write [method] name = 'Republish', domain = [...]."
         )
     return method
-
-
-def _planned(found: SeriesPlan) -> Card:
-    """A table for each protection: counterfeits of each release; and how they come about."""
-    tables, notes = [], []
-    for price in found.prices:
-        if price.refused:
-            notes.append(f"{price.name}: not possible with this table. {price.refused}")
-            continue
-        rows = [
-            (number, people, f"{mean:,.0f}", f"{mean / people:.0%}", f"{low:,} to {high:,}", worst)
-            for number, (people, mean, low, high, worst) in enumerate(
-                zip(found.people, price.expected, price.least, price.most, price.worst, strict=True), start=1
-            )
-        ]
-        heads = ("release", "people", "counterfeits", "of people", "rehearsed", "at most")
-        tables.append(CardTable(heads, rows, price.name))
-        notes += [f"{price.name}: {line}" for line in price.arithmetic]
-        if max(price.waiting) > 0:
-            wait = f"People wait: up to {max(price.waiting):,.0f} in a release, which tells about their values."
-            notes.append(f"{price.name}: {wait}")
-    nothing = "Nothing was written. Newcomers and new values were taken to be like this table's, at the rates given. Keep these figures to yourself."
-    return Card(f"What {len(found.people)} releases will cost", tables=tables, notes=[*notes, nothing])
 
 
 def _card(found: Mapping[str, Any], history: History) -> Card:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.disclosures import SeriesState, alone
 from reticent.base.exact import whole
@@ -99,15 +99,36 @@ class SeriesPlan(ShownAsCard):
         return next(each for each in self.prices if each.balance == balance)
 
     def card(self) -> Card:
-        """Counterfeits of the first and of the last release."""
+        """Counterfeits of each release under each protection, and how they come about."""
+        tables, notes = [], []
+        for price in self.prices:
+            if price.refused:
+                notes.append(f"{price.name}: not possible with this table. {price.refused}")
+                continue
+            rows = [
+                (number, people, f"{mean:,.0f}", f"{mean / people:.0%}", f"{low:,} to {high:,}", worst)
+                for number, (people, mean, low, high, worst) in enumerate(
+                    zip(self.people, price.expected, price.least, price.most, price.worst, strict=True), start=1
+                )
+            ]
+            heads = ("release", "people", "counterfeits", "of people", "rehearsed", "at most")
+            tables.append(CardTable(heads, rows, price.name))
+            notes += [f"{price.name}: {line}" for line in price.arithmetic]
+            if max(price.waiting) > 0:
+                wait = f"People wait: up to {max(price.waiting):,.0f} in a release, which tells about their values."
+                notes.append(f"{price.name}: {wait}")
+        notes.append(
+            "Nothing was written. Newcomers and new values were taken to be like this table's, at the rates given. Keep these figures to yourself."
+        )
         facts = {"m": self.m, "releases": len(self.people), "people": self.people[0], "rehearsals": self.rehearsals}
-        rows = [
-            (each.name, each.refused or f"{each.expected[0]:,.0f}", "" if each.refused else f"{each.expected[-1]:,.0f}", "" if each.refused else f"{each.worst[-1]:,}")
-            for each in self.prices
-        ]  # fmt: skip
-        return Card("Counterfeits planned", facts, None, ("", "first release", "last release", "worst case"), rows)
+        return Card("Counterfeits planned", facts, tables=tables, notes=notes)
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def ok(self) -> bool:
+        """A plan shows prices, whatever they are."""
+        return True
+
+    def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
         prices = [dict(each.__dict__) for each in self.prices]
         return {**self.__dict__, "rates": dict(self.rates.__dict__), "prices": prices}
