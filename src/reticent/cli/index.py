@@ -9,7 +9,7 @@ import typer
 
 from reticent.base.cards import Card, PlainResult
 from reticent.cli.console import Json, answer, working
-from reticent.cli.options import PolicyArgument, add_group
+from reticent.cli.options import PolicyArgument, ReleaseArgument, add_group
 
 if TYPE_CHECKING:
     from reticent.methods.bang import Bang, BangCut, BangIndex
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
         app,
         "index",
         "A spatial index of a table (method Bang): built once, then cut for any k.",
-        {"build": build, "show": show, "cut": cut},
+        {"build": build, "show": show, "cut": cut, "flat": flat},
     )
 
 
@@ -79,6 +79,28 @@ def cut(
 
     told = _cut(open_index(folder).draft(k))
     answer(PlainResult({"folder": folder, **told}, Card(f"Cut of {folder} for k = {k}", told)), as_json)
+
+
+def flat(
+    release: ReleaseArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The CSV file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write a release whose classes are one region each as one flat table, with a column for the level: for spreadsheets.
+
+    Filter every column and keep the rows of the greatest level. It is made of the public files alone.
+
+    Example: reticent index flat release -o flat.csv
+    """
+    from reticent.base.files import write_whole
+    from reticent.methods.bang import flat_rows
+    from reticent.release import open_public
+    from reticent.table import csv_blocks
+
+    rows = flat_rows(open_public(release))
+    write_whole(output, csv_blocks(rows.schema, [rows]))
+    said = f"{rows.height:,} rows in {output}: of the rows that fit somebody, those of the greatest level are about that person's class."
+    answer(PlainResult.saying(said, {"file": output, "rows": rows.height, "columns": rows.columns}), as_json)
 
 
 def _method(policy: Policy, minimum: int | None) -> Bang:

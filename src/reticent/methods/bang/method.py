@@ -16,6 +16,7 @@ from reticent.definitions import Definition, of_groups
 from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
 from reticent.methods.bang.dendrogram import ORDERS, MergeOrder
+from reticent.methods.bang.flat import flat_rows
 from reticent.methods.bang.growing_table import grown_draft, refused_growth
 from reticent.methods.bang.index import BangIndex
 from reticent.methods.bang.large_index import index_of_stream
@@ -116,6 +117,11 @@ class Bang:
     def open(path: str | Path) -> BangIndex:
         """A saved index, for drafts of any k; the table is not needed. To publish from it, pass its folder as ``index``."""
         return open_index(path)
+
+    @staticmethod
+    def flat(release: Any) -> pl.DataFrame:
+        """A release (or its public side) whose classes are one region each, as one table: the level beside labels, bounds and sensitive values; a class of several regions is a :class:`PolicyError`."""
+        return flat_rows(getattr(release, "public", release))
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
