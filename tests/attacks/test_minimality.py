@@ -263,6 +263,23 @@ def test_many_small_groups_are_followed_together_exactly() -> None:
     assert (found.hits, found.people) == (160, 240)
 
 
+def test_the_figure_depends_on_values_that_the_release_hides() -> None:
+    """Why certificates state none: tables that give the same release differ in it, so that it would tell who lives where."""
+    definition, rows, surest = ConfidenceBounding("1/2", ["HIV"]), [], []
+    for first in (2, 3):
+        frame = pl.DataFrame({"zip": ["1"] * first + ["2"] * (6 - first), "ill": ["HIV"] * 2 + ["flu"] * 4})
+        table = Table(frame, quasi={"zip": Hierarchy.suppression(["1", "2"])}, sensitive="ill")
+        release = publish(table, definition, Lattice())
+        rows.append(sorted(release.frame.rows()))
+        surest.append(Minimality(table).attack(adversary_view_of(release)).details["surest"])
+        assert any(
+            "depends on exact values that the release hides" in risk for risk in release.certificate["residual_risks"]
+        )
+    assert rows[0] == rows[1]
+    # With three and three both are of one place, which may be either: HIV stays at 1/3, and flu at 2/3.
+    assert surest == ["1", "2/3"]
+
+
 def test_every_secret_of_a_small_table_is_followed() -> None:
     table = Table(
         two_places().frame.with_columns(job=pl.Series(["x", "y"] * 3)),

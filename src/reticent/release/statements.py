@@ -127,7 +127,7 @@ def risks(
         found.append("Records may be missing: the release need not have every record of the table.")
         found.append(
             "An attacker who knows how the release was made reruns the method on every table that fits, and can sometimes conclude that finer releases were not "
-            "safe (minimality). No figure was computed for this certificate; the attack on the release measures it where the tables can be listed or sampled."
+            "safe (minimality). No figure is stated here, since it depends on exact values that the release hides; the publisher can measure it where the tables can be listed or sampled (attack)."
         )
     found.append(
         "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
