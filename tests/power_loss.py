@@ -177,6 +177,9 @@ class _Parser:
             handler = getattr(self, f"_{name}", None)
             if handler is not None:
                 handler(arguments, result, _text(told) if told else "")
+            elif self.root in _text(found[3]) and name != "sync_file_range":
+                # Nothing that changes the folder may be left out of account; ranges that are synced are not counted as durable.
+                raise AssertionError(f"{name} is not modelled: {_text(found[3])}")
 
     def _add(self, kind: str, path: str = "", other: str = "", **more: object) -> None:
         inside = [each for each in (path, other) if each]
@@ -202,6 +205,8 @@ class _Parser:
             number = self.numbers[path] = self.count
             known = (self.trace.before / path[len(self.root) + 1 :]).exists()
             self._add("known" if known else "create", path, file=number)
+        if inside and number >= 0 and "O_TRUNC" in given[2]:
+            self._add("truncate", path, file=number, place=0)
         self.handles[handle], self.places[handle] = (path, number), 0
 
     def _close(self, given: list[str], result: int, _: str) -> None:

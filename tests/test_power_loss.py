@@ -173,3 +173,26 @@ def test_without_syncs_a_power_cut_loses_what_was_recorded(entries, tmp_path):
     entries.said = dict.fromkeys([len(entries.operations)], "recorded 1 content 0")
     with pytest.raises((AssertionError, rt.ReticentError)):
         check_entries(entries, tmp_path, [len(entries.operations)], 0)
+
+
+def traced(tmp_path: Path, program: str) -> DiskTrace:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place" / "old").write_bytes(b"old content")
+    return recorded(program, tmp_path / "place", tmp_path / "scratch")
+
+
+def test_a_file_that_is_opened_anew_is_empty_before_it_is_written(tmp_path):
+    trace = traced(tmp_path, "import sys; open(sys.argv[1] + '/old', 'wb').write(b'new')")
+    contents = set()
+    for moment in trace.moments():
+        for keep in (True, False):
+            trace.rebuild(moment, tmp_path / "rebuilt", keep)
+            contents.add((tmp_path / "rebuilt" / "old").read_bytes())
+            shutil.rmtree(tmp_path / "rebuilt")
+    assert contents == {b"old content", b"", b"new"}
+
+
+def test_a_call_that_the_rebuilt_disks_do_not_know_is_no_silent_loss(tmp_path):
+    with pytest.raises(AssertionError, match=r"link.* is not modelled"):
+        traced(tmp_path, "import os, sys; os.link(sys.argv[1] + '/old', sys.argv[1] + '/new')")
