@@ -21,6 +21,7 @@ from reticent.definitions import KAnonymity
 from reticent.methods.bang import Bang, BangCut, BangIndex
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
+from reticent.utility import utility_of
 
 FILES = {
     "Adult 30,162 x 8": adult,
@@ -34,7 +35,7 @@ def speed(name: str, data: Data) -> list[Row]:
     """Index and release of a table, and another k from the same index: cut, groups and labels of all points, no files; and with the texts that a release would show."""
     floor = group_by_floor(data.frame, list(data.quasi))
     ours, draft = best_of(5, lambda: Bang().draft(data.table(), KAnonymity(5), Context()))
-    note = f"loss {draft.utility['loss']:.4f}, {len(draft.evidence.published):,} classes"
+    note = f"loss {utility_of(draft)['loss']:.4f}, {len(draft.evidence.published):,} classes"
     target = 10 if data.frame.height >= 1_000_000 else None
     rows = [Row(f"{name}, k=5, index and release", floor, ours, target, note)]
     index = Bang(minimum=5).build(data.table())
@@ -76,7 +77,7 @@ def losses(name: str, data: Data) -> list[str]:
     found = []
     for k in (5, 50):
         methods = (Bang(minimum=5), Bang(minimum=k), Mondrian(values="ranges"), Mondrian(), Lattice())
-        told = [method.draft(data.table(), KAnonymity(k), Context()).utility["loss"] for method in methods]
+        told = [utility_of(method.draft(data.table(), KAnonymity(k), Context()))["loss"] for method in methods]
         found.append(f"| {name} | {k} | {' | '.join(f'{each:.4f}' for each in told)} |")
         print(found[-1], flush=True)
     return found
@@ -100,7 +101,7 @@ def losses_as_proposed(name: str) -> list[str]:
             Mondrian(),
             Lattice(seconds=_PATIENCE),
         )
-        losses = [method.draft(table, KAnonymity(k), Context()).utility["loss"] for method in methods]
+        losses = [utility_of(method.draft(table, KAnonymity(k), Context()))["loss"] for method in methods]
         told = [f"**{each:.4f}**" if each == min(losses) else f"{each:.4f}" for each in losses]
         file = f"{name.split('/')[-1].split('.')[0]} {table.rows:,} x {len(table.quasi)}"
         found.append(f"| {file} | {k} | {' | '.join(told)} |")

@@ -14,6 +14,7 @@ from reticent.methods.clusters import Cellular, Gather
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
 from reticent.release import publish, verify
+from reticent.utility import utility_of
 
 _BOTH = KAnonymity(5) & DistinctLDiversity(3)
 
@@ -21,7 +22,7 @@ _BOTH = KAnonymity(5) & DistinctLDiversity(3)
 def _measured(job: str, data: Data, definition: GroupDefinition, method: Any, floor: float, times: int) -> Row:
     ours, draft = best_of(times, lambda: method.draft(data.table(), definition))
     figures = draft.search
-    note = f"loss {draft.utility['loss']:.4f}, {len(draft.evidence.published)} groups"
+    note = f"loss {utility_of(draft)['loss']:.4f}, {len(draft.evidence.published)} groups"
     if figures.get("lower_bound"):
         note += f", radius {figures['radius']:.3f}, lower bound {figures['lower_bound']:.3f}, {figures['parts']} parts"
     row = Row(job, floor, ours, None, note)

@@ -28,6 +28,7 @@ from reticent.methods.mondrian import Mondrian
 from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.partition import Partition
 from reticent.table import Hierarchy
+from reticent.utility import utility_of
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def main(*names: str) -> None:
     ]
     for job, definition, method, target in jobs:
         ours, draft = best_of(5, lambda d=definition, m=method: m.draft(data.table(), d))
-        note = f"loss {draft.utility['loss']:.4f}, {len(draft.evidence.published)} groups"
+        note = f"loss {utility_of(draft)['loss']:.4f}, {len(draft.evidence.published)} groups"
         rows.append(Row(job, floor, ours, target, note))
         print(rows[-1].line(), flush=True)
     sizes = {"ihis_synth 1,193,504 x 9": ihis, "10 million x 8": ten_million, "1 million x 3 of many values": postcodes}

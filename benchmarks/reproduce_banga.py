@@ -27,7 +27,7 @@ from reticent.base.charts import ChartAxis, ChartLine, line_chart
 from reticent.engine import count_table
 from reticent.methods.bang import BangCut
 from reticent.table import Hierarchy
-from reticent.utility import Workload, WorkloadError, kl, workload_error
+from reticent.utility import Workload, WorkloadError, kl, utility_of, workload_error
 from reticent.utility.workload import actual_counts
 
 SEED = 1
@@ -134,7 +134,7 @@ HEAD = (
 
 def measured(method: str, table: rt.Table, k: int, seconds: float, draft: Any, cut: BangCut | None = None) -> Measured:
     """All figures of a draft; those of Bang by the cells that classes truly have."""
-    picture = draft.utility._picture
+    picture = utility_of(draft).summary
     workloads = _workloads(table)
     known = {name: workload_error(picture.original, picture, each, estimator, FLOOR * table.rows) for name, (each, estimator) in workloads.items()}  # fmt: skip
     told = ""
@@ -146,9 +146,9 @@ def measured(method: str, table: rt.Table, k: int, seconds: float, draft: Any, c
         k,
         seconds,
         len(draft.evidence.published),
-        draft.utility["ncp"],
-        draft.utility["discernibility"] / (k * picture.rows),
-        draft.utility["kl_quasi"],
+        utility_of(draft)["ncp"],
+        utility_of(draft)["discernibility"] / (k * picture.rows),
+        utility_of(draft)["kl_quasi"],
         {name: each.mean for name, each in known.items()},
         told,
     )
@@ -266,7 +266,7 @@ def smallest() -> None:
         cut = rt.Bang(minimum=minimum).build(table).draft(k=100)
         took = time.process_time() - began
         draft = cut.release(table, rt.KAnonymity(100), {"name": "Bang"}, rt.Context())
-        print(f"| {minimum} | {took:.2f} | {cut.count:,} | {draft.utility['ncp']:.4f} | {draft.utility['discernibility'] / (100 * table.rows):.3f} | {draft.utility['kl_quasi']:.3f} |", flush=True)  # fmt: skip
+        print(f"| {minimum} | {took:.2f} | {cut.count:,} | {utility_of(draft)['ncp']:.4f} | {utility_of(draft)['discernibility'] / (100 * table.rows):.3f} | {utility_of(draft)['kl_quasi']:.3f} |", flush=True)  # fmt: skip
 
 
 def draw(name: str, table: rt.Table, found: list[Measured]) -> None:

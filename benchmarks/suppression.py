@@ -12,6 +12,7 @@ from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
 from reticent.methods.suppress import Suppress, SuppressionFit
 from reticent.table import Hierarchy
+from reticent.utility import utility_of
 
 SDCMICRO = 17_916
 """What sdcMicro stars on Adult, in 355 s, under the wildcard reading, which is not k-anonymity."""
@@ -52,7 +53,7 @@ def main(*names: str) -> None:
     for job, definition, method, hierarchies in jobs:
         own = adult() if hierarchies else data
         seconds, draft = best_of(2, lambda own=own, method=method, wanted=definition: method.draft(own.table(), wanted))  # type: ignore[misc]
-        loss = f"loss {draft.utility['loss']:.4f}, {draft.suppressed} rows left out"
+        loss = f"loss {utility_of(draft)['loss']:.4f}, {draft.suppressed} rows left out"
         rows.append(Row(f"Adult x 8: {job}", floor, seconds, None, loss))
     if "large" in names:
         large = plain(ihis())

@@ -219,20 +219,28 @@ def test_a_missing_release_is_bad_input(place: Path, reticent: Command) -> None:
     assert (found.code, found.err) == (2, "There is no release at 'nowhere'.\n")
 
 
-def test_a_policy_that_names_its_method_is_shown_what_others_would_cost(patients: Path, reticent: Command) -> None:
+def test_a_policy_that_names_its_method_is_previewed_beside_others_and_published_alone(
+    patients: Path, reticent: Command
+) -> None:
     (patients / "policy.toml").write_text(
         re.sub(r"\[method\][^\[]*", '[method]\nname = "Mondrian"\nvalues = "ranges"\n\n', POLICY)
     )
-    told = reticent("publish", "policy.toml", "-o", "release", "--json").json
+    told = reticent("preview", "policy.toml", "--no-attacks", "--json").json
     methods = told["methods"]
     chosen = methods["methods"][methods["chosen"]]
     assert (chosen["method"]["name"], chosen["method"]["values"]) == ("Mondrian", "ranges")
     assert chosen["loss"] == pytest.approx(told["utility"]["loss"])
     assert {each["method"]["name"] for each in methods["methods"]} == {"Bang", "Lattice", "Mondrian"}
-    shown = reticent("publish", "policy.toml", "-o", "another", "--again").out
+    shown = reticent("preview", "policy.toml", "--no-attacks").out
     assert "Methods compared" in shown
     assert re.search(r"Mondrian ranges, span \(chosen\) +0\.\d{3}", shown)
-    assert "Methods compared" in reticent("preview", "policy.toml", "--no-attacks").out
+    assert reticent("publish", "policy.toml", "-o", "release", "--json").json["methods"] is None
+    assert "Methods compared" not in reticent("publish", "policy.toml", "-o", "another", "--again").out
+
+
+def test_what_was_compared_for_a_default_method_stays_with_the_steward(patients: Path, reticent: Command) -> None:
+    (patients / "policy.toml").write_text(re.sub(r"\[method\][^\[]*", "", POLICY))
+    assert "Methods compared" in reticent("publish", "policy.toml", "-o", "release").out
     for file in (patients / "release" / "public").iterdir():
         assert "compared" not in file.read_text()
 

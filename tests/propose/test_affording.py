@@ -18,6 +18,7 @@ from reticent.policy import Inspection, Policy, inspect
 from reticent.propose import afford, pricing, propose
 from reticent.propose.tradeoff import OTHER_DOORS, without_computed
 from reticent.registry import DEFINITIONS, METHODS
+from reticent.utility import utility_of
 
 
 def people(rows: int = 400, secrets: tuple[str, ...] = ("flu", "cold", "ulcer", "asthma"), **more: Any) -> pl.DataFrame:
@@ -107,7 +108,7 @@ def test_the_price_of_keeping_a_column_is_what_it_adds() -> None:
 
     def loss(names: list[str]) -> float:
         table = rt.Table(frame.select(sorted(names, key=frame.columns.index)), quasi=names)
-        return float(rt.Mondrian(values="ranges", split="loss").draft(table, definition).utility["loss"])
+        return float(utility_of(rt.Mondrian(values="ranges", split="loss").draft(table, definition))["loss"])
 
     assert first.price is not None
     assert loss([*kept, first.column]) - loss(kept) == pytest.approx(first.price, abs=0.03)

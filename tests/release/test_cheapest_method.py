@@ -13,8 +13,9 @@ from reticent.definitions import KAnonymity
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
-from reticent.release import Cheapest, cost_of, default_method, methods_compared, publish
+from reticent.release import Cheapest, default_method, methods_compared, publish
 from reticent.release import cheapest_method as choosing
+from reticent.reports import preview
 from reticent.table import Hierarchy, Table
 
 
@@ -178,23 +179,18 @@ def test_a_choice_from_nothing_is_refused() -> None:
 
 
 def test_a_method_that_was_made_is_shown_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = publish(table(), KAnonymity(5), Mondrian(values="ranges"))
-    cost = cost_of(made.private, made.manifest.method, made.meanings)
-    found = methods_compared(table(), KAnonymity(5), cost, Context())
+    made = preview(table(), KAnonymity(5), Mondrian(values="ranges"))
+    found = methods_compared(table(), KAnonymity(5), made.cost, Context())
     assert found is not None
     assert found["methods"][found["chosen"]]["loss"] == made.utility["loss"]
     assert [each["method"]["name"] for each in found["methods"]] == ["Mondrian", "Lattice", "Mondrian", "Bang"]
     monkeypatch.setattr(choosing, "FEW_ROWS", 100)
-    sampled = methods_compared(table(), KAnonymity(5), cost, Context())
+    sampled = methods_compared(table(), KAnonymity(5), made.cost, Context())
     assert sampled is not None
     assert sampled["rows"] <= 101
     assert sampled["methods"][0]["loss"] > made.utility["loss"]
 
 
-def test_others_are_not_tried_once_the_time_is_up() -> None:
-    made = publish(table(), KAnonymity(5), Mondrian(values="ranges"))
-    cost = cost_of(made.private, made.manifest.method, made.meanings)
-    found = methods_compared(table(), KAnonymity(5), cost, Context(), seconds=-1)
-    assert found is not None
-    assert [each["problem"] is None for each in found["methods"]] == [True, False, False, False]
-    assert "longer than the publication" in found["methods"][1]["problem"]
+def test_a_publication_drafts_no_other_method_where_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing._Tried, "of", None)
+    assert "compared" not in publish(table(), KAnonymity(5), Mondrian(values="ranges")).private.search

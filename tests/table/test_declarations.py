@@ -76,6 +76,6 @@ def test_a_quasi_column_with_one_value_costs_nothing(method: object) -> None:
     frame = pl.DataFrame({"age": [1, 1, 2, 2, 3, 3], "country": ["NO"] * 6, "year": [2024] * 6})
     plain = rt.publish(rt.Table(frame.select("age"), quasi=["age"]), rt.KAnonymity(2), method)
     found = rt.publish(rt.Table(frame, quasi=["age", "country", "year"]), rt.KAnonymity(2), method)
-    assert found.utility.loss_by_column["country"] == found.utility.loss_by_column["year"] == 0
+    assert found.private.loss_by_column["country"] == found.private.loss_by_column["year"] == 0
     assert found.groups.sizes.tolist() == plain.groups.sizes.tolist()
     assert found.frame["country"].unique().to_list() == ["NO"]

@@ -11,13 +11,29 @@ import polars as pl
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reticent.core import FrequencySet
+from reticent.core import FrequencySet, PublishedCells, Regions
 from reticent.engine import count_table
 from reticent.table import Hierarchy, Table
+from reticent.utility import ReleaseSummary
 from tests.oracles.utility_rows import ReleasedTable, Row
 
 ZIPS = ["100", "101", "110", "200", "201"]
 TREE = {"Europe": {"North": ["fi", "se"], "South": ["it"]}, "Asia": {"East": ["jp", "kr"]}}
+
+
+def summary_of(
+    frequencies: FrequencySet,
+    levels: Sequence[int],
+    suppressed: NDArray[np.bool_] | None = None,
+    exact: bool = False,
+) -> ReleaseSummary:
+    """The release that generalizes every column to a level."""
+    return ReleaseSummary.of(frequencies, PublishedCells.of_levels(frequencies, levels, suppressed, exact=exact))
+
+
+def region_summary(frequencies: FrequencySet, regions: Regions) -> ReleaseSummary:
+    """The release of a local recoding."""
+    return ReleaseSummary.of(frequencies, regions.published_cells(frequencies.hierarchies))
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,11 @@ from reticent.utility import (
 )
 from tests.oracles import utility_rows as oracle
 from tests.sampling import examples
-from tests.utility.making import World, worlds
+from tests.utility.making import World, region_summary, summary_of, worlds
 
 
 def picture_of(world: World) -> ReleaseSummary:
-    return ReleaseSummary.of_levels(world.frequencies, world.levels, world.suppressed)
+    return summary_of(world.frequencies, world.levels, world.suppressed)
 
 
 @examples(80)
@@ -73,13 +73,13 @@ def test_divergence_is_the_sum_over_the_whole_domain(world: World) -> None:
 @given(worlds(suppression=False))
 def test_divergence_is_nothing_for_the_table_itself_and_grows_along_hierarchies(world: World) -> None:
     bottom = (0,) * len(world.levels)
-    assert kl(ReleaseSummary.of_levels(world.frequencies, bottom)) == pytest.approx(0, abs=1e-12)
+    assert kl(summary_of(world.frequencies, bottom)) == pytest.approx(0, abs=1e-12)
     here = kl(picture_of(world))
     assert here >= -1e-12
     for column, hierarchy in enumerate(world.table.hierarchies):
         if world.levels[column] < hierarchy.height:
             above = tuple(level + (place == column) for place, level in enumerate(world.levels))
-            assert kl(ReleaseSummary.of_levels(world.frequencies, above)) >= here - 1e-12
+            assert kl(summary_of(world.frequencies, above)) >= here - 1e-12
 
 
 @examples(40)
@@ -94,7 +94,7 @@ def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> N
         meanings.append(tuple(hierarchy.levels[level].meanings[code] for code in codes[kept]))
     numbers = np.where(kept, np.cumsum(kept) - 1, -1)
     assert len(numbers) == count
-    local = ReleaseSummary.of_regions(world.frequencies, regions_of(world.frequencies, numbers[ids], labels, meanings))
+    local = region_summary(world.frequencies, regions_of(world.frequencies, numbers[ids], labels, meanings))
     expected = measure_all(picture_of(world), world.weights)
     del expected["height"]
     assert measure_all(local, world.weights) == pytest.approx(expected, abs=1e-9)
@@ -103,7 +103,7 @@ def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> N
 @examples(40)
 @given(worlds(suppression=False))
 def test_buckets_cost_only_the_link_to_the_sensitive_value(world: World) -> None:
-    picture = ReleaseSummary.of_levels(world.frequencies, world.levels, exact=True)
+    picture = summary_of(world.frequencies, world.levels, exact=True)
     assert loss(picture) == ncp(picture) == 0
     assert non_uniform_entropy(picture) == pytest.approx(0, abs=1e-9)
     assert kl(picture, sensitive=False) == pytest.approx(0, abs=1e-9)
@@ -142,11 +142,11 @@ def test_the_three_diverse_version_has_the_published_figures() -> None:
     table = twelve_patients()
     assert [hierarchy.size for hierarchy in table.hierarchies] == [4, 12, 4]
     frequencies = count_table(table)
-    found = measure_all(ReleaseSummary.of_levels(frequencies, (1, 1, 1)))
+    found = measure_all(summary_of(frequencies, (1, 1, 1)))
     assert (found["height"], found["average_group_size"], found["discernibility"]) == (3, 4, 48)
     assert found["kl"] == pytest.approx(4.5 * math.log(2), abs=1e-12)
     base = (5 * math.log(38.4) + 4 * math.log(48) + 3 * math.log(64)) / 12
-    assert kl(ReleaseSummary.of_levels(frequencies, (3, 2, 1))) == pytest.approx(base, abs=1e-12)
+    assert kl(summary_of(frequencies, (3, 2, 1))) == pytest.approx(base, abs=1e-12)
     assert base == pytest.approx(3.850145, abs=1e-6)
 
 
@@ -188,7 +188,7 @@ def static_fixture() -> tuple[Table, Regions]:
 
 def test_the_static_fixture_has_the_published_penalties() -> None:
     table, regions = static_fixture()
-    picture = ReleaseSummary.of_regions(count_table(table), regions)
+    picture = region_summary(count_table(table), regions)
     assert discernibility(picture) == 18
     assert cp(picture) == pytest.approx(10.44548, abs=1e-5)
     assert ncp(picture) == pytest.approx(10.44548 / 18, abs=1e-5)
@@ -198,7 +198,7 @@ def test_overlapping_regions_explain_a_row_together() -> None:
     table = Table(pl.DataFrame({"age": [1, 2, 2, 3]}), quasi={"age": Hierarchy.intervals([2], domain=(1, 4))})
     frequencies = count_table(table)
     left, right = Interval(1, 2, "both"), Interval(2, 3, "both")
-    picture = ReleaseSummary.of_regions(
+    picture = region_summary(
         frequencies, regions_of(frequencies, np.array([0, 0, 1]), [("1-2", "2-3")], [(left, right)])
     )
     # Points 1, 2, 3 have 1, 2, 1 rows; the groups have 3 rows over {1, 2} and 1 row over {2, 3}.
@@ -209,7 +209,7 @@ def test_overlapping_regions_explain_a_row_together() -> None:
 
 def test_one_class_for_all_costs_everything() -> None:
     frequencies = count_table(twelve_patients())
-    top = ReleaseSummary.of_levels(frequencies, (3, 2, 1))
+    top = summary_of(frequencies, (3, 2, 1))
     assert loss(top) == loss_geometric(top) == ncp(top) == 1
     assert cp(top) == 12 * 3
     assert discernibility(top) == 144
@@ -222,7 +222,7 @@ def test_measuring_does_not_wait_for_the_reader_of_conditions() -> None:
 
 def test_a_local_recoding_has_no_height() -> None:
     table, regions = static_fixture()
-    picture = ReleaseSummary.of_regions(count_table(table), regions)
+    picture = region_summary(count_table(table), regions)
     assert "height" not in measure_all(picture)
     with pytest.raises(PolicyError, match="full-domain"):
         height(picture)
@@ -230,8 +230,8 @@ def test_a_local_recoding_has_no_height() -> None:
 
 def test_above_a_floor_nothing_is_compared_with_the_original_values() -> None:
     frequencies = count_table(twelve_patients(), floor=(1, 0, 0))
-    picture = ReleaseSummary.of_levels(frequencies, (1, 1, 1))
-    exact = ReleaseSummary.of_levels(count_table(twelve_patients()), (1, 1, 1))
+    picture = summary_of(frequencies, (1, 1, 1))
+    exact = summary_of(count_table(twelve_patients()), (1, 1, 1))
     assert loss(picture) == loss(exact)
     assert ncp(picture) == ncp(exact)
     assert "kl" not in measure_all(picture)
@@ -248,6 +248,6 @@ def test_above_a_floor_nothing_is_compared_with_the_original_values() -> None:
     ],
 )
 def test_weights_that_make_no_sense_are_refused(weights: dict[str, float], message: str) -> None:
-    picture = ReleaseSummary.of_levels(count_table(twelve_patients()), (1, 1, 1))
+    picture = summary_of(count_table(twelve_patients()), (1, 1, 1))
     with pytest.raises(PolicyError, match=message):
         loss(picture, weights)

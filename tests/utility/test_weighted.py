@@ -12,10 +12,11 @@ from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
 from reticent.release import publish
 from reticent.table import Table
-from reticent.utility import ReleaseSummary, Workload, measure_all, workload_error
+from reticent.utility import Workload, measure_all, workload_error
 from tests.engine.making import QUASI, frame_of
 from tests.oracles.weights_repeated import repeated
 from tests.sampling import examples
+from tests.utility.making import summary_of
 
 NAMES = ("loss", "loss_geometric", "ncp")
 
@@ -33,8 +34,8 @@ def test_weighted_measures_are_those_of_repeated_rows(seed, exact, unit):
     many = count_table(Table(repeated(frame, "w", unit), quasi=quasi, sensitive="illness"))
     levels = tuple(int(chance.integers(0, h.height + 1)) for h in plain.hierarchies)
     small = plain.generalize(levels).sizes < 1 + chance.integers(0, 8)
-    picture = ReleaseSummary.of_levels(plain, levels, small, exact)
-    expected = ReleaseSummary.of_levels(many, levels, _same_groups(plain, many, levels, small), exact)
+    picture = summary_of(plain, levels, small, exact)
+    expected = summary_of(many, levels, _same_groups(plain, many, levels, small), exact)
     found = measure_all(picture)
     for name in NAMES:
         assert found[f"weighted_{name}"] == pytest.approx(measure_all(expected)[name], abs=1e-12)

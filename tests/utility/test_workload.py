@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.table import Hierarchy, Table
-from reticent.utility import ReleaseSummary, Workload, log_ratio, workload_error
+from reticent.utility import Workload, log_ratio, workload_error
 from tests.oracles import utility_rows as oracle
 from tests.sampling import examples
-from tests.utility.making import World, worlds
+from tests.utility.making import World, summary_of, worlds
 
 
 @examples(40)
@@ -27,7 +27,7 @@ from tests.utility.making import World, worlds
 def test_answers_are_what_going_through_the_rows_gives(world: World, dimensions: int, aim: str, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=6, dimensions=dimensions, selectivity=aim, seed=seed)
     rows = world.as_rows()
-    picture = ReleaseSummary.of_levels(world.frequencies, world.levels, world.suppressed)
+    picture = summary_of(world.frequencies, world.levels, world.suppressed)
     ranges = [
         {
             int(j): frozenset(rows.leaves[j][workload.lows[i, j] : workload.highs[i, j] + 1])
@@ -51,7 +51,7 @@ def test_answers_are_what_going_through_the_rows_gives(world: World, dimensions:
 @given(worlds(suppression=False), st.integers(0, 5))
 def test_without_suppression_intersect_never_counts_too_few(world: World, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=8, dimensions=2, selectivity="0.1", seed=seed)
-    picture = ReleaseSummary.of_levels(world.frequencies, world.levels)
+    picture = summary_of(world.frequencies, world.levels)
     found = workload_error(world.frequencies, picture, workload, "intersect")
     assert (found.estimates >= found.actual).all()
 
@@ -60,9 +60,7 @@ def test_without_suppression_intersect_never_counts_too_few(world: World, seed: 
 @given(worlds(), st.integers(0, 5))
 def test_a_query_in_words_selects_the_rows_that_it_counts(world: World, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=4, dimensions=3, selectivity="0.3", seed=seed)
-    actual = workload_error(
-        world.frequencies, ReleaseSummary.of_levels(world.frequencies, world.levels), workload
-    ).actual
+    actual = workload_error(world.frequencies, summary_of(world.frequencies, world.levels), workload).actual
     for query in range(len(workload)):
         condition = workload.condition(query, world.table.hierarchies)
         assert condition.mask(world.table.frame).sum() == actual[query]
@@ -74,8 +72,8 @@ def test_the_table_itself_answers_without_error_also_in_buckets(world: World, se
     workload = Workload.drawn(world.table.hierarchies, queries=5, dimensions=2, seed=seed)
     bottom = (0,) * len(world.levels)
     for picture in (
-        ReleaseSummary.of_levels(world.frequencies, bottom),
-        ReleaseSummary.of_levels(world.frequencies, world.levels, exact=True),
+        summary_of(world.frequencies, bottom),
+        summary_of(world.frequencies, world.levels, exact=True),
     ):
         assert workload_error(world.frequencies, picture, workload).mean == pytest.approx(0)
 
@@ -102,7 +100,7 @@ def test_ranges_have_the_width_that_the_selectivity_asks_for() -> None:
     workload = Workload.drawn(table.hierarchies[:2], queries=500, dimensions=2, selectivity="0.04", seed=3)
     assert ((workload.highs - workload.lows + 1) == np.array([20, 200])).all()
     frequencies = count_table(Table(table.frame, quasi={name: table.quasi[name] for name in ("age", "zip")}))
-    found = workload_error(frequencies, ReleaseSummary.of_levels(frequencies, (1, 1)), workload)
+    found = workload_error(frequencies, summary_of(frequencies, (1, 1)), workload)
     # Uniform data: the share measured again is the share aimed at, within five standard errors of the mean.
     assert found.selectivity == pytest.approx(0.04, abs=5 * 0.04 / math.sqrt(500))
 
@@ -122,7 +120,7 @@ def test_thousands_of_queries_take_seconds_on_thirty_thousand_rows() -> None:
     table = big_table(30_000)
     frequencies = count_table(table)
     workload = Workload.drawn(table.hierarchies, queries=2000, dimensions=2, seed=1)
-    picture = ReleaseSummary.of_levels(frequencies, (1, 1, 0))
+    picture = summary_of(frequencies, (1, 1, 0))
     start = time.process_time()
     workload_error(frequencies, picture, workload)
     assert time.process_time() - start < 5
@@ -131,7 +129,7 @@ def test_thousands_of_queries_take_seconds_on_thirty_thousand_rows() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     table = big_table(10)
     frequencies = count_table(table)
-    picture = ReleaseSummary.of_levels(frequencies, (1, 1, 0))
+    picture = summary_of(frequencies, (1, 1, 0))
     workload = Workload.drawn(table.hierarchies, queries=2)
     with pytest.raises(PolicyError, match="only 3 quasi columns"):
         Workload.drawn(table.hierarchies, dimensions=4)

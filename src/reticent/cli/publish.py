@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,6 @@ from reticent.cli.options import DraftOptions, LedgerOption, PolicyArgument, Sig
 from reticent.cli.preview import show_preview
 
 if TYPE_CHECKING:
-    from reticent.base.context import Context
     from reticent.io import Source
     from reticent.policy import Policy, Published
     from reticent.propose import LowUtility
@@ -77,7 +75,7 @@ def publish(
     """
     from reticent.policy import Policy, publish_policy
 
-    loaded, began = Policy.read(policy), time.monotonic()
+    loaded = Policy.read(policy)
     if dry_run:
         show_preview(loaded, draft, compare=False, attacks=False, details=details, as_json=as_json)
         return
@@ -99,7 +97,7 @@ def publish(
             **draft.overrides(),
             context=context,
         )
-        compared = _compared(found, context, time.monotonic() - began)
+    compared = found.release.private.search.get("compared")
     worth = _worth(found)
     answer(PlainResult(_figures(found, worth, compared), _card(found, worth, compared)), as_json, details)
 
@@ -114,22 +112,6 @@ def _source(policy: Policy, location: str | None, named: str | None) -> Source |
             raise PolicyError("--from-table names a table of the database of --from: give both.")
         return None
     return Source.fitting(location, {**policy.reading, **({} if named is None else {"table": named})})
-
-
-def _compared(found: Published, context: Context, seconds: float) -> Mapping[str, Any] | None:
-    """What other methods would have cost, in at most about the time that the publication took."""
-    from reticent.errors import Cancelled
-    from reticent.release import cost_of, methods_compared
-
-    release, private = found.release, found.release.private
-    if "compared" in private.search or not private.evidence.groups:
-        return private.search.get("compared")
-    cost = cost_of(private, release.manifest.method, release.meanings)
-    try:
-        return methods_compared(found.table, found.definition, cost, context, seconds)
-    except Cancelled:
-        # The release is out: whoever stops here stops the comparison alone.
-        return None
 
 
 def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -162,20 +144,18 @@ def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, 
 def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> Card:
     from reticent.cli.screens import ROWS_SHOWN, columns_table, how_many, rows_table
     from reticent.release import DeclaredColumns, methods_table
-    from reticent.utility import UtilityMeasures
 
     release, private = found.release, found.release.private
     groups = release.groups if private.evidence.groups else None
     waiting = private.search.get("waiting", 0)
     claims = [f"{_claim(claim)}: {claim['covers']}" for claim in release.certificate["claims"]]
     declared = DeclaredColumns.stated(release.certificate).sentences()
-    losses = release.utility.loss_by_column if isinstance(release.utility, UtilityMeasures) else {}
     levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
     return Card(
         f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.",
         tone=release.headline.tone,
         tables=[
-            columns_table(losses, private.recoding, found.table, release.utility.get("loss")),
+            columns_table(private.loss_by_column, private.recoding, found.table, release.utility.get("loss")),
             rows_table(release.public.sample(ROWS_SHOWN)),
             *([] if compared is None else [methods_table(compared)]),
             CardTable(("column", "level"), levels, "Levels", detail=True),
@@ -226,11 +206,9 @@ def _farewell(found: Published, drawn: bool) -> Iterator[str]:
 def _worth(found: Published) -> LowUtility | None:
     """Why the release is of little use, if it is. It is out already, so ways out are looked for only where that is quick."""
     from reticent.propose import poor_worth
-    from reticent.utility import UtilityMeasures
 
-    utility = found.release.utility
-    losses = utility.loss_by_column if isinstance(utility, UtilityMeasures) else {}
-    method, loss = found.release.manifest.method, utility.get("loss")
+    private = found.release.private
+    method, loss, losses = found.release.manifest.method, private.utility.get("loss"), private.loss_by_column
     return poor_worth(found.table, found.definition, method, loss, losses, most_rows=_QUICKLY_COMPARED)
 
 

@@ -4,6 +4,7 @@
 ``groups``          what a definition judges: sizes, ``histograms``, ``owners``; ``evidence`` all that a release is judged by
 ``group_labels``    what groups show column by column, and what can be computed from it
 ``recoding``        what happens to a row, as data; ``row_recoding`` the rows that it is applied to; ``draft`` what a method returns; ``engine`` what scans rows
+``published_cells`` what groups show of a counted table, by ``leaf_sets``: what utility is measured by
 ``shape``           what a cell stands for over all columns; ``metric`` distances between records of mixed columns
 ``adversary_view``  what an adversary sees; ``covers`` and ``candidate_join`` find people in it
 """
@@ -36,6 +37,7 @@ from reticent.core.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLeve
 from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues, Relation, closure
 from reticent.core.groups import Groups, SensitiveDomain
 from reticent.core.histograms import Histograms
+from reticent.core.leaf_sets import LeafSets
 from reticent.core.metric import (
     ColumnDistance,
     HierarchyDistance,
@@ -52,6 +54,7 @@ from reticent.core.metric import (
     width_of,
 )
 from reticent.core.owners import FittingOwners, OwnerRows, Owners, OwnerTallies
+from reticent.core.published_cells import PublishedCells
 from reticent.core.recoding import (
     Carried,
     Levels,
@@ -98,6 +101,7 @@ __all__ = [
     "Kind",
     "LabelBox",
     "LabelColumn",
+    "LeafSets",
     "Levels",
     "MechanismPlan",
     "Metric",
@@ -116,6 +120,7 @@ __all__ = [
     "Patterns",
     "PlaceDistance",
     "Provenance",
+    "PublishedCells",
     "QueriedPeople",
     "RawValues",
     "Recoded",

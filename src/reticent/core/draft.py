@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reticent.base.disclosures import PriorCheck, SeriesState, Spending, alone
 from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
 from reticent.core.evidence import Evidence
+from reticent.core.frequencies import FrequencySet
+from reticent.core.published_cells import PublishedCells
 from reticent.core.recoding import Recoding
 from reticent.table import Meaning, Rows
 
@@ -21,7 +23,7 @@ class Draft:
     read only once are written to files first. ``details`` are the format's own part of the manifest. ``meanings`` maps, column by column, each
     label that occurs in the tables to its meaning; ``domains`` are the declared domains of quasi columns.
 
-    ``suppressed`` rows, ``search`` figures, ``utility``, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
+    ``suppressed`` rows, ``search`` figures, the table as it was ``counted`` with the ``cells`` that are published of it (made when they are asked for; utility is measured by both), figures of utility that the method ``measured`` itself, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
     is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind; what it has ``noted`` is kept
     with its entry, for those that are judged beside it later. A draft of a random mechanism states its ``cost``, which is charged to the account of the data set, whose totals are the ``budget``
     where the steward declared one.
@@ -37,7 +39,9 @@ class Draft:
     domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     private: Mapping[str, Rows] = field(default_factory=dict)
     suppressed: int = 0
-    utility: Mapping[str, float] = field(default_factory=dict)
+    counted: FrequencySet | None = None
+    cells: Callable[[], PublishedCells] | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
     search: Mapping[str, Any] = field(default_factory=dict)
     beside: PriorCheck = alone
     spend: tuple[Spending, ...] = ()

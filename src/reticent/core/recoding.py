@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from reticent.base.encoding import sorted_values
 from reticent.base.packing import Codes, first_rows, number, pack, positions
+from reticent.core.leaf_sets import LeafSets
+from reticent.core.published_cells import PublishedCells
 from reticent.core.row_recoding import PartsToRecode, Recoded, RowsToRecode
 from reticent.core.shape import Shape, inside
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -436,6 +438,16 @@ class Regions(Recoding):
         wanted = pl.Series(groups, dtype=pl.UInt32)
         columns = [column.of_groups(wanted, coded=coded) for column in self.columns]
         return pl.DataFrame(columns if self.numbered is None else [*columns, pl.Series(self.numbered, groups + 1)])
+
+    def published_cells(
+        self, hierarchies: Sequence[BoundHierarchy], volumes: NDArray[np.float64] | None = None
+    ) -> PublishedCells:
+        """What every group shows of its points, by the meanings of its cells; groups hold ``volumes`` combinations of leaves where they are no boxes."""
+        columns = tuple(
+            LeafSets.of_meanings(hierarchy, column.meanings, column.of_group)
+            for hierarchy, column in zip(hierarchies, self.columns, strict=True)
+        )
+        return PublishedCells(self.group, len(self.columns[0].of_group), columns, volumes=volumes)
 
     def group_table(self) -> pl.DataFrame:
         """The groups by their numbers, each with its cells."""

@@ -17,6 +17,7 @@ from reticent.propose.guarantees import MOST_COUNTED, PromisedPart
 from reticent.propose.proposal import Proposal
 from reticent.release import method_from
 from reticent.table import Hierarchy, Table, coarsening_from, hierarchy_from
+from reticent.utility import utility_of
 
 Promised = tuple[PromisedPart, ...]
 """Definitions as a policy writes them: the size of groups first."""
@@ -132,7 +133,8 @@ class Pricing:
             draft = method_from(*LOCAL).draft(table, definition, replace(self._context, memo={}))
         except (Infeasible, PolicyError):
             return None
-        return Price(draft.utility["loss"], draft.utility.loss_by_column)  # type: ignore[attr-defined]  # grouping methods measure it
+        utility = utility_of(draft)
+        return Price(utility["loss"], utility.loss_by_column)
 
 
 def _sampled(frame: pl.DataFrame, columns: int, owner: Sequence[str]) -> pl.DataFrame:

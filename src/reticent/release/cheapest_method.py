@@ -9,22 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import polars as pl
 
 from reticent.base.cards import CardTable
 from reticent.base.context import Context
-from reticent.core import Draft, Evidence, Kind, Recoding
+from reticent.core import Draft, Kind
 from reticent.definitions import Definition, Method, unkept
 from reticent.errors import Infeasible, PolicyError
-from reticent.table import Meaning, Table
+from reticent.table import Table
+from reticent.utility import utility_of
 
 MOST_ROWS = 100_000
 """Larger tables are compared on a sample of this many rows."""
 
 FEW_ROWS = 10_000
-"""Where the method is chosen already, others are shown beside it on a sample of this many rows."""
+"""Where the method is chosen already, a preview shows others beside it on a sample of this many rows."""
 
 _MOST_NODES = 50_000
 _MARGIN = 0.02
@@ -162,7 +163,7 @@ def compared_with(
 ) -> MethodComparison | None:
     """What other methods would cost beside one that was ``made``, which is the chosen one; None where none of them is possible.
 
-    On more than ``FEW_ROWS`` rows all of them are drafted from a sample, ``method`` too. Once the deadline of the context has passed, no other is tried.
+    On more than ``FEW_ROWS`` rows all of them are drafted from a sample, ``method`` too.
     """
     ways = [method, *(each for each in others if each.describe() != method.describe())]
     whole = table.rows <= FEW_ROWS or definition.needs_population
@@ -192,8 +193,6 @@ class _Tried:
             context.step("comparing methods", number, len(candidates))
             draft, error = None, None
             reason = _refusal(method, table, definition) or _too_large(method, table, len(candidates))
-            if context.late:
-                reason = "Not tried: it would take longer than the publication itself."
             try:
                 if reason is not None:
                     raise PolicyError(reason)
@@ -208,9 +207,7 @@ class _Tried:
     def costs(self) -> list[MethodCost]:
         """The figures of all drafts."""
         return [
-            MethodCost(method.describe(), problem=str(error))
-            if draft is None
-            else cost_of(draft, draft.method, draft.meanings)
+            MethodCost(method.describe(), problem=str(error)) if draft is None else cost_of(draft)
             for method, draft, error in zip(self.candidates, self.drafts, self.errors, strict=True)
         ]
 
@@ -239,33 +236,13 @@ def _cheapest(costs: Sequence[MethodCost], possible: Sequence[int]) -> int:
     return min(easier, key=lost) if easier else best
 
 
-class MethodDraft(Protocol):
-    """What a method made: a draft, or the private side of a release."""
-
-    @property
-    def utility(self) -> Mapping[str, float]:
-        """What it costs."""
-
-    @property
-    def evidence(self) -> Evidence:
-        """The groups."""
-
-    @property
-    def suppressed(self) -> int:
-        """The rows that are left out."""
-
-    @property
-    def recoding(self) -> Recoding | None:
-        """What happens to a row."""
-
-
-def cost_of(made: MethodDraft, method: Mapping[str, Any], meanings: Mapping[str, Mapping[str, Meaning]]) -> MethodCost:
-    """What something costs that a ``method`` made, with labels of these ``meanings``."""
-    shown = [len(labels) for labels in meanings.values()]
+def cost_of(made: Draft) -> MethodCost:
+    """What a draft costs."""
+    shown, utility = [len(labels) for labels in made.meanings.values()], utility_of(made)
     return MethodCost(
-        method,
-        made.utility.get("loss", 0.0),
-        getattr(made.utility, "loss_by_column", {}),
+        made.method,
+        utility.get("loss", 0.0),
+        utility.loss_by_column,
         made.suppressed,
         len(made.evidence.published) if made.evidence.groups else None,
         sum(shown) / len(shown) if shown else None,

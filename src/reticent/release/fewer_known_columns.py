@@ -11,6 +11,7 @@ from reticent.definitions import AnyColumns, GroupDefinition, Method, closed, nu
 from reticent.errors import Infeasible
 from reticent.release.adversary_views import adversary_view_of
 from reticent.table import Table
+from reticent.utility import utility_of
 
 _WORTH = 0.8
 """Below this share of the loss for all columns a guarantee for any few is worth its gap."""
@@ -50,7 +51,7 @@ def any_columns_offer(
     """
     context = context or Context()
     try:
-        loss_of_all = float(method.draft(table, demand, context).utility["loss"])
+        loss_of_all = float(utility_of(method.draft(table, demand, context))["loss"])
     except Infeasible:
         return None
     for many in sorted(known, reverse=True):
@@ -58,7 +59,7 @@ def any_columns_offer(
             continue
         definition = cast(AnyColumns, closed(AnyColumns(many, demand), table))
         draft = method.draft(table, definition, context)
-        loss = float(draft.utility["loss"])
+        loss = float(utility_of(draft)["loss"])
         if loss < _WORTH * loss_of_all:
             groups = adversary_view_of(draft).labelled_groups
             beyond = numbers_beyond(many, len(table.quasi))

@@ -52,12 +52,10 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
     return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(candidates[0][0], given)
 
 
-def methods_compared(
-    table: Table, definition: Definition, made: MethodCost, context: Context, seconds: float | None = None
-) -> dict[str, Any] | None:
+def methods_compared(table: Table, definition: Definition, made: MethodCost, context: Context) -> dict[str, Any] | None:
     """What other methods would cost beside one that was ``made``, as plain data; None where it is not a method of groups.
 
-    The others are the candidates of the default, with the same kind of values. After ``seconds`` no other is tried.
+    The others are the candidates of the default, with the same kind of values.
     """
     if made.groups is None or made.name not in METHODS:
         return None
@@ -66,8 +64,7 @@ def methods_compared(
     shown = {"values": values} if values in ("typical", "drawn") else None
     found = default_method(table, definition, shown)
     others = found.candidates if isinstance(found, Cheapest) else (found,)
-    limited = replace(context, memo={}, deadline=context.until(seconds))
-    compared = compared_with(made, method, others, table, definition, limited)
+    compared = compared_with(made, method, others, table, definition, replace(context, memo={}))
     return None if compared is None else compared.as_dict()
 
 

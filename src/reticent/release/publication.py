@@ -55,6 +55,7 @@ from reticent.release.signature_keys import private_keys
 from reticent.release.spool import Spool
 from reticent.release.statements import reservations, statement
 from reticent.table import PSEUDONYM, Table, beyond_limits, contents_marks, marks_of_people, table_file
+from reticent.utility import utility_of
 
 FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
 
@@ -121,9 +122,8 @@ def publish(
     finally:
         if book is not None and book is not ledger:
             book.close()
-    draft, side = made.draft, made.side
-    private = PrivateSide(draft.evidence, draft.suppressed, draft.utility, draft.search, draft.private, draft.recoding)
-    return Release(PublicSide(side.manifest, certificate, side.rows), private, entry, _spool=made.spool)
+    side = made.side
+    return Release(PublicSide(side.manifest, certificate, side.rows), made.private, entry, _spool=made.spool)
 
 
 def _recorded(
@@ -164,10 +164,11 @@ def _recorded(
 
 @dataclass(frozen=True)
 class JudgedDraft:
-    """A draft that was checked and judged; nothing is recorded or certified. ``side`` is what would be public: its certificate lists the claims only."""
+    """A draft that was checked, judged and measured; nothing is recorded or certified. ``side`` is what would be public: its certificate lists the claims only."""
 
     draft: Draft
     side: PublicSide
+    private: PrivateSide
     words: Words
     spool: Spool = field(repr=False)
 
@@ -232,7 +233,15 @@ def _checked(
     content = content_of(definition, side.manifest, words, reference, insecure, declared, headline)
     side = PublicSide(side.manifest, content, side.rows)
     _judge_public(definition, draft, side, context)
-    return JudgedDraft(draft, side, words, spool)
+    context.step("measuring")
+    return JudgedDraft(draft, side, _measured(draft), words, spool)
+
+
+def _measured(draft: Draft) -> PrivateSide:
+    """What only the steward may see of a draft, with what it costs."""
+    utility = utility_of(draft)
+    figures, losses = dict(utility), utility.loss_by_column
+    return PrivateSide(draft.evidence, draft.suppressed, figures, losses, draft.search, draft.private, draft.recoding)
 
 
 def _check_limits(table: Table, draft: Draft, method: Method) -> None:

@@ -35,13 +35,14 @@ _PUBLIC, _PRIVATE = "public", "private"
 
 @dataclass(frozen=True)
 class PrivateSide:
-    """What only the steward may see: the evidence as it was judged, what was left out, what the release costs, the figures of the search, private
-    ``tables`` (pseudonyms), and the ``recoding`` that later rows are treated by.
+    """What only the steward may see: the evidence as it was judged, what was left out, what the release costs (measures by name, and the loss of each
+    quasi column), the figures of the search, private ``tables`` (pseudonyms), and the ``recoding`` that later rows are treated by.
     """
 
     evidence: Evidence
     suppressed: int = 0
     utility: Mapping[str, float] = field(default_factory=dict)
+    loss_by_column: Mapping[str, float] = field(default_factory=dict)
     search: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
     recoding: Recoding | None = None

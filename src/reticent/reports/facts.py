@@ -38,7 +38,6 @@ from reticent.release.format import Words
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.table import Table
-from reticent.utility import UtilityMeasures
 
 Counts = Mapping[str, int]
 
@@ -84,8 +83,7 @@ class PrivateFacts:
             column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
             for column in columns
         }
-        losses = private.utility.loss_by_column if isinstance(private.utility, UtilityMeasures) else {}
-        return cls(private.suppressed, private.utility, private.search, whole, losses)
+        return cls(private.suppressed, private.utility, private.search, whole, private.loss_by_column)
 
     @classmethod
     def read(cls, path: Path) -> PrivateFacts:

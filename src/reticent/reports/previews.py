@@ -37,7 +37,6 @@ from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
 from reticent.table import Table
-from reticent.utility import UtilityMeasures
 
 _ROWS_SHOWN = 20
 
@@ -119,13 +118,12 @@ class Preview(ShownAsCard):
     @property
     def utility(self) -> Mapping[str, float]:
         """What the release would cost, by measure; lower is better."""
-        return self._made.draft.utility
+        return self._made.private.utility
 
     @property
     def loss_by_column(self) -> Mapping[str, float]:
         """The loss of every quasi column: 0 is exact values, 1 nothing at all. Empty where rows are drawn at random."""
-        utility = self.utility
-        return utility.loss_by_column if isinstance(utility, UtilityMeasures) else {}
+        return self._made.private.loss_by_column
 
     @property
     def recoding(self) -> Recoding | None:
@@ -140,8 +138,7 @@ class Preview(ShownAsCard):
     @property
     def cost(self) -> MethodCost:
         """What the method costs, to compare it with others."""
-        draft = self._made.draft
-        return cost_of(draft, draft.method, draft.meanings)
+        return cost_of(self._made.draft)
 
     @cached_property
     def attacks(self) -> tuple[Comparison, ...]:

@@ -1,7 +1,7 @@
 """What a release costs the people who want to use it.
 
-``leaf_sets``     what a release shows of a column; ``summary`` a whole release beside the table that it was made from
-``measures``      loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
+``cells``         what a release shows of a column; ``summary`` a whole release beside the table that it was made from
+``measures``      loss, entropy, divergence, penalties and group sizes of a summary (R-LD-30, R-UM-1..3)
 ``measurements``  all of them by name, each computed when it is looked at
 ``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group (spec 000b, B9)
 ``regression``    models fitted before and after, and the conclusions that change
@@ -10,6 +10,7 @@
 Every figure here is computed with the original table in hand and stays with the steward.
 """
 
+from reticent.utility.cells import Cells
 from reticent.utility.flows import (
     CodedFlows,
     DistanceBin,
@@ -21,8 +22,7 @@ from reticent.utility.flows import (
     query_errors,
     total_variation,
 )
-from reticent.utility.leaf_sets import Cells, LeafSets
-from reticent.utility.measurements import UtilityMeasures, measure_all
+from reticent.utility.measurements import UtilityMeasures, measure_all, utility_of
 from reticent.utility.measures import (
     average_group_size,
     column_losses,
@@ -47,25 +47,20 @@ from reticent.utility.regression import (
     fit_model,
     is_binary,
 )
-from reticent.utility.summary import BucketsSummary, CellsSummary, LevelsSummary, RegionsSummary, ReleaseSummary
+from reticent.utility.summary import ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
-    "BucketsSummary",
     "Cells",
-    "CellsSummary",
     "CodedFlows",
     "ConclusionChange",
     "DesignColumn",
     "DistanceBin",
     "Flows",
     "GeoPoints",
-    "LeafSets",
-    "LevelsSummary",
     "ModelFit",
     "Numbers",
     "QueryErrors",
-    "RegionsSummary",
     "RegressionModel",
     "ReleaseSummary",
     "UtilityMeasures",
@@ -92,5 +87,6 @@ __all__ = [
     "on_one_grid",
     "query_errors",
     "total_variation",
+    "utility_of",
     "workload_error",
 ]

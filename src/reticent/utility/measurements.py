@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
+from reticent.core import Draft
 from reticent.utility import measures
 from reticent.utility.measures import Weights
-from reticent.utility.summary import ReleaseSummary, Summarizer
+from reticent.utility.summary import ReleaseSummary
 
 Measure = Callable[[ReleaseSummary, Weights | None], float]
 
 _ALWAYS: dict[str, Measure] = {
     "loss": measures.loss,
     "loss_geometric": measures.loss_geometric,
-    "discernibility": lambda picture, weights: float(measures.discernibility(picture)),
-    "average_group_size": lambda picture, weights: measures.average_group_size(picture),
+    "discernibility": lambda summary, weights: float(measures.discernibility(summary)),
+    "average_group_size": lambda summary, weights: measures.average_group_size(summary),
     "ncp": measures.ncp,
     "cp": measures.cp,
 }
 _BESIDE_THE_ORIGINAL: dict[str, Measure] = {
     "non_uniform_entropy": measures.non_uniform_entropy,
-    "kl": lambda picture, weights: measures.kl(picture),
-    "kl_quasi": lambda picture, weights: measures.kl(picture, sensitive=False),
+    "kl": lambda summary, weights: measures.kl(summary),
+    "kl_quasi": lambda summary, weights: measures.kl(summary, sensitive=False),
 }
 # Means over rows, which are means over the people that the rows stand for where rows have weights.
 _WEIGHTED: dict[str, Measure] = {
@@ -33,55 +34,73 @@ _WEIGHTED: dict[str, Measure] = {
 
 
 class UtilityMeasures(Mapping[str, float]):
-    """The measures that make sense for a picture, by name. The picture itself is drawn when the first is asked for.
+    """The measures that make sense for a release, by name. The release is summarized when the first is asked for; where it cannot be, there are only those that are ``known``.
 
     It has mutable state because it remembers: a measure is computed once.
     """
 
-    def __init__(self, drawing: ReleaseSummary | Summarizer, weights: Weights | None = None) -> None:
-        self._drawing, self._weights = drawing, weights
-        self._known: dict[str, float] = {}
+    def __init__(
+        self,
+        summarized: Callable[[], ReleaseSummary] | None,
+        weights: Weights | None = None,
+        known: Mapping[str, float] | None = None,
+    ) -> None:
+        self._summarized, self._weights = summarized, weights
+        self._known = dict(known or {})
 
     @cached_property
-    def _picture(self) -> ReleaseSummary:
-        return self._drawing if isinstance(self._drawing, ReleaseSummary) else self._drawing.picture()
+    def summary(self) -> ReleaseSummary | None:
+        """What the measures look at."""
+        return None if self._summarized is None else self._summarized()
 
     @cached_property
-    def _measures(self) -> dict[str, Measure]:
+    def _measures(self) -> dict[str, tuple[Measure, ReleaseSummary]]:
+        """Every measure with what it looks at."""
+        summary = self.summary
+        if summary is None:
+            return {}
         found = dict(_ALWAYS)
-        if self._picture.complete:
+        if summary.complete:
             found |= _BESIDE_THE_ORIGINAL
-        if self._picture.levels is not None:
+        if summary.levels is not None:
             found["height"] = measures.height
-        if self._picture.volumes is not None:
-            found["volume_share"] = lambda picture, weights: measures.volume_share(picture)
-        return found if self._weighted is None else found | _WEIGHTED
-
-    @cached_property
-    def _weighted(self) -> ReleaseSummary | None:
-        return self._picture.weighted()
+        if summary.volumes is not None:
+            found["volume_share"] = lambda summary, weights: measures.volume_share(summary)
+        weighted = summary.weighted()
+        beside = {} if weighted is None else {name: (measure, weighted) for name, measure in _WEIGHTED.items()}
+        return {name: (measure, summary) for name, measure in found.items()} | beside
 
     @cached_property
     def loss_by_column(self) -> dict[str, float]:
         """The loss of every quasi column by itself."""
-        return dict(zip(self._picture.columns, measures.column_losses(self._picture).tolist(), strict=True))
+        if self.summary is None:
+            return {}
+        return dict(zip(self.summary.columns, measures.column_losses(self.summary).tolist(), strict=True))
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
-            picture = self._weighted if name in _WEIGHTED and self._weighted is not None else self._picture
-            self._known[name] = self._measures[name](picture, self._weights)
+            measure, summary = self._measures[name]
+            self._known[name] = measure(summary, self._weights)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._measures)
+        return iter(dict.fromkeys([*self._measures, *self._known]))
 
     def __len__(self) -> int:
-        return len(self._measures)
+        return len(self._measures.keys() | self._known.keys())
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
 
-def measure_all(picture: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:
-    """Every measure that makes sense for a picture, by name."""
-    return dict(UtilityMeasures(picture, weights))
+def measure_all(summary: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:
+    """Every measure that makes sense for a summary, by name."""
+    return dict(UtilityMeasures(lambda: summary, weights))
+
+
+def utility_of(draft: Draft) -> UtilityMeasures:
+    """What a draft costs. Where rows are drawn at random, which is judged by its expected error, there are only figures of the method's own."""
+    counted, cells = draft.counted, draft.cells
+    if counted is None or cells is None:
+        return UtilityMeasures(None, known=draft.measured)
+    return UtilityMeasures(lambda: ReleaseSummary.of(counted, cells()), known=draft.measured)

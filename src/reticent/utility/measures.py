@@ -19,52 +19,52 @@ Weights = Mapping[str, float]
 _LARGEST_BLOCK = 1 << 24
 
 
-def loss(picture: ReleaseSummary, weights: Weights | None = None) -> float:
+def loss(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """The mean over quasi columns and rows of ``(leaves covered - 1) / (leaves - 1)``; a suppressed row counts 1.
 
     A column with a single leaf has nothing to lose and counts 0 in published rows.
     """
-    return float(_shares(picture, weights) @ column_losses(picture))
+    return float(_shares(summary, weights) @ column_losses(summary))
 
 
-def loss_geometric(picture: ReleaseSummary, weights: Weights | None = None) -> float:
+def loss_geometric(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """``(prod(x_j + 1)) ^ (1 / columns) - 1`` over the columns' losses ``x_j``; with weights, exponents by weight."""
-    return float(np.expm1(_shares(picture, weights) @ np.log1p(column_losses(picture))))
+    return float(np.expm1(_shares(summary, weights) @ np.log1p(column_losses(summary))))
 
 
-def column_losses(picture: ReleaseSummary) -> NDArray[np.float64]:
+def column_losses(summary: ReleaseSummary) -> NDArray[np.float64]:
     """The loss of every column by itself."""
-    return picture.mean_by_column([(cells.covered - 1) / max(cells.leaves - 1, 1) for cells in picture.cells])
+    return summary.mean_by_column([(cells.covered - 1) / max(cells.leaves - 1, 1) for cells in summary.cells])
 
 
-def discernibility(picture: ReleaseSummary) -> int:
+def discernibility(summary: ReleaseSummary) -> int:
     """The sum of squared sizes of published groups, and the number of all rows for each suppressed one (R-LD-30.3, R-UM-1).
 
     Exact below three thousand million rows, whose square still fits into 64 bits.
     """
-    return int(picture.sizes @ picture.sizes) + picture.rows * picture.suppressed
+    return int(summary.sizes @ summary.sizes) + summary.rows * summary.suppressed
 
 
-def average_group_size(picture: ReleaseSummary) -> float:
+def average_group_size(summary: ReleaseSummary) -> float:
     """Rows by groups; the suppressed rows, if any, are one more group (R-LD-30.2)."""
-    return picture.rows / (len(picture.sizes) + (picture.suppressed > 0))
+    return summary.rows / (len(summary.sizes) + (summary.suppressed > 0))
 
 
-def non_uniform_entropy(picture: ReleaseSummary, weights: Weights | None = None) -> float:
+def non_uniform_entropy(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """The sum over rows and columns of ``log2(rows with the generalized value / rows with the original value)``.
 
     Both are counted in the whole table, and a suppressed cell is fully generalized: all rows share it.
     """
-    _need_original(picture, "non_uniform_entropy")
+    _need_original(summary, "non_uniform_entropy")
     total = 0.0
-    for cells, weight in zip(picture.cells, _plain(picture, weights), strict=True):
-        generalized = float(cells.shown(picture.blocks) @ np.log2(np.maximum(cells.mass, 1)))
-        generalized += picture.suppressed * float(np.log2(picture.rows))
+    for cells, weight in zip(summary.cells, _plain(summary, weights), strict=True):
+        generalized = float(cells.shown(summary.blocks) @ np.log2(np.maximum(cells.mass, 1)))
+        generalized += summary.suppressed * float(np.log2(summary.rows))
         total += float(weight) * (generalized - _entropy_sum(cells.histogram, np.log2))
     return total
 
 
-def kl(picture: ReleaseSummary, sensitive: bool = True) -> float:
+def kl(summary: ReleaseSummary, sensitive: bool = True) -> float:
     """KL-divergence in nats between the table and the release read as a distribution (R-LD-30.4; R-UM-3).
 
     A row of a group with value ``s`` is found with probability ``n(group, s) / rows``, spread evenly over the cells of the
@@ -72,70 +72,70 @@ def kl(picture: ReleaseSummary, sensitive: bool = True) -> float:
     judged by its own group. With ``sensitive=False``, over the quasi columns alone. In a bucketized release the quasi values are
     exact and ``s`` is independent of them inside a bucket.
     """
-    _need_original(picture, "kl")
-    original = picture.original.histograms.counts if sensitive else picture.original.sizes
-    lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
-    published = picture.histograms.counts if sensitive else picture.sizes
-    if picture.volumes is None:
-        volume = sum(float(cells.shown(picture.blocks) @ np.log(cells.covered)) for cells in picture.cells)
+    _need_original(summary, "kl")
+    original = summary.original.histograms.counts if sensitive else summary.original.sizes
+    lost = summary.suppressed_histogram if sensitive else np.array([summary.suppressed])
+    published = summary.histograms.counts if sensitive else summary.sizes
+    if summary.volumes is None:
+        volume = sum(float(cells.shown(summary.blocks) @ np.log(cells.covered)) for cells in summary.cells)
     else:
-        volume = float(picture.blocks @ np.log(picture.volumes))
-    whole = sum(float(np.log(cells.leaves)) for cells in picture.cells)
-    if picture.exact:
+        volume = float(summary.blocks @ np.log(summary.volumes))
+    whole = sum(float(np.log(cells.leaves)) for cells in summary.cells)
+    if summary.exact:
         # p(q, s) = n(q) / rows * n(bucket, s) / n(bucket): points instead of volumes.
-        volume = _entropy_sum(picture.sizes) - _entropy_sum(picture.blocks) if sensitive else 0.0
-        published = published if sensitive else picture.blocks
-    explained = _entropy_sum(published) + _entropy_sum(lost) - volume - picture.suppressed * whole
-    return (_entropy_sum(original) - explained) / picture.rows
+        volume = _entropy_sum(summary.sizes) - _entropy_sum(summary.blocks) if sensitive else 0.0
+        published = published if sensitive else summary.blocks
+    explained = _entropy_sum(published) + _entropy_sum(lost) - volume - summary.suppressed * whole
+    return (_entropy_sum(original) - explained) / summary.rows
 
 
-def kl_mixture(picture: ReleaseSummary, sensitive: bool = True) -> float:
+def kl_mixture(summary: ReleaseSummary, sensitive: bool = True) -> float:
     """KL-divergence where a row may be explained by every group whose region covers it (R-UM-3).
 
     ``p2(q, s) = sum over groups covering q of n(group, s) / rows / cells(group)``, the suppressed rows being one group that covers the whole domain.
     Without suppression and with disjoint regions this is :func:`kl`; otherwise it is smaller. Goes through all pairs of points and groups.
     """
-    _need_original(picture, "kl_mixture")
-    if picture.exact:
+    _need_original(summary, "kl_mixture")
+    if summary.exact:
         raise PolicyError("kl_mixture is for releases with regions; use kl for a bucketized one.")
-    if picture.volumes is not None:
+    if summary.volumes is not None:
         # Regions with holes have nothing in common.
-        return kl(picture, sensitive)
-    density, everywhere = _densities(picture, sensitive)
-    table, covers = picture.original, [cells.covering() for cells in picture.cells]
-    total, step = 0.0, max(1, _LARGEST_BLOCK // max(len(picture.sizes), 1))
+        return kl(summary, sensitive)
+    density, everywhere = _densities(summary, sensitive)
+    table, covers = summary.original, [cells.covering() for cells in summary.cells]
+    total, step = 0.0, max(1, _LARGEST_BLOCK // max(len(summary.sizes), 1))
     for low in range(0, len(table), step):
         points = slice(low, min(low + step, len(table)))
-        inside = np.ones((points.stop - low, len(picture.sizes)), dtype=bool)
-        for codes, cells, covering in zip(table.codes, picture.cells, covers, strict=True):
+        inside = np.ones((points.stop - low, len(summary.sizes)), dtype=bool)
+        for codes, cells, covering in zip(table.codes, summary.cells, covers, strict=True):
             inside &= covering[codes[points]][:, cells.of_block]
         owners, values, counts = _original_cells(table, points, sensitive)
         explained = (inside @ density + everywhere)[owners, values]
-        total += float(counts @ np.log(counts / picture.rows / explained))
-    return total / picture.rows
+        total += float(counts @ np.log(counts / summary.rows / explained))
+    return total / summary.rows
 
 
-def volume_share(picture: ReleaseSummary) -> float:
+def volume_share(summary: ReleaseSummary) -> float:
     """The mean over rows of the share of all combinations of leaves that the own group holds; a suppressed row counts 1 (R-UM-2)."""
-    sizes = np.log([cells.leaves for cells in picture.cells]).sum()
-    volumes = picture.volumes
+    sizes = np.log([cells.leaves for cells in summary.cells]).sum()
+    volumes = summary.volumes
     if volumes is None:
-        volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in picture.cells], axis=0))
-    held = float(picture.blocks @ np.exp(np.log(volumes) - sizes))
-    return (held + picture.suppressed) / picture.rows
+        volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in summary.cells], axis=0))
+    held = float(summary.blocks @ np.exp(np.log(volumes) - sizes))
+    return (held + summary.suppressed) / summary.rows
 
 
-def _densities(picture: ReleaseSummary, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _densities(summary: ReleaseSummary, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For groups by sensitive values the probability of each cell of the group's region, and for suppressed rows that of every cell."""
-    counts = np.zeros((len(picture.sizes), picture.original.domain.size if sensitive else 1))
+    counts = np.zeros((len(summary.sizes), summary.original.domain.size if sensitive else 1))
     if sensitive:
-        counts[picture.histograms.owners, picture.histograms.values] = picture.histograms.counts
+        counts[summary.histograms.owners, summary.histograms.values] = summary.histograms.counts
     else:
-        counts[:, 0] = picture.sizes
-    volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in picture.cells], axis=0))
-    whole = math.exp(sum(math.log(cells.leaves) for cells in picture.cells))
-    lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
-    return counts / np.reshape(volumes, (-1, 1)) / picture.rows, lost / whole / picture.rows
+        counts[:, 0] = summary.sizes
+    volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in summary.cells], axis=0))
+    whole = math.exp(sum(math.log(cells.leaves) for cells in summary.cells))
+    lost = summary.suppressed_histogram if sensitive else np.array([summary.suppressed])
+    return counts / np.reshape(volumes, (-1, 1)) / summary.rows, lost / whole / summary.rows
 
 
 def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tuple[Any, Any, NDArray[np.int64]]:
@@ -147,26 +147,26 @@ def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tupl
     return table.histograms.owners[here] - points.start, table.histograms.values[here], table.histograms.counts[here]
 
 
-def ncp(picture: ReleaseSummary, weights: Weights | None = None) -> float:
+def ncp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """Normalized certainty penalty, the mean per cell (R-UM-2): the range of a number's cell by the range of all leaves, the leaves
     of a category by all leaves, nothing for a single leaf, 1 for a suppressed cell."""
-    return float(_shares(picture, weights) @ _column_spreads(picture))
+    return float(_shares(summary, weights) @ _column_spreads(summary))
 
 
-def cp(picture: ReleaseSummary, weights: Weights | None = None) -> float:
+def cp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """Certainty penalty: the weighted sum of all cells' penalties, ``sum over rows of sum_j w_j NCP_j`` with ``w_j = 1`` by default."""
-    return float(_plain(picture, weights) @ _column_spreads(picture)) * picture.rows
+    return float(_plain(summary, weights) @ _column_spreads(summary)) * summary.rows
 
 
-def height(picture: ReleaseSummary, weights: Weights | None = None) -> float:
+def height(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """The sum of the levels of a full-domain generalization (R-LD-30.1)."""
-    if picture.levels is None:
+    if summary.levels is None:
         raise PolicyError("Only a full-domain generalization has a height; this release recodes locally.")
-    return float(_plain(picture, weights) @ np.array(picture.levels, dtype=np.float64))
+    return float(_plain(summary, weights) @ np.array(summary.levels, dtype=np.float64))
 
 
-def _column_spreads(picture: ReleaseSummary) -> NDArray[np.float64]:
-    return picture.mean_by_column([cells.spread for cells in picture.cells])
+def _column_spreads(summary: ReleaseSummary) -> NDArray[np.float64]:
+    return summary.mean_by_column([cells.spread for cells in summary.cells])
 
 
 def _entropy_sum(counts: NDArray[np.int64], logarithm: Any = np.log) -> float:
@@ -175,8 +175,8 @@ def _entropy_sum(counts: NDArray[np.int64], logarithm: Any = np.log) -> float:
     return float(present @ logarithm(present))
 
 
-def _need_original(picture: ReleaseSummary, name: str) -> None:
-    if not picture.complete:
+def _need_original(summary: ReleaseSummary, name: str) -> None:
+    if not summary.complete:
         raise PolicyError(
             f"{name} compares with the original values, but the frequency set begins at a coarser level. Count without a floor."
         )
@@ -195,10 +195,10 @@ def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[n
     return found
 
 
-def _plain(picture: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
-    return column_weights(picture.columns, weights)
+def _plain(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
+    return column_weights(summary.columns, weights)
 
 
-def _shares(picture: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
-    plain = _plain(picture, weights)
+def _shares(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
+    plain = _plain(summary, weights)
     return plain / plain.sum() if len(plain) else plain

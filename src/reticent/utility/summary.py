@@ -1,19 +1,18 @@
-"""A picture of a release: everything about it that a measure of utility looks at, made beside the original table."""
+"""A summary of a release: everything about it that a measure of utility looks at, made beside the original table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.packing import first_rows, sum_by
-from reticent.core import WEIGHT, FrequencySet, Histograms, Regions
+from reticent.base.packing import sum_by
+from reticent.core import WEIGHT, FrequencySet, Histograms, PublishedCells
 from reticent.errors import PolicyError
-from reticent.utility.leaf_sets import Cells, LeafSets
+from reticent.utility.cells import Cells
 
 
 @dataclass(frozen=True)
@@ -39,79 +38,22 @@ class ReleaseSummary:
 
     def __post_init__(self) -> None:
         if self.rows < 1:
-            raise PolicyError("A picture needs at least one row; the table is empty.")
+            raise PolicyError("A summary needs at least one row; the table is empty.")
         if int(self.sizes.sum()) > self.rows:
             raise PolicyError(
-                f"A picture's groups hold {int(self.sizes.sum())} rows, more than the {self.rows} of the table."
+                f"A summary's groups hold {int(self.sizes.sum())} rows, more than the {self.rows} of the table."
             )
 
     @classmethod
-    def of_levels(
-        cls,
-        frequencies: FrequencySet,
-        levels: Sequence[int],
-        suppressed: NDArray[np.bool_] | None = None,
-        exact: bool = False,
-    ) -> ReleaseSummary:
-        """The release that generalizes every column to a level and leaves out the groups under ``suppressed``.
-
-        Groups are numbered as ``frequencies.generalize(levels)`` numbers them. With ``exact`` the quasi values stay as
-        they are, and the groups are the buckets.
-        """
-        ids, count = frequencies.group_ids(levels)
-        kept = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
-        group_of_point = np.where(kept, np.cumsum(kept) - 1, -1)[ids]
-        shown = frequencies.levels if exact else tuple(levels)
-        firsts = np.flatnonzero(group_of_point >= 0) if exact else first_rows(ids, count)[kept]
-        cells = tuple(
-            Cells.of_level(hierarchy, level, hierarchy.between(start, level)[codes[firsts]], histogram)
-            for hierarchy, start, level, codes, histogram in zip(
-                frequencies.hierarchies,
-                frequencies.levels,
-                shown,
-                frequencies.codes,
-                _columns(frequencies),
-                strict=True,
-            )
+    def of(cls, counted: FrequencySet, cells: PublishedCells) -> ReleaseSummary:
+        """The release that shows ``cells`` of a table that was counted."""
+        shown = tuple(
+            Cells.of(hierarchy, column, histogram)
+            for hierarchy, column, histogram in zip(counted.hierarchies, cells.columns, _columns(counted), strict=True)
         )
-        blocks = frequencies.sizes[firsts] if exact else None
-        return cls._made(frequencies, group_of_point, int(kept.sum()), cells, blocks, exact, tuple(levels))
-
-    @classmethod
-    def of_buckets(cls, rows: FrequencySet, bucket: NDArray[np.int64], count: int) -> ReleaseSummary:
-        """The release that shows the quasi values of ``rows``, each a point of its own, as they are, and puts them into buckets one by one."""
-        cells = tuple(
-            Cells.of_level(hierarchy, 0, codes, histogram)
-            for hierarchy, codes, histogram in zip(rows.hierarchies, rows.codes, _columns(rows), strict=True)
-        )
-        return cls._made(rows, bucket, count, cells, rows.sizes, True, None)
-
-    @classmethod
-    def of_cells(
-        cls, frequencies: FrequencySet, group_of_point: NDArray[np.int64], count: int, columns: Sequence[LeafSets]
-    ) -> ReleaseSummary:
-        """The release that sends each point to a group (-1: left out) which shows one set of leaves in every column."""
-        cells = tuple(
-            Cells.of_leaf_sets(hierarchy, column, histogram)
-            for hierarchy, column, histogram in zip(
-                frequencies.hierarchies, columns, _columns(frequencies), strict=True
-            )
-        )
-        return cls._made(frequencies, group_of_point, count, cells, None, False, None)
-
-    @classmethod
-    def of_regions(
-        cls, frequencies: FrequencySet, regions: Regions, volumes: NDArray[np.float64] | None = None
-    ) -> ReleaseSummary:
-        """The release that sends each point of ``frequencies`` to a group that shows one cell in every column, and holds ``volumes`` combinations of their leaves."""
-        cells = tuple(
-            Cells.of_meanings(hierarchy, column.meanings, column.of_group, histogram)
-            for hierarchy, column, histogram in zip(
-                frequencies.hierarchies, regions.columns, _columns(frequencies), strict=True
-            )
-        )
-        made = cls._made(frequencies, regions.group, len(regions.columns[0].of_group), cells, None, False, None)
-        return replace(made, volumes=volumes)
+        blocks = counted.sizes[cells.group_of_point >= 0] if cells.exact else None
+        made = cls._made(counted, cells.group_of_point, cells.count, shown, blocks, cells.exact, cells.levels)
+        return replace(made, volumes=cells.volumes)
 
     @classmethod
     def _made(
@@ -182,71 +124,6 @@ class ReleaseSummary:
         """For every column the mean over all rows of a cost per cell, a suppressed row costing one."""
         sums = [float(cells.shown(self.blocks) @ cost) for cells, cost in zip(self.cells, per_cell, strict=True)]
         return (np.array(sums) + self.suppressed) / self.rows
-
-
-class Summarizer(Protocol):
-    """What a picture can be drawn of, when somebody looks at it."""
-
-    def picture(self) -> ReleaseSummary:
-        """Draw it."""
-
-
-@dataclass(frozen=True, eq=False)
-class LevelsSummary:
-    """The release that :meth:`ReleaseSummary.of_levels` draws."""
-
-    frequencies: FrequencySet
-    levels: tuple[int, ...]
-    suppressed: NDArray[np.bool_]
-    exact: bool
-
-    def picture(self) -> ReleaseSummary:
-        return ReleaseSummary.of_levels(self.frequencies, self.levels, self.suppressed, self.exact)
-
-
-@dataclass(frozen=True, eq=False)
-class BucketsSummary:
-    """The release that :meth:`ReleaseSummary.of_buckets` draws."""
-
-    rows: FrequencySet
-    bucket: NDArray[np.int64]
-    count: int
-
-    def picture(self) -> ReleaseSummary:
-        return ReleaseSummary.of_buckets(self.rows, self.bucket, self.count)
-
-
-class LeafCover(Protocol):
-    """What the groups of a release show of a column."""
-
-    def leaf_sets(self) -> LeafSets:
-        """The sets of leaves."""
-
-
-@dataclass(frozen=True, eq=False)
-class CellsSummary:
-    """The release that :meth:`ReleaseSummary.of_cells` draws."""
-
-    frequencies: FrequencySet
-    group_of_point: NDArray[np.int64]
-    count: int
-    columns: Sequence[LeafCover]
-
-    def picture(self) -> ReleaseSummary:
-        shown = [column.leaf_sets() for column in self.columns]
-        return ReleaseSummary.of_cells(self.frequencies, self.group_of_point, self.count, shown)
-
-
-@dataclass(frozen=True, eq=False)
-class RegionsSummary:
-    """The release that :meth:`ReleaseSummary.of_regions` draws."""
-
-    frequencies: FrequencySet
-    regions: Regions
-    volumes: NDArray[np.float64] | None = None
-
-    def picture(self) -> ReleaseSummary:
-        return ReleaseSummary.of_regions(self.frequencies, self.regions, self.volumes)
 
 
 def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:

@@ -173,7 +173,7 @@ class WorkloadError:
 
 def workload_error(
     frequencies: FrequencySet,
-    picture: ReleaseSummary,
+    summary: ReleaseSummary,
     workload: Workload,
     estimator: Estimator = "uniform",
     floor: Number = 1,
@@ -187,7 +187,7 @@ def workload_error(
         raise PolicyError(f"estimator must be 'uniform' or 'intersect', but it is {estimator!r}.")
     limit = float(exact(floor, "floor", above=0))
     actual = actual_counts(frequencies, workload)
-    estimates = np.array([_estimate(picture, query, estimator) for query in _queries(picture, workload)])
+    estimates = np.array([_estimate(summary, query, estimator) for query in _queries(summary, workload)])
     return WorkloadError(estimator, limit, frequencies.rows, actual, estimates)
 
 
@@ -217,21 +217,21 @@ def log_ratio(value: float, baseline: float) -> float:
 Query = list[tuple[int, int, int]]
 
 
-def _queries(picture: ReleaseSummary, workload: Workload) -> Iterator[Query]:
-    _check_fit(tuple((cells.column, cells.leaves) for cells in picture.cells), workload)
+def _queries(summary: ReleaseSummary, workload: Workload) -> Iterator[Query]:
+    _check_fit(tuple((cells.column, cells.leaves) for cells in summary.cells), workload)
     for i in range(len(workload)):
         yield [(int(j), int(workload.lows[i, j]), int(workload.highs[i, j])) for j in np.flatnonzero(workload.asked[i])]
 
 
-def _estimate(picture: ReleaseSummary, query: Query, estimator: Estimator) -> float:
+def _estimate(summary: ReleaseSummary, query: Query, estimator: Estimator) -> float:
     overlap: NDArray[np.float64] | None = None
     for j, low, high in query:
-        cells = picture.cells[j]
+        cells = summary.cells[j]
         inside = cells.inside(low, high)
         share = inside / np.maximum(cells.covered, 1) if estimator == "uniform" else (inside > 0).astype(np.float64)
         shown = share[cells.of_block]
         overlap = shown if overlap is None else overlap * shown
-    return float(picture.blocks.sum()) if overlap is None else float(picture.blocks @ overlap)
+    return float(summary.blocks.sum()) if overlap is None else float(summary.blocks @ overlap)
 
 
 def _check_fit(columns: tuple[tuple[str, int], ...], workload: Workload) -> None:

@@ -19,6 +19,7 @@ from reticent.methods.anatomy.bucket_assignment import Signatures
 from reticent.methods.anatomy.recoding import Coupled, Deal
 from reticent.release import open_public
 from reticent.table import ValueType
+from reticent.utility import utility_of
 from tests.oracles.anatomy_worlds import largest_beliefs
 from tests.oracles.utility_buckets import summary
 
@@ -95,9 +96,9 @@ def test_nobody_is_given_away_to_whoever_knows_the_method(world, labels):
 
 def test_labels_are_as_fine_as_identity_alone_allows():
     table = ward(60)
-    alone = rt.Mondrian().draft(table, rt.KAnonymity(3)).utility["loss"]
-    both = rt.Mondrian().draft(table, WANTED).utility["loss"]
-    assert rt.Angelization().draft(table, WANTED).utility["loss"] == alone < both
+    alone = utility_of(rt.Mondrian().draft(table, rt.KAnonymity(3)))["loss"]
+    both = utility_of(rt.Mondrian().draft(table, WANTED))["loss"]
+    assert utility_of(rt.Angelization().draft(table, WANTED))["loss"] == alone < both
 
 
 def test_levels_may_hide_identity_as_well():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.methods.bang import BangCut
-from reticent.utility import kl_mixture
+from reticent.utility import kl_mixture, utility_of
 from tests.sampling import examples
 
 
@@ -69,8 +69,8 @@ def test_divergence_and_volume_go_by_what_classes_hold_and_not_by_the_labels_aro
         chance = sizes[owner] / units.rows / held[owner]
         total += rows / units.rows * math.log(rows / units.rows / chance)
         share += rows / units.rows * held[owner] / len(owners)
-    assert draft.utility["kl_quasi"] == pytest.approx(total)
-    assert draft.utility["volume_share"] == pytest.approx(share)
-    assert kl_mixture(draft.utility._picture, sensitive=False) == pytest.approx(total)
+    assert utility_of(draft)["kl_quasi"] == pytest.approx(total)
+    assert utility_of(draft)["volume_share"] == pytest.approx(share)
+    assert kl_mixture(utility_of(draft).summary, sensitive=False) == pytest.approx(total)
     boxes = rt.Mondrian(values="ranges").draft(table, rt.KAnonymity(k))
-    assert "volume_share" not in boxes.utility
+    assert "volume_share" not in utility_of(boxes)

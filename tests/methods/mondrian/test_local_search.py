@@ -22,6 +22,7 @@ from reticent.methods.mondrian import Mondrian, _kernels, local_search
 from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.box_points import BoxPoints
 from reticent.table import Hierarchy, Table
+from reticent.utility import utility_of
 from tests.methods.grouping.local_worlds import LocalWorld
 from tests.methods.mondrian.test_twin import CASES, HARD, ON_NUMBERS, ON_PEOPLE, ON_VALUES, judged_by_readers, published
 from tests.oracles.mondrian import Column, Recoded
@@ -77,9 +78,9 @@ def test_groups_found_by_search_pass_every_definition_for_readers(case):
         draft = method.draft(table, definition, Context(Randomness(seed)))
         made = Recoded(published(draft, columns), draft.evidence.compared_with)
         judged_by_readers(made, demand, world, columns, beside)
-        assert draft.utility["loss"] == pytest.approx(float(world.loss(made.cells, columns)))
+        assert utility_of(draft)["loss"] == pytest.approx(float(world.loss(made.cells, columns)))
         if not plain.suppressed:
-            assert draft.utility["loss"] <= plain.utility["loss"] + 1e-9, (case, method, world)
+            assert utility_of(draft)["loss"] <= utility_of(plain)["loss"] + 1e-9, (case, method, world)
         found += len(draft.evidence.published) > 1
 
 
@@ -130,8 +131,8 @@ def test_it_never_loses_less_than_the_best_partition_and_mostly_as_little(values
             assert not every
             continue
         optimum, plain = min(map(loss, every)), method._plain.draft(world.table(private=True), definition)
-        assert optimum - 1e-9 <= draft.utility["loss"]
-        reached.append(draft.utility["loss"] <= optimum + 1e-9)
+        assert optimum - 1e-9 <= utility_of(draft)["loss"]
+        reached.append(utility_of(draft)["loss"] <= optimum + 1e-9)
         assert len(plain.evidence.published)
     assert sum(reached) >= 0.9 * len(reached)
     assert len(reached) >= 8
@@ -205,7 +206,7 @@ def test_gathered_groups_that_fail_are_merged_until_none_does():
 def test_it_finds_kinds_that_no_cut_tells_apart():
     table = wide_table()
     quick, best = BEST._plain.draft(table, KAnonymity(4)), BEST.draft(table, KAnonymity(4))
-    assert best.utility["loss"] < 0.75 * quick.utility["loss"]
+    assert utility_of(best)["loss"] < 0.75 * utility_of(quick)["loss"]
 
 
 def test_the_same_table_gives_the_same_release():
@@ -222,7 +223,7 @@ def test_large_tables_are_searched_in_blocks_that_keep_apart_what_a_hierarchy_do
     quick, best = BEST._plain.draft(table, definition), BEST.draft(table, definition)
     assert set(best.tables["data"].frame()["part"]) == {"north", "south"}
     assert definition.holds(best.evidence.published)
-    assert best.utility["loss"] < 0.9 * quick.utility["loss"]
+    assert utility_of(best)["loss"] < 0.9 * utility_of(quick)["loss"]
 
 
 @pytest.mark.parametrize("why", ["person", "population", "together"])
@@ -260,9 +261,9 @@ def test_time_is_a_limit_and_what_was_found_until_then_holds():
     table, definition = wide_table(), KAnonymity(4) & DistinctLDiversity(2)
     hurried = Mondrian(values="ranges", effort="best", seconds=0).draft(table, definition)
     assert definition.holds(hurried.evidence.published)
-    assert hurried.utility["loss"] <= BEST._plain.draft(table, definition).utility["loss"]
+    assert utility_of(hurried)["loss"] <= utility_of(BEST._plain.draft(table, definition))["loss"]
     good = Mondrian(values="ranges", effort="good").draft(table, definition)
-    assert BEST.draft(table, definition).utility["loss"] <= good.utility["loss"] <= hurried.utility["loss"]
+    assert utility_of(BEST.draft(table, definition))["loss"] <= utility_of(good)["loss"] <= utility_of(hurried)["loss"]
     with pytest.raises(PolicyError, match="effort='best'"):
         Mondrian(seconds=3)
     with pytest.raises(ParameterError, match="at least 0"):
@@ -276,7 +277,7 @@ def test_columns_with_a_weight_stay_sharper(split, effort):
 
     def losses(**options: object) -> dict[str, float]:
         draft = Mondrian(values="ranges", split=split, effort=effort, **options).draft(table, KAnonymity(4))
-        return dict(draft.utility.loss_by_column)
+        return dict(utility_of(draft).loss_by_column)
 
     plain, weighted = losses(), losses(weights={"c3": 20})
     assert weighted["c3"] < 0.7 * plain["c3"]

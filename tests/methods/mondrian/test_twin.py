@@ -58,6 +58,7 @@ from reticent.methods.mondrian import Mondrian
 from reticent.registry import load
 from reticent.table import Hierarchy
 from reticent.table.meaning import Anything, Missing, OrMissing, Prefix, Value, Values
+from reticent.utility import utility_of
 from tests.methods.grouping.local_worlds import NUMBERS, LocalWorld
 from tests.methods.grouping.worlds import random_hierarchy
 from tests.oracles import catalogue_models as models
@@ -405,7 +406,7 @@ def compare(case: str, rng: random.Random, folder: Any = None) -> str:
     made = Recoded(published(draft, columns), draft.evidence.compared_with)
     assert made == twin.published(made), told
     assert draft.suppressed == len(world.rows) - len(made.cells)
-    assert draft.utility["loss"] == pytest.approx(float(world.loss(made.cells, columns)))
+    assert utility_of(draft)["loss"] == pytest.approx(float(world.loss(made.cells, columns)))
     judged_by_readers(made, demand, world, columns, beside)
     if folder is not None:
         release = rt.publish(table, definition, method=method, insecure_seed=seed if divide else None)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.context import Context
-from reticent.core import COUNT, Evidence, FrequencySet, Groups, Histograms, SensitiveDomain
+from reticent.core import COUNT, Evidence, FrequencySet, Groups, Histograms, PublishedCells, SensitiveDomain
 from reticent.definitions import Definition, GroupDefinition, against_all
 from reticent.engine import engine_of
 from reticent.errors import Infeasible
@@ -49,6 +49,10 @@ class RowsDealt:
         bucket = np.empty(len(self.order), dtype=np.int64)
         bucket[self.order] = self.bucket_of_unit
         return Deal.of(table, bucket)
+
+    def cells(self) -> PublishedCells:
+        """What buckets show: every quasi value as it is."""
+        return PublishedCells.of_buckets(self.units, self.bucket_of_unit, len(self.groups))
 
     def evidence(self, table: Table, definition: GroupDefinition) -> Evidence:
         """The groups: whatever somebody knows leads to a bucket, and no further."""

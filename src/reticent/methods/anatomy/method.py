@@ -14,7 +14,6 @@ from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
 from reticent.methods.anatomy.recoding import DRAWN
 from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition, not_in_buckets, value_meanings
 from reticent.table import Table
-from reticent.utility import BucketsSummary, UtilityMeasures
 
 FORMAT = "bucketize"
 
@@ -76,7 +75,8 @@ class Anatomy:
             tables=recoded.tables,
             meanings=value_meanings(table, recoded),
             method=self.describe(),
-            utility=UtilityMeasures(BucketsSummary(dealing.units, dealing.bucket_of_unit, len(dealing.groups))),
+            counted=dealing.units,
+            cells=dealing.cells,
             search=dealing.figures(table)
             | {
                 "how": f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."

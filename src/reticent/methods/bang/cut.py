@@ -25,7 +25,6 @@ from reticent.methods.bang.shape import Nested, Patched
 from reticent.methods.grouping import PublishedGroups, SuppressedGroups, seen_as
 from reticent.methods.typical import group_column
 from reticent.table import FrameRows, Meaning, Missing, OrMissing, Table, ValueType, unused
-from reticent.utility import RegionsSummary, UtilityMeasures
 
 if TYPE_CHECKING:
     from reticent.methods.bang.index import BangIndex
@@ -351,7 +350,8 @@ class BangCut:
                 **({"compact": True} if self.index.method.compact else {}),
             },
             method=method,
-            utility=UtilityMeasures(RegionsSummary(self.index.units, recoding, self.combinations())),
+            counted=self.index.units,
+            cells=lambda: recoding.published_cells(self.index.units.hierarchies, self.combinations()),
             search={
                 "groups": self.count,
                 "blocks": len(self.index.directory),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +49,6 @@ from reticent.methods.clusters.shape import balls_around
 from reticent.methods.clusters.units import ClusterUnits
 from reticent.methods.grouping import Allocation, PublishedGroups, SuppressedGroups, judged_sets, seen_as
 from reticent.table import BoundHierarchy, FrameRows, Meaning, Rows, Table, null_label
-from reticent.utility import RegionsSummary, UtilityMeasures
 
 CENTRE, RADIUS, MEMBERS = "{} (centre)", "radius", "rows"
 _PAIRS_AT_ONCE = 1 << 24
@@ -419,7 +418,8 @@ class ClusterDraft:
             details=self.details(),
             suppressed=int((self.group < 0).sum()),
             method=method,
-            utility=UtilityMeasures(RegionsSummary(self.rows, drawn)),
+            counted=self.rows,
+            cells=partial(drawn.published_cells, self.rows.hierarchies),
             search=search,
             domains=declared_domains(table.hierarchies),
             private=recoded.private,

@@ -10,7 +10,7 @@
 """
 
 from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
-from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, column_cells
+from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, cells_of, column_cells
 from reticent.methods.grouping.local_draft import draft_shown, recoding_of
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
 from reticent.methods.grouping.recoding import Allocation
@@ -43,6 +43,7 @@ __all__ = [
     "SuppressedGroups",
     "adversary_sets",
     "apart",
+    "cells_of",
     "column_cells",
     "discloses_too_much",
     "draft_shown",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.base.packing import Codes
 from reticent.base.ragged import starts_of
-from reticent.core import OwnerRows, Owners, RegionColumn
+from reticent.core import LeafSets, OwnerRows, Owners, PublishedCells, RegionColumn
 from reticent.methods.grouping.scales import Ids, ShownStyle, order_of, style_of
 from reticent.methods.grouping.stage import rising
 from reticent.table import (
@@ -31,7 +31,6 @@ from reticent.table import (
     Values,
     unused,
 )
-from reticent.utility import LeafSets
 
 _PAIRS_AT_ONCE = 1 << 22
 _LISTED, _MOST_LISTED, _LONGEST = 3, 4, 48
@@ -73,6 +72,11 @@ class ColumnCells:
     def leaf_sets(self) -> LeafSets:
         """The cells as measures of utility see them."""
         return replace(self.leaves, of_block=self.of_group)
+
+
+def cells_of(group: Ids, columns: Sequence[ColumnCells]) -> PublishedCells:
+    """What groups show of units, given the group of each (-1: suppressed) and the cells of the groups in every column."""
+    return PublishedCells(group, len(columns[0].of_group), tuple(cells.leaf_sets() for cells in columns))
 
 
 def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: ShownStyle) -> ColumnCells:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from reticent.base.context import Context
 from reticent.core import Draft, Evidence, FrequencySet, Regions, declared_domains
 from reticent.definitions import Method
 from reticent.engine import engine_of
-from reticent.methods.grouping.column_cells import ColumnCells
+from reticent.methods.grouping.column_cells import ColumnCells, cells_of
 from reticent.methods.grouping.recoding import Allocation
 from reticent.methods.grouping.scales import Ids
 from reticent.methods.grouping.shown_groups import ShownGroups
@@ -20,7 +21,6 @@ from reticent.methods.grouping.stage import Mask
 from reticent.methods.typical import FORMAT as TYPICAL
 from reticent.methods.typical import by_labels, drawn_values, group_column, with_groups
 from reticent.table import Table
-from reticent.utility import CellsSummary, UtilityMeasures
 
 
 def draft_shown(
@@ -51,7 +51,8 @@ def draft_shown(
         meanings=recoding.meanings,
         suppressed=units.rows - int(groups.sizes.sum()),
         method=method.describe(),
-        utility=UtilityMeasures(CellsSummary(units, group, len(groups), columns)),
+        counted=units,
+        cells=partial(cells_of, group, columns),
         search={"groups": len(groups), "columns": list(table.quasi)},
         domains=declared_domains(table.hierarchies),
         private=recoded.private,

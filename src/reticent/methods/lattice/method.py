@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from reticent.core import (
     Kind,
     Levels,
     NodeLevels,
+    PublishedCells,
     Recoded,
     Regions,
     declared_domains,
@@ -44,7 +46,6 @@ from reticent.methods.lattice.search import Node, Search, Strategy, levels_of, s
 from reticent.methods.typical import FORMAT as TYPICAL
 from reticent.methods.typical import check_values, level_regions, refused, refused_sets, with_groups
 from reticent.table import Meaning, Table
-from reticent.utility import LevelsSummary, UtilityMeasures
 
 _MOST_TRIED = 64
 _NOTHING_LEFT = (
@@ -145,7 +146,8 @@ class Lattice:
             meanings=recoding.meanings if isinstance(recoding, Regions) else _meanings(table, recoding, recoded),
             suppressed=int(points.sizes[suppressed].sum()),
             method=self.describe(),
-            utility=UtilityMeasures(LevelsSummary(frequencies, levels, suppressed, exact_values)),
+            counted=frequencies,
+            cells=partial(PublishedCells.of_levels, frequencies, levels, suppressed, exact=exact_values),
             search=figures,
             domains=declared_domains(table.hierarchies),
             private=recoded.private,

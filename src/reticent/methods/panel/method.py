@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from reticent.methods.grouping import (
     PublishedGroups,
     SuppressedGroups,
     adversary_sets,
+    cells_of,
     kept_definition,
 )
 from reticent.methods.mondrian import Choice, CutJudge, Partition
@@ -27,7 +29,6 @@ from reticent.methods.panel.sequences import OUT, PersonSequences, ShownSequence
 from reticent.methods.panel.wave_definition import EveryWave
 from reticent.methods.panel.wave_pattern import wave_column, wave_patterns
 from reticent.table import Table
-from reticent.utility import CellsSummary, UtilityMeasures
 
 FORMAT = "panel"
 
@@ -154,7 +155,8 @@ class Panel:
             meanings=recoding.meanings,
             suppressed=shown.suppressed,
             method=self.describe(),
-            utility=UtilityMeasures(CellsSummary(shown.rows, shown.cell, len(shown.groups), shown.columns)),
+            counted=shown.rows,
+            cells=partial(cells_of, shown.cell, shown.columns),
             search={"groups": len(shown.groups), "columns": list(table.quasi), "groups_of_people": shown.people},
             domains=declared_domains(table.hierarchies),
             private=recoded.private,

@@ -317,7 +317,7 @@ class Republish:
                 **({} if buckets is None else {"k": k}),
             },
             meanings={box.labels.name: box.meanings for box in boxes},
-            utility={"counterfeits": float(change.counterfeits)},
+            measured={"counterfeits": float(change.counterfeits)},
             search=change.as_json(),
             beside=series.beside,
             state=state,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from reticent.methods.grouping import (
     ShownGroups,
     SuppressedGroups,
     adversary_sets,
+    cells_of,
     discloses_too_much,
     failing_groups,
     judged_sets,
@@ -45,7 +46,6 @@ from reticent.methods.suppress.partitions import (
 from reticent.methods.suppress.strategy import Algorithm
 from reticent.methods.suppress.wildcards import wildcard_count
 from reticent.table import Anything, Table
-from reticent.utility import CellsSummary, UtilityMeasures
 
 WILDCARD = (
     "A starred cell is read as a symbol of its own: rows with the same labels are a class. Read as a wildcard, which fits any value, the release would not be "
@@ -137,7 +137,8 @@ class Suppress:
             details={"reading": OWN_SYMBOL} if starred else {},
             suppressed=work.frequencies.rows - int(groups.sizes.sum()),
             method=self.describe(),
-            utility=UtilityMeasures(CellsSummary(work.frequencies, group, len(groups), columns)),
+            counted=work.frequencies,
+            cells=partial(cells_of, group, columns),
             search={
                 "groups": len(groups),
                 "columns": list(table.quasi),

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from reticent.base.packing import Codes
 from reticent.base.ragged import starts_of
 from reticent.base.randomness import Randomness, uniform_below
-from reticent.core import FrequencySet, RegionColumn, Regions
+from reticent.core import FrequencySet, LeafSets, RegionColumn, Regions
 from reticent.definitions import Definition
 from reticent.errors import PolicyError
 from reticent.methods.typical.ranges import LabelRanges, at_places, places_of
 from reticent.table import BoundHierarchy, FrameRows, LimitedLevels, Meaning, Rows, Table, ValueType
-from reticent.utility import LeafSets
 
 Ids = NDArray[np.int64]
 

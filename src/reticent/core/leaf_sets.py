@@ -1,9 +1,9 @@
-"""The cells of a column in a release: what its rows show of it, and how much that is."""
+"""Sets of leaves: what the published groups show of one quasi column."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,23 @@ class LeafSets:
         last = np.append(first[1:], len(places))[: len(first)] - 1
         return cls(leaf_at, places[first], places[last] + 1, sets[first], count, of_block.astype(np.int64))
 
+    @classmethod
+    def of_level(cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]]) -> LeafSets:
+        """The parts of a level of a hierarchy."""
+        found = hierarchy.levels[level]
+        return cls.of_pairs(hierarchy, np.arange(hierarchy.size), found.parts.astype(np.int64), found.size, of_block)
+
+    @classmethod
+    def of_meanings(
+        cls, hierarchy: BoundHierarchy, meanings: Sequence[Meaning], of_block: NDArray[np.integer[Any]]
+    ) -> LeafSets:
+        """The leaves under each of some meanings."""
+        index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
+        found = [index.under(meaning) for meaning in meanings]
+        owners = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
+        leaves = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        return cls.of_pairs(hierarchy, leaves, owners, len(found), of_block)
+
     def covered(self) -> NDArray[np.int64]:
         """How many leaves each set has."""
         return sum_by(self.owners, self.stops - self.starts, self.count)
@@ -90,89 +107,3 @@ def leaves_in_order(hierarchy: BoundHierarchy) -> NDArray[np.int64]:
     if not hierarchy.is_numeric or hierarchy.leaves.is_sorted(nulls_last=True):
         return np.arange(hierarchy.size)
     return hierarchy.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The distinct cells of one quasi column.
-
-    Block ``b`` shows cell ``of_block[b]``, which stands for a set of leaves (``sets``). Cell ``c`` covers ``covered[c]`` of the column's ``leaves``; ``spread[c]`` is its normalized
-    certainty penalty (R-UM-2); ``mass[c]`` counts the rows of the whole table whose value falls into it. ``histogram`` has the original values by leaf.
-    """
-
-    column: str
-    of_block: NDArray[np.int64]
-    sets: LeafSets
-    covered: NDArray[np.int64]
-    spread: NDArray[np.float64]
-    mass: NDArray[np.int64]
-    histogram: NDArray[np.int64]
-
-    @property
-    def leaves(self) -> int:
-        """The number of leaves of the column."""
-        return len(self.histogram)
-
-    @classmethod
-    def of_level(
-        cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]], histogram: NDArray[np.int64]
-    ) -> Cells:
-        """The cells of a level of a hierarchy."""
-        found = hierarchy.levels[level]
-        sets = LeafSets.of_pairs(
-            hierarchy, np.arange(hierarchy.size), found.parts.astype(np.int64), found.size, of_block
-        )
-        return cls.of_leaf_sets(hierarchy, sets, histogram)
-
-    @classmethod
-    def of_meanings(
-        cls,
-        hierarchy: BoundHierarchy,
-        meanings: Sequence[Meaning],
-        of_block: NDArray[np.integer[Any]],
-        histogram: NDArray[np.int64],
-    ) -> Cells:
-        """The cells of groups that are described one by one: what each distinct cell means."""
-        index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
-        found = [index.under(meaning) for meaning in meanings]
-        cells = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
-        leaves = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-        sets = LeafSets.of_pairs(hierarchy, leaves, cells, len(found), of_block)
-        return cls.of_leaf_sets(hierarchy, sets, histogram)
-
-    @classmethod
-    def of_leaf_sets(cls, hierarchy: BoundHierarchy, sets: LeafSets, histogram: NDArray[np.int64]) -> Cells:
-        """The cells of groups that show sets of leaves."""
-        covered = sets.covered()
-        spread = _spread(hierarchy, sets, covered)
-        return cls(hierarchy.column, sets.of_block, sets, covered, spread, sets.mass(histogram), histogram)
-
-    def counting(self, histogram: NDArray[np.int64]) -> Cells:
-        """The same cells of a table whose rows have other values or weights."""
-        return replace(self, histogram=histogram, mass=self.sets.mass(histogram))
-
-    def shown(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many published rows show each cell, given the rows of every block."""
-        return sum_by(self.of_block, blocks, len(self.covered))
-
-    def covering(self) -> NDArray[np.bool_]:
-        """Leaves by cells: whether a cell covers a leaf."""
-        return self.sets.matrix()
-
-    def inside(self, low: int, high: int) -> NDArray[np.int64]:
-        """How many leaves of each cell lie among the leaves ``low`` to ``high``, both included."""
-        return self.sets.between(low, high)
-
-
-def _spread(hierarchy: BoundHierarchy, sets: LeafSets, covered: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Normalized certainty penalty (R-UM-2): for numbers and dates the range of the cell by that of all leaves,
-    otherwise the leaves covered by all leaves; nothing for a single leaf."""
-    by_leaves = np.where(covered > 1, covered / hierarchy.size, 0.0)
-    if not hierarchy.is_numeric:
-        return by_leaves
-    numbers = hierarchy.numbers()
-    width = float(np.nanmax(numbers) - np.nanmin(numbers)) if not np.isnan(numbers).all() else 0.0
-    if not 0 < width < np.inf:
-        return by_leaves
-    low, high = sets.ends(numbers)
-    return np.where(covered > 1, (high - low) / width, 0.0)

@@ -5,10 +5,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reticent.core import LeafSets
 from reticent.definitions import KAnonymity
 from reticent.methods.mondrian import Mondrian
 from reticent.table import Hierarchy, Table
-from reticent.utility import LeafSets
+from reticent.utility import utility_of
 
 SETS = st.lists(st.sets(st.integers(0, 11), min_size=1), min_size=1, max_size=6)
 
@@ -42,6 +43,6 @@ def test_a_range_of_many_numbers_is_one_run() -> None:
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({name: rng.lognormal(8, 1, 5000) for name in "abc"})
     draft = Mondrian(values="ranges").draft(Table(frame, quasi=list("abc")), KAnonymity(5))
-    for cells in draft.utility._picture.cells:  # type: ignore[attr-defined]
+    for cells in utility_of(draft).summary.cells:
         assert len(cells.sets.starts) <= len(cells.covered)
         assert cells.covered.max() > 100

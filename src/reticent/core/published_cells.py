@@ -1,0 +1,64 @@
+"""What the published groups show of a table that was counted: all that measures of utility need of a recoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.packing import first_rows
+from reticent.core.frequencies import FrequencySet
+from reticent.core.leaf_sets import LeafSets
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedCells:
+    """Where each counted point went (``group_of_point``; -1: suppressed), to one of ``count`` groups, and what is shown in each of the quasi ``columns``.
+
+    A block of a column is a group or, where quasi values are published as they are (``exact``), a published point. ``levels`` are those of a full-domain
+    generalization. ``volumes`` says how many combinations of leaves each group holds where that is not the product of its cells: its region has holes, or there are several.
+    """
+
+    group_of_point: NDArray[np.int64]
+    count: int
+    columns: tuple[LeafSets, ...]
+    exact: bool = False
+    levels: tuple[int, ...] | None = None
+    volumes: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_levels(
+        cls,
+        counted: FrequencySet,
+        levels: Sequence[int],
+        suppressed: NDArray[np.bool_] | None = None,
+        *,
+        exact: bool = False,
+    ) -> PublishedCells:
+        """Every column at a level, without the groups under ``suppressed``, which are numbered as ``counted.generalize(levels)`` numbers them.
+
+        With ``exact`` the quasi values stay as they are, and the groups are the buckets.
+        """
+        ids, count = counted.group_ids(levels)
+        kept = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
+        group_of_point = np.where(kept, np.cumsum(kept) - 1, -1)[ids]
+        shown = counted.levels if exact else tuple(levels)
+        firsts = np.flatnonzero(group_of_point >= 0) if exact else first_rows(ids, count)[kept]
+        columns = tuple(
+            LeafSets.of_level(hierarchy, level, hierarchy.between(start, level)[codes[firsts]])
+            for hierarchy, start, level, codes in zip(
+                counted.hierarchies, counted.levels, shown, counted.codes, strict=True
+            )
+        )
+        return cls(group_of_point, int(kept.sum()), columns, exact, tuple(levels))
+
+    @classmethod
+    def of_buckets(cls, counted: FrequencySet, bucket: NDArray[np.int64], count: int) -> PublishedCells:
+        """Every quasi value as it is; each point goes to one of ``count`` buckets."""
+        columns = tuple(
+            LeafSets.of_level(hierarchy, 0, codes)
+            for hierarchy, codes in zip(counted.hierarchies, counted.codes, strict=True)
+        )
+        return cls(bucket, count, columns, exact=True)
