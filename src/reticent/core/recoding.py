@@ -430,6 +430,11 @@ class Regions(Recoding):
         return (0,) * len(self.columns)
 
     @property
+    def is_typical(self) -> bool:
+        """Whether groups show a value each, with their labels in a table behind."""
+        return self.columns[0].typical is not None
+
+    @property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
         """For every column the meaning of each label."""
         return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}

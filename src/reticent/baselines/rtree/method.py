@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.context import Context
 from reticent.base.exact import whole
-from reticent.core import Draft, FrequencySet, Kind
+from reticent.core import FrequencySet
 from reticent.definitions import Definition, KAnonymity, require_feasible
 from reticent.engine import count_table
 from reticent.methods.grouping import (
-    GROUPS,
+    Grouping,
+    GroupMethod,
+    GroupRun,
     PublishedGroups,
     ShownGroups,
     SuppressedGroups,
-    draft_shown,
-    kept_definition,
+    local_grouping,
     order_of,
 )
 from reticent.table import BoundHierarchy, Table
@@ -31,7 +31,7 @@ _BEYOND = 1.25
 
 
 @dataclass(frozen=True)
-class RPlusTree:
+class RPlusTree(GroupMethod):
     """Local recoding by a tree of disjoint boxes (a bucketed kd-B-tree in the manner of an R+-tree), published as the least boxes around its rows.
 
     Points are inserted one by one into leaves for ``2 * minimum`` rows; a leaf that overflows is cut between its two farthest points, with at least ``minimum`` rows on both sides. Rows that
@@ -54,7 +54,6 @@ class RPlusTree:
 
     minimum: int | None = None
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -74,22 +73,18 @@ class RPlusTree:
             return f"RPlusTree: leaves of at least {self.minimum} rows are too coarse for k = {k}. Use minimum={k}, or a smaller one."
         return None
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    def grouped(self, run: GroupRun) -> Grouping:
         """The leaves of the tree, or runs of them, with their boxes."""
-        context = context or Context()
-        wanted = kept_definition(self, table, definition)
-        table = wanted.prepare(table)
-        units = count_table(table, context)
-        require_feasible(units.groups(), wanted)
-        k = _least(definition)
-        context.step("inserting points")
+        units = count_table(run.table, run.context)
+        require_feasible(units.groups(), run.definition)
+        k = _least(run.definition)
+        run.context.step("inserting points")
         leaf = tree_leaves(units, k if self.minimum is None else self.minimum)
         group = joined_leaves(np.bincount(leaf, weights=units.sizes).astype(np.int64), k)[leaf]
-        context.step("drawing boxes")
+        run.context.step("drawing boxes")
         shown = ShownGroups.of(units, [(tuple(range(len(units.codes))), group)], "ranges")
-        leaving = PublishedGroups.of(table, wanted, shown.groups, shown.seen, 0)
-        everybody = np.ones(len(shown), dtype=bool)
-        return draft_shown(self, table, shown, leaving.evidence(SuppressedGroups(~everybody)), everybody, context)
+        published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, 0)
+        return local_grouping(run, shown, published, SuppressedGroups(np.zeros(len(shown), dtype=bool)))
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

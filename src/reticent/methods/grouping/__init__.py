@@ -1,17 +1,20 @@
 """What methods that group rows share.
 
-``refusal``      what a grouping method keeps, and how it refuses the rest
+``method``       the one way from a table to a draft, by what a method refuses and how it groups
+``refusal``      how methods refuse people with several rows
 ``suppression``  which groups are left out, and what may be told about the people in them
 ``quasi_sets``   what each adversary sees, where there are several sets of quasi columns
 ``buckets``      what methods that publish buckets have in common
 ``scales``       the order in which a column is cut; ``stage`` groups while they are cut; ``column_cells`` what is published of a group in one column
-``recoding``     rows of one point in several groups; ``shown_groups`` what a local recoding shows; ``local_draft`` its draft
+``recoding``     rows of one point in several groups; ``shown_groups`` what a local recoding shows; ``local_grouping`` its grouping
 ``format``       the format ``generalize``: one table of generalized rows
 """
 
 from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
 from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, cells_of, column_cells
 from reticent.methods.grouping.local_draft import draft_shown, recoding_of
+from reticent.methods.grouping.local_grouping import local_grouping
+from reticent.methods.grouping.method import Grouping, GroupMethod, GroupRun
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
 from reticent.methods.grouping.recoding import Allocation
 from reticent.methods.grouping.refusal import GROUPS, kept_definition, rows_of_people
@@ -34,6 +37,9 @@ __all__ = [
     "Columns",
     "Cut",
     "CutOrder",
+    "GroupMethod",
+    "GroupRun",
+    "Grouping",
     "Ids",
     "JudgedSet",
     "Mask",
@@ -50,6 +56,7 @@ __all__ = [
     "failing_groups",
     "judged_sets",
     "kept_definition",
+    "local_grouping",
     "narrowed",
     "not_in_buckets",
     "order_of",

@@ -1,0 +1,134 @@
+"""The one way of grouping methods from a table to a draft: what is asked, groups, recoded rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from reticent.base.context import Context
+from reticent.core import (
+    Draft,
+    Evidence,
+    FrequencySet,
+    Kind,
+    PublishedCells,
+    Recoding,
+    Regions,
+    declared_domains,
+)
+from reticent.definitions import Definition, GroupDefinition, of_groups
+from reticent.engine import engine_of
+from reticent.errors import PolicyError
+from reticent.methods.grouping.buckets import value_meanings
+from reticent.methods.grouping.quasi_sets import Columns, adversary_sets
+from reticent.methods.typical import FORMAT as TYPICAL
+from reticent.methods.typical import with_groups
+from reticent.table import Meaning, Table
+
+
+class GroupMethod(ABC):
+    """A method that puts rows into groups. It says what it refuses and how it groups; the rest of the way to a draft is the same for all.
+
+    ``judges_columns`` says that it judges what is shown of every set of columns, so that a definition about some columns is kept as it is asked for; others keep it for all columns together.
+    ``knows_raw_values`` says that its groups know the values of quasi columns behind their labels.
+    """
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"groups"})
+    streams: ClassVar[bool] = False
+    knows_raw_values: ClassVar[bool] = False
+
+    @property
+    def judges_columns(self) -> bool:
+        return False
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Groups that satisfy the definition for every set of columns that an adversary may hold, and the rows as these show them."""
+        run = GroupRun.of(self, table, definition, context)
+        return self.grouped(run).draft(run)
+
+    @abstractmethod
+    def grouped(self, run: GroupRun) -> Grouping:
+        """Groups of the rows that satisfy the definition of the run; :class:`Infeasible` where there are none."""
+
+    @abstractmethod
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+
+
+@dataclass(frozen=True)
+class GroupRun:
+    """What a grouping method is asked: the ``table``, prepared for the ``definition`` that the method keeps, the ``asked`` one, which this implies, and the ``sets`` of columns that adversaries may hold."""
+
+    method: GroupMethod
+    table: Table
+    definition: GroupDefinition
+    asked: Definition
+    sets: list[Columns]
+    context: Context
+
+    @classmethod
+    def of(cls, method: GroupMethod, table: Table, definition: Definition, context: Context | None = None) -> GroupRun:
+        """The run of a method; what it refuses is a :class:`PolicyError`."""
+        name = type(method).__name__
+        wanted = of_groups(definition, name)
+        reason = method.refusal(table, wanted)
+        if reason is None and wanted.needs_raw and not (method.judges_columns or method.knows_raw_values):
+            part = next(part for part in wanted.parts() if part.needs_raw)
+            reason = f"{name} does not know which raw values its groups hold, which {part} is about. Use Lattice or Mondrian."
+        if reason is not None:
+            raise PolicyError(reason)
+        kept = wanted if method.judges_columns else wanted.in_each_group()
+        sets = adversary_sets(table)
+        return cls(method, kept.prepare(table), kept, definition, sets, context or Context())
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What a method made of a table: what happens to each row (``recoding``), the ``evidence`` of its groups, the table as it was ``counted`` and the ``cells`` that are published of it.
+
+    ``search`` tells the steward how it was found. ``meanings`` are those of the labels (None: values are published as they are). ``table`` has the rows that are published, where these are not all.
+    ``completed`` adds to the draft what the format needs beyond recoded rows: tables of its own, what the ledger must know.
+    """
+
+    counted: FrequencySet
+    recoding: Recoding
+    evidence: Evidence
+    cells: Callable[[], PublishedCells]
+    search: Mapping[str, Any]
+    meanings: Mapping[str, Mapping[str, Meaning]] | None = None
+    format: str = "generalize"
+    details: Mapping[str, Any] = field(default_factory=dict)
+    table: Table | None = None
+    completed: Callable[[Draft], Draft] = lambda draft: draft
+
+    def draft(self, run: GroupRun) -> Draft:
+        """The draft of a run. Where the method's ``values`` are typical ones, each group shows one value a column, and a table has the labels behind."""
+        table, recoding, form, meanings = self.table or run.table, self.recoding, self.format, self.meanings
+        recoded = engine_of(table, run.context).recode(table, recoding, run.context)
+        tables = recoded.tables
+        if isinstance(recoding, Regions) and recoding.is_typical:
+            form, meanings, tables = TYPICAL, recoding.meanings, with_groups(tables, recoding)
+        return self.completed(
+            Draft(
+                format=form,
+                recoding=recoding,
+                evidence=self.evidence,
+                tables=tables,
+                meanings=value_meanings(table, recoded) if meanings is None else meanings,
+                details=self.details,
+                suppressed=self.counted.rows - int(self.evidence.published.sizes.sum()),
+                method=run.method.describe(),
+                counted=self.counted,
+                cells=self.cells,
+                search=self.search,
+                domains=declared_domains(table.hierarchies),
+                private=recoded.private,
+                insecure=not run.context.randomness.is_secure,
+            )
+        )
