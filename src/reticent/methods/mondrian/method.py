@@ -11,25 +11,24 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of
-from reticent.core import Draft, Evidence, FrequencySet, Kind
+from reticent.core import Evidence, FrequencySet
 from reticent.definitions import AnyColumns, Definition, GroupDefinition, of_groups, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grouping import (
-    GROUPS,
     CellStyle,
     Columns,
+    Grouping,
+    GroupMethod,
+    GroupRun,
     Ids,
     PublishedGroups,
     ShownGroups,
     SuppressedGroups,
-    adversary_sets,
     apart,
     discloses_too_much,
-    draft_shown,
-    kept_definition,
+    local_grouping,
     narrowed,
     rows_of_people,
 )
@@ -43,7 +42,7 @@ from reticent.utility import column_weights
 
 
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(GroupMethod):
     """Multidimensional local recoding: groups are cut in two as long as both halves satisfy the definition.
 
     ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
@@ -73,8 +72,8 @@ class Mondrian:
     seconds: float | None = None
     weights: Mapping[str, float] | None = None
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
+    knows_raw_values: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -92,24 +91,21 @@ class Mondrian:
                     "Mondrian: seconds limits the search of effort='best'; leave it out, or ask for that."
                 )
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    def grouped(self, run: GroupRun) -> Grouping:
         """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
-        sets = adversary_sets(table)
-        wanted = kept_definition(self, table, definition, raw=True)
-        context = context or Context()
-        table = wanted.prepare(table)
-        units, order = self._units(table, context)
-        shown, leaving, left_out = self._least(table, units, wanted, sets, context)
-        cuts = ColumnCuts.of(table, units, of_groups(definition, "Mondrian"), self._style) if order is None else None
+        units, order = self._units(run)
+        shown, published, left_out = self._least(run, units)
+        asked = of_groups(run.asked, "Mondrian")
+        cuts = ColumnCuts.of(run.table, units, asked, self._style) if order is None else None
         if cuts is not None:
-            cut = cuts.best(context)
+            cut = cuts.best(run.context)
             if cut.loss < cuts.loss_of(shown.group, ~left_out.mask):
                 shown = ShownGroups.of(units, cut.parts, self._style)
-                leaving = PublishedGroups.of(table, wanted, shown.groups, shown.seen, 0)
+                published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, 0)
                 left_out = SuppressedGroups(np.zeros(len(shown), dtype=bool))
-        evidence = leaving.evidence(left_out)
-        _require_company(definition, evidence)
-        return draft_shown(self, table, shown, evidence, ~left_out.mask, context, order)
+        made = local_grouping(run, shown, published, left_out, order)
+        _require_company(run.asked, made.evidence)
+        return made
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -152,56 +148,45 @@ class Mondrian:
             return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
         return refused("Mondrian", table, definition) if self._style == "typical" else None
 
-    def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Ids | None]:
+    def _units(self, run: GroupRun) -> tuple[FrequencySet, Ids | None]:
         """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""
         if self.ties == "keep":
-            return count_table(table, context), None
-        order = context.randomness.order(table.rows)
-        return engine_of(table, context).single_rows(table, order), order
+            return count_table(run.table, run.context), None
+        order = run.context.randomness.order(run.table.rows)
+        return engine_of(run.table, run.context).single_rows(run.table, order), order
 
-    def _least(
-        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
-    ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
+    def _least(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
         """The groups that are found or, where what these leave out would tell too much, those that are cut."""
         if self.effort != "quick":
             with suppress(Infeasible):
-                return self._settled(table, units, definition, sets, context)
-        return self._plain._settled(table, units, definition, sets, context)
+                return self._settled(run, units)
+        return self._plain._settled(run, units)
 
-    def _settled(
-        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
-    ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
+    def _settled(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
         """The groups, and which are left out, if any, without telling too much about the people in them; else cuts that leave nobody out."""
-        shown, judge = self._recoded(table, units, definition, sets, context)
-        kept = self._kept(shown, judge, sets, definition)
+        shown, judge = self._recoded(run, units)
+        kept = self._kept(shown, judge, run.sets, run.definition)
         allowed = int(self._limit * units.rows)
-        leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, allowed)
-        ways = list(leaving.ways(~kept))
+        published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, allowed)
+        ways = list(published.ways(~kept))
         if ways:
-            return shown, leaving, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
+            return shown, published, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
         if not self._limit:
-            raise Infeasible(discloses_too_much(definition, int(shown.groups.sizes[~kept].sum())))
-        return replace(self, suppression=0)._settled(table, units, definition, sets, context)
+            raise Infeasible(discloses_too_much(run.definition, int(shown.groups.sizes[~kept].sum())))
+        return replace(self, suppression=0)._settled(run, units)
 
-    def _recoded(
-        self,
-        table: Table,
-        units: FrequencySet,
-        definition: GroupDefinition,
-        sets: Sequence[Columns],
-        context: Context,
-    ) -> tuple[ShownGroups, CutJudge]:
+    def _recoded(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, CutJudge]:
         """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
-        divide, parts, weights = self.ties == "divide", [], column_weights(tuple(table.quasi), self.weights)
-        for columns in apart(sets):
+        divide, parts, weights = self.ties == "divide", [], column_weights(tuple(run.table.quasi), self.weights)
+        for columns in apart(run.sets):
             narrow, place = narrowed(units, columns, single=divide)
-            judge = CutJudge(narrow, definition, may_suppress=self._limit > 0)
+            judge = CutJudge(narrow, run.definition, may_suppress=self._limit > 0)
             _require(judge, narrow)
             judge.require_start()
             own = weights[list(columns)]
-            group = Partition(narrow, judge, self.split, divide, self._style, context, weights=own).run()
+            group = Partition(narrow, judge, self.split, divide, self._style, run.context, weights=own).run()
             if self.effort != "quick" and _may_overlap(judge):
-                search = LocalSearch(narrow, judge, self.split, self._style, own, context)
+                search = LocalSearch(narrow, judge, self.split, self._style, own, run.context)
                 group = search.run(group, ROUNDS[self.effort], self.seconds)
             parts.append((columns, group[place]))
         return ShownGroups.of(units, parts, self._style), judge
