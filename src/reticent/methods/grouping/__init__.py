@@ -12,7 +12,6 @@
 
 from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
 from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, cells_of, column_cells
-from reticent.methods.grouping.local_draft import draft_shown, recoding_of
 from reticent.methods.grouping.local_grouping import local_grouping
 from reticent.methods.grouping.method import Grouping, GroupMethod, GroupRun
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
@@ -52,7 +51,6 @@ __all__ = [
     "cells_of",
     "column_cells",
     "discloses_too_much",
-    "draft_shown",
     "failing_groups",
     "judged_sets",
     "kept_definition",
@@ -60,7 +58,6 @@ __all__ = [
     "narrowed",
     "not_in_buckets",
     "order_of",
-    "recoding_of",
     "rows_of_people",
     "seen_as",
     "together_of",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,23 +15,22 @@ from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of, whole
 from reticent.base.packing import number, pack
-from reticent.core import Draft, FrequencySet, Kind, declared_domains
+from reticent.core import FrequencySet
 from reticent.definitions import Definition, GroupDefinition, KAnonymity, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError, did_you_mean
 from reticent.methods.grouping import (
-    GROUPS,
     ColumnCells,
+    Grouping,
+    GroupMethod,
+    GroupRun,
     PublishedGroups,
     ShownGroups,
     SuppressedGroups,
-    adversary_sets,
-    cells_of,
     discloses_too_much,
     failing_groups,
     judged_sets,
-    kept_definition,
-    recoding_of,
+    local_grouping,
     rows_of_people,
 )
 from reticent.methods.suppress.ladders import Hiding, Ids, Mask, ladders_of
@@ -56,7 +55,7 @@ OWN_SYMBOL = "own symbol"
 
 
 @dataclass(frozen=True)
-class Suppress:
+class Suppress(GroupMethod):
     """Local suppression: star as few cells as possible so that the classes of rows with equal labels pass.
 
     Guarantee: every class passes the definition, a class of all stars included; values that are shown are true. Adversary: that of the definition.
@@ -86,7 +85,6 @@ class Suppress:
     suppression: Number = 0
     reading: str = OWN_SYMBOL
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -114,41 +112,16 @@ class Suppress:
             raise PolicyError(
                 "Suppress: fit needs k, the least size of a class: Suppress(k=5).fit(table).", setting=("k",)
             )
-        work = self._work(table, KAnonymity(self.k), context or Context())
-        return SuppressionFit(work)
+        return SuppressionFit(self._work(GroupRun.of(self, table, KAnonymity(self.k), context)))
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """Starred rows whose classes satisfy the definition, for every set of columns that an adversary may hold."""
-        context = context or Context()
-        work = self._work(table, definition, context)
-        shown, kept = work.shown, ~work.left_out.mask
-        group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
-        columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
-        recoding = recoding_of(work.table, work.frequencies, group, columns, work.order)
-        recoded = engine_of(work.table, context).recode(work.table, recoding, context)
-        groups = shown.seen(tuple(range(len(columns))), kept)[1]
-        starred = self.hiding == "stars"
-        return Draft(
-            format="cells" if starred else "generalize",
-            recoding=recoding,
-            evidence=work.leaving.evidence(work.left_out),
-            tables=recoded.tables,
-            meanings=recoding.meanings,
-            details={"reading": OWN_SYMBOL} if starred else {},
-            suppressed=work.frequencies.rows - int(groups.sizes.sum()),
-            method=self.describe(),
-            counted=work.frequencies,
-            cells=partial(cells_of, group, columns),
-            search={
-                "groups": len(groups),
-                "columns": list(table.quasi),
-                "suppression": work.told(),
-                "figures": work.figures(),
-            },
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
-        )
+    def grouped(self, run: GroupRun) -> Grouping:
+        """Classes of starred rows that satisfy the definition, for every set of columns that an adversary may hold."""
+        work = self._work(run)
+        made = local_grouping(run, work.shown, work.published, work.left_out, work.order)
+        search = {**made.search, "suppression": work.told(), "figures": work.figures()}
+        if self.hiding == "hierarchy":
+            return replace(made, search=search)
+        return replace(made, search=search, format="cells", details={"reading": OWN_SYMBOL})
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -207,24 +180,21 @@ class Suppress:
         asked = definition.least_rows() if isinstance(definition, GroupDefinition) else 1
         return max(self.k or 1, asked)
 
-    def _work(self, table: Table, definition: Definition, context: Context) -> _Work:
-        adversary_sets(table)
-        wanted = kept_definition(self, table, definition)
-        context.step("counting rows")
-        table = wanted.prepare(table)
+    def _work(self, run: GroupRun) -> _Work:
+        run.context.step("counting rows")
         order = None
-        if self.divides(table, wanted):
-            order = context.randomness.order(table.rows)
-            frequencies = engine_of(table, context).single_rows(table, order)
+        if self.divides(run.table, run.definition):
+            order = run.context.randomness.order(run.table.rows)
+            rows = engine_of(run.table, run.context).single_rows
+            counted = rows(run.table, order)
             # Ties go by content; among people with equal values chance decides.
-            sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
-            sorted_ = np.argsort(number(*pack(frequencies.codes, sizes, len(frequencies)))[0], kind="stable")
-            order = order[sorted_]
-            frequencies = engine_of(table, context).single_rows(table, order)
+            sizes = [hierarchy.size for hierarchy in counted.hierarchies]
+            order = order[np.argsort(number(*pack(counted.codes, sizes, len(counted)))[0], kind="stable")]
+            counted = rows(run.table, order)
         else:
-            frequencies = count_table(table, context)
-        _require_people(frequencies, self._least(wanted))
-        return _Work.of(self, table, wanted, frequencies, order, context)
+            counted = count_table(run.table, run.context)
+        _require_people(counted, self._least(run.definition))
+        return _Work.of(self, run, counted, order)
 
 
 def _require_people(frequencies: FrequencySet, least: int) -> None:
@@ -240,66 +210,41 @@ class _Work:
     """A table on its way: its units, their classes, what is shown of them and which are left out."""
 
     method: Suppress
-    table: Table
-    definition: GroupDefinition
+    run: GroupRun
     frequencies: FrequencySet
     order: Ids | None
-    context: Context
     solver: SetSolver
     unit: int
     demands: tuple[Demand, ...]
     classes: tuple[ColumnClasses, ...]
     shown: ShownGroups
-    leaving: PublishedGroups
+    published: PublishedGroups
     left_out: SuppressedGroups
 
     @classmethod
-    def of(
-        cls,
-        method: Suppress,
-        table: Table,
-        definition: GroupDefinition,
-        frequencies: FrequencySet,
-        order: Ids | None,
-        context: Context,
-    ) -> _Work:
+    def of(cls, method: Suppress, run: GroupRun, frequencies: FrequencySet, order: Ids | None) -> _Work:
         weights = {name: exact(weight, name) for name, weight in method.weights.items()}
         ladders, unit = ladders_of(frequencies.hierarchies, weights, method.keep, method.hiding)
-        solver = SetSolver(frequencies, ladders, method.algorithm, method.exact, order is not None, context)
-        sets = judged_sets(table, definition)
-        demands = tuple(Demand.of(each, method.k or 1) for each in sets)
+        solver = SetSolver(frequencies, ladders, method.algorithm, method.exact, order is not None, run.context)
+        demands = tuple(Demand.of(each, method.k or 1) for each in judged_sets(run.table, run.definition))
         classes = solver.run(demands)
         shown = ShownGroups.of(
             frequencies, [(each.columns, _numbered(each.solved.group)) for each in classes], method.hiding
         )
         allowed = int(method.limit * frequencies.rows)
-        leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, allowed)
-        mask = _failing(shown, leaving, method)
-        ways = list(leaving.ways(mask))
+        published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, allowed)
+        mask = _failing(shown, published, method)
+        ways = list(published.ways(mask))
         if not ways:
-            raise Infeasible(discloses_too_much(definition, int(shown.groups.sizes[mask].sum())))
+            raise Infeasible(discloses_too_much(run.definition, int(shown.groups.sizes[mask].sum())))
         left_out = min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
-        return cls(
-            method,
-            table,
-            definition,
-            frequencies,
-            order,
-            context,
-            solver,
-            unit,
-            demands,
-            classes,
-            shown,
-            leaving,
-            left_out,
-        )
+        return cls(method, run, frequencies, order, solver, unit, demands, classes, shown, published, left_out)
 
     @cached_property
     def hidden(self) -> tuple[int, dict[str, int]]:
         """What is hidden, in whole units, and the hidden cells by column; rows that are left out count with all their cells."""
         cost, columns = cells_hidden(self.solver, self.classes, self.left_out.mask[self.shown.group])
-        names = list(self.table.quasi)
+        names = list(self.run.table.quasi)
         return cost, {names[column]: columns[column] for column in sorted(columns)}
 
     @cached_property
@@ -323,7 +268,7 @@ class _Work:
         if self.method.hiding != "stars" or len(self.demands) > 1:
             return None
         demand = self.demands[0]
-        return wildcard_count(self.solver.units(demand.columns, demand.least), self.context)
+        return wildcard_count(self.solver.units(demand.columns, demand.least), self.run.context)
 
     def told(self) -> dict[str, Any]:
         """What the steward is told about the cost, as plain data."""
@@ -421,7 +366,8 @@ class SuppressionFit(ShownAsCard):
         kept = ~work.left_out.mask
         classes = np.where(kept, np.cumsum(kept) - 1, -1)[work.shown.group]
         if work.order is None:
-            points = np.concatenate(list(engine_of(work.table).points(work.table, work.frequencies)))
+            table = work.run.table
+            points = np.concatenate(list(engine_of(table).points(table, work.frequencies)))
             of_points: NDArray[np.int64] = classes[points]
             return of_points
         found = np.empty(len(classes), dtype=np.int64)
