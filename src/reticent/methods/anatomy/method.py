@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from reticent.base.context import Context
 from reticent.base.exact import whole
-from reticent.core import Draft, Kind, declared_domains
 from reticent.definitions import Definition
-from reticent.engine import engine_of
 from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
 from reticent.methods.anatomy.recoding import DRAWN
-from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition, not_in_buckets, value_meanings
+from reticent.methods.grouping import Grouping, GroupMethod, GroupRun, not_in_buckets
 from reticent.table import Table
 
 FORMAT = "bucketize"
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class Anatomy(GroupMethod):
     """Buckets of rows with ``l`` different sensitive values or a few more; quasi values are published as they are.
 
     Every row is published: suppressing rows of a value that is too frequent would show who has it.
@@ -45,8 +42,6 @@ class Anatomy:
     l: int | None = None  # noqa: E741 - as definitions call it
 
     format: ClassVar[str] = FORMAT
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
-    streams: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.l is not None:
@@ -58,32 +53,18 @@ class Anatomy:
             "Anatomy", table, definition
         )
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    def grouped(self, run: GroupRun) -> Grouping:
         """Buckets that satisfy the definition, with the least number of different values."""
-        adversary_sets(table)
-        wanted = kept_definition(self, table, definition)
-        context = context or Context()
-        table = wanted.prepare(table)
-        dealing = RowsDealt.of(table, wanted, self.l, context)
-        recoding = dealing.recoding(table)
-        recoded = engine_of(table, context).recode(table, recoding, context)
-        return Draft(
+        dealing = RowsDealt.of(run.table, run.definition, self.l, run.context)
+        how = f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."
+        return Grouping(
+            dealing.units,
+            dealing.recoding(run.table),
+            dealing.evidence(run.table, run.definition),
+            dealing.cells,
+            {**dealing.figures(run.table), "how": how},
             format=FORMAT,
-            recoding=recoding,
             details=DRAWN,
-            evidence=dealing.evidence(table, wanted),
-            tables=recoded.tables,
-            meanings=value_meanings(table, recoded),
-            method=self.describe(),
-            counted=dealing.units,
-            cells=dealing.cells,
-            search=dealing.figures(table)
-            | {
-                "how": f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."
-            },
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
         )
 
     def describe(self) -> dict[str, Any]:
