@@ -13,6 +13,7 @@ from reticent.core import (
     Evidence,
     FrequencySet,
     Kind,
+    Levels,
     PublishedCells,
     Recoding,
     Regions,
@@ -24,7 +25,7 @@ from reticent.errors import PolicyError
 from reticent.methods.grouping.buckets import value_meanings
 from reticent.methods.grouping.quasi_sets import Columns, adversary_sets
 from reticent.methods.typical import FORMAT as TYPICAL
-from reticent.methods.typical import with_groups
+from reticent.methods.typical import level_regions, with_groups
 from reticent.table import Meaning, Table
 
 
@@ -110,6 +111,8 @@ class Grouping:
     def draft(self, run: GroupRun) -> Draft:
         """The draft of a run. Where the method's ``values`` are typical ones, each group shows one value a column, and a table has the labels behind."""
         table, recoding, form, meanings = self.table or run.table, self.recoding, self.format, self.meanings
+        if getattr(run.method, "values", None) == "typical" and isinstance(recoding, Levels):
+            recoding = level_regions(table, self.counted, recoding)
         recoded = engine_of(table, run.context).recode(table, recoding, run.context)
         tables = recoded.tables
         if isinstance(recoding, Regions) and recoding.is_typical:

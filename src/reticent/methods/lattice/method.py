@@ -12,40 +12,27 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact
-from reticent.core import (
-    Draft,
-    FrequencySet,
-    Groups,
-    Kind,
-    Levels,
-    NodeLevels,
-    PublishedCells,
-    Recoded,
-    Regions,
-    declared_domains,
-    shown_meanings,
-)
+from reticent.core import FrequencySet, Groups, Levels, PublishedCells, shown_meanings
 from reticent.definitions import Definition, GroupDefinition, against_all, require_feasible
-from reticent.engine import count_table, engine_of, finest_floor
+from reticent.engine import count_table, finest_floor
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grouping import (
-    GROUPS,
     Columns,
+    Grouping,
+    GroupMethod,
+    GroupRun,
     PublishedGroups,
     SuppressedGroups,
     discloses_too_much,
-    kept_definition,
     not_in_buckets,
     rows_of_people,
     seen_as,
-    value_meanings,
 )
 from reticent.methods.lattice.objectives import NodeView, describe
 from reticent.methods.lattice.points import Points
 from reticent.methods.lattice.search import Node, Search, Strategy, levels_of, search
-from reticent.methods.typical import FORMAT as TYPICAL
-from reticent.methods.typical import check_values, level_regions, refused, refused_sets, with_groups
-from reticent.table import Meaning, Table
+from reticent.methods.typical import check_values, refused, refused_sets
+from reticent.table import Table
 
 _MOST_TRIED = 64
 _NOTHING_LEFT = (
@@ -54,7 +41,7 @@ _NOTHING_LEFT = (
 
 
 @dataclass(frozen=True)
-class Lattice:
+class Lattice(GroupMethod):
     """Full-domain generalization: every column moves to one level of its hierarchy, and the node found is the best there is, with proof.
 
     ``repair="rows"``, which cut failing groups down instead of suppressing them whole, is refused wherever it would change anything: rerunning the method undoes it.
@@ -91,7 +78,6 @@ class Lattice:
     node: Mapping[str, int] | None = None
     values: Literal["labels", "typical"] = "labels"
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
     searches: ClassVar[bool] = True
     """All generalizations may have to be looked at, which is not tried for many columns unless it is asked for."""
@@ -109,49 +95,36 @@ class Lattice:
             other = "format='bucketize'" if self.format == "bucketize" else "floor="
             raise PolicyError(f"Lattice: values='typical' does not go with {other}.", setting=("values",))
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    @property
+    def judges_columns(self) -> bool:
+        """In buckets, everybody sees the same."""
+        return self.format == "generalize"
+
+    def grouped(self, run: GroupRun) -> Grouping:
         """The least distorted generalization that satisfies the definition."""
-        wanted = kept_definition(self, table, definition, by_columns=self.format == "generalize")
-        context = context or Context()
-        table = wanted.prepare(table)
+        table, context = run.table, run.context
         # Counted with values for the draft; the search takes its own counts from these.
         asked = levels_of(table, self.floor, "floor")
         start = finest_floor(table, asked, context) if self.values == "labels" else asked
-        frequencies = count_table(table, context, floor=start)
-        best, points, left_out, found = self._chosen(table, wanted, frequencies, context)
-        levels, suppressed = points.levels, left_out.mask
+        counted = count_table(table, context, floor=start)
+        best, points, left_out, found = self._chosen(table, run.definition, counted, context)
         # A group may have people of a population and no rows; nothing of it is published.
-        published = ~suppressed & (points.sizes > 0)
-        if not published.any():
+        shown = ~left_out.mask & (points.sizes > 0)
+        if not shown.any():
             raise Infeasible(_NOTHING_LEFT)
         exact_values = self.format == "bucketize"
-        codes = tuple(parts[published] for parts in points.codes)
-        typical = self.values == "typical"
-        recoding: Levels | Regions = (
-            level_regions(table, frequencies, levels, _groups_of(frequencies, levels, published), codes)
-            if typical
-            else Levels.of(table, levels, codes, exact=exact_values)
-        )
+        codes = tuple(parts[shown] for parts in points.codes)
         figures = _search_figures(found, best)
         if start != asked:
             figures["floor"] = dict(zip(table.quasi, start, strict=True))
-        # What the search kept of the lattice is large, and so are the recoded rows.
-        del found
-        recoded = engine_of(table, context).recode(table, recoding, context)
-        return Draft(
-            format=TYPICAL if typical else self.format,
-            recoding=recoding,
-            evidence=self.leaving(table, wanted, points).evidence(left_out),
-            tables=with_groups(recoded.tables, recoding) if isinstance(recoding, Regions) else recoded.tables,
-            meanings=recoding.meanings if isinstance(recoding, Regions) else _meanings(table, recoding, recoded),
-            suppressed=int(points.sizes[suppressed].sum()),
-            method=self.describe(),
-            counted=frequencies,
-            cells=partial(PublishedCells.of_levels, frequencies, levels, suppressed, exact=exact_values),
-            search=figures,
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
+        return Grouping(
+            counted,
+            Levels.of(table, points.levels, codes, exact=exact_values),
+            self.leaving(table, run.definition, points).evidence(left_out),
+            partial(PublishedCells.of_levels, counted, points.levels, left_out.mask, exact=exact_values),
+            figures,
+            None if exact_values else shown_meanings(table.hierarchies, points.levels, codes),
+            self.format,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -265,13 +238,6 @@ class Lattice:
         )
 
 
-def _groups_of(frequencies: FrequencySet, levels: NodeLevels, published: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The published group of every point at some levels; -1 where it has none."""
-    ids, _ = frequencies.group_ids(levels)
-    found: NDArray[np.int64] = np.where(published, np.cumsum(published) - 1, -1)[ids]
-    return found
-
-
 def _absorbs(part: Definition, table: Table) -> bool:
     """Whether leaving rows out of a group never makes it pass."""
     return (
@@ -287,13 +253,6 @@ def _undone(part: Definition) -> str:
         f"Lattice: repair='rows' cuts a failing group down until {part} holds, and whoever knows how many people the group has, and the method, "
         "reckons back what was cut. Use repair='groups', which leaves such a group out."
     )
-
-
-def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dict[str, Meaning]]:
-    """The meanings of what is shown: the labels of published groups, or in buckets the values themselves."""
-    if not recoding.exact:
-        return shown_meanings(table.hierarchies, tuple(recoding.levels.values()), recoding.published)
-    return value_meanings(table, recoded)
 
 
 def _search_figures(found: Search, best: Node) -> dict[str, Any]:

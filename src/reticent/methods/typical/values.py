@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reticent.base.packing import Codes
 from reticent.base.ragged import starts_of
 from reticent.base.randomness import Randomness, uniform_below
-from reticent.core import FrequencySet, LeafSets, RegionColumn, Regions
+from reticent.core import FrequencySet, LeafSets, Levels, RegionColumn, Regions
 from reticent.definitions import Definition
 from reticent.errors import PolicyError
 from reticent.methods.typical.ranges import LabelRanges, at_places, places_of
@@ -205,13 +205,17 @@ def by_labels(labels: Sequence[tuple[pl.Series, Ids]]) -> Ids:
     return shown.select(pl.arg_sort_by(shown.columns)).to_series().to_numpy().astype(np.int64)
 
 
-def level_regions(
-    table: Table, points: FrequencySet, levels: Sequence[int], group: Ids, published: Sequence[Codes]
-) -> Regions:
-    """A full-domain generalization as groups of points, each with its labels and typical values.
-
-    ``group`` is the published group of every point (-1: none), and ``published`` has the part of every such group in each column.
-    """
+def level_regions(table: Table, counted: FrequencySet, recoding: Levels) -> Regions:
+    """A full-domain generalization as groups of points, each with its labels and typical values."""
+    levels, published = recoding.coded_at, recoding.published
+    group = recoding.groups_of(
+        [
+            bound.between(start, level)[codes]
+            for bound, start, level, codes in zip(
+                counted.hierarchies, counted.levels, levels, counted.codes, strict=True
+            )
+        ]
+    )
     order = by_labels(
         [
             (pl.Series(bound.levels[level].labels), parts.astype(np.int64))
@@ -222,16 +226,16 @@ def level_regions(
     place[order] = np.arange(len(order))
     mine = np.where(group >= 0, place[group], -1)
     columns = []
-    for bound, level, parts, codes in zip(table.hierarchies, levels, published, points.codes, strict=True):
+    for bound, level, parts, codes in zip(table.hierarchies, levels, published, counted.codes, strict=True):
         used, of_group = np.unique(parts[order], return_inverse=True)
         labels = pl.Series(bound.column, [bound.levels[level].labels[part] for part in used.tolist()], dtype=pl.String)
         meanings = tuple(bound.levels[level].meanings[part] for part in used.tolist())
         cells = of_group.ravel().astype(np.int64)
-        typical = typical_values(bound, codes, points.sizes, mine, meanings, cells, listed=False)
+        typical = typical_values(bound, codes, counted.sizes, mine, meanings, cells, listed=False)
         columns.append(
             RegionColumn(bound.column, table.quasi[bound.column], bound.leaves, labels, meanings, cells, typical)
         )
-    return Regions(tuple(columns), points.codes, mine, table.carried, numbered=group_column(table))
+    return Regions(tuple(columns), counted.codes, mine, table.carried, numbered=group_column(table))
 
 
 def with_groups(tables: Mapping[str, Rows], recoding: Regions) -> dict[str, Rows]:
