@@ -10,18 +10,18 @@ import numpy as np
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact
-from reticent.core import Draft, Kind, NodeLevels
+from reticent.core import NodeLevels
 from reticent.definitions import Definition, own_sets
 from reticent.engine import count_table, finest_floor
 from reticent.errors import Infeasible
-from reticent.methods.grouping import GROUPS, PublishedGroups, adversary_sets, judged_sets, kept_definition
+from reticent.methods.grouping import Grouping, GroupMethod, GroupRun, PublishedGroups, judged_sets
 from reticent.methods.lattice import Evaluator, Lattice, Points, levels_of
 from reticent.methods.typical import check_values
 from reticent.table import Table
 
 
 @dataclass(frozen=True)
-class Datafly:
+class Datafly(GroupMethod):
     """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go.
 
     It finds a release, seldom the best; it is here to compare with. Rows of failing groups are suppressed, at most
@@ -42,7 +42,6 @@ class Datafly:
     suppression: Number = 0
     values: Literal["labels", "typical"] = "labels"
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -53,16 +52,16 @@ class Datafly:
         """As :class:`Lattice`, which recodes the node that it finds."""
         return self._lattice().refusal(table, definition)
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    @property
+    def judges_columns(self) -> bool:
+        return True
+
+    def grouped(self, run: GroupRun) -> Grouping:
         """The first node on the greedy way up that passes."""
-        limit = exact(self.suppression, "suppression")
-        adversary_sets(table)
-        context = context or Context()
-        wanted = kept_definition(self, table, definition, by_columns=True)
-        table = wanted.prepare(table)
-        frequencies = count_table(table, context, floor=self._start(table, context))
+        table, wanted, limit = run.table, run.definition, exact(self.suppression, "suppression")
+        frequencies = count_table(table, run.context, floor=self._start(table, run.context))
         several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
-        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
+        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=run.context)
         levels = frequencies.levels
         fixed = self._lattice()
         while not self._passes(
@@ -71,13 +70,12 @@ class Datafly:
             distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)
             if not any(distinct):
                 raise Infeasible(
-                    f"Datafly reached the top of every hierarchy without satisfying {definition} with at most {limit} of the rows left out. "
+                    f"Datafly reached the top of every hierarchy without satisfying {run.asked} with at most {limit} of the rows left out. "
                     "Allow more with suppression=, weaken the definition, or add coarser levels to the hierarchies."
                 )
             column = distinct.index(max(distinct))
             levels = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
-        fixed = replace(fixed, node=dict(zip(table.quasi, levels, strict=True)))
-        return replace(fixed.draft(table, definition, context), method=self.describe())
+        return replace(fixed, node=dict(zip(table.quasi, levels, strict=True))).grouped(run)
 
     def _start(self, table: Table, context: Context) -> NodeLevels:
         """The lowest levels, or those at which the engine can hold the points; typical values need the lowest."""
