@@ -5,26 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
-from reticent.base.context import Context
 from reticent.base.exact import one_of, whole
-from reticent.core import BATCH, Draft, Kind, Recoding, declared_domains
+from reticent.core import BATCH
 from reticent.definitions import Definition, GroupDefinition, all_of
-from reticent.engine import engine_of
 from reticent.errors import PolicyError
 from reticent.methods.anatomy.bucket_size import RowsDealt, not_dealt
 from reticent.methods.anatomy.recoding import DRAWN, Coupled
-from reticent.methods.grouping import GROUPS, adversary_sets, kept_definition
+from reticent.methods.grouping import Grouping, GroupMethod, GroupRun
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
 from reticent.table import Table
 
 FORMAT = "angelize"
-Grouping = Literal["Mondrian", "Lattice"]
+LabelMethod = Literal["Mondrian", "Lattice"]
 Labels = Literal["sets", "ranges", "hierarchy"]
 
 
 @dataclass(frozen=True)
-class Angelization:
+class Angelization(GroupMethod):
     """Rows show labels, by which people look alike, and the number of a batch; sensitive values are counted batch by batch.
 
     The definition has two sides. Parts that hide identity (k-anonymity) are satisfied by the labels, which are made without a
@@ -50,16 +48,14 @@ class Angelization:
         ['generalized', 'sensitive']
     """
 
-    buckets: Grouping = "Mondrian"
+    buckets: LabelMethod = "Mondrian"
     values: Labels = "sets"
     l: int | None = None  # noqa: E741 - as definitions call it
 
     format: ClassVar[str] = FORMAT
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
-    streams: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name, known in (("buckets", get_args(Grouping)), ("values", get_args(Labels))):
+        for name, known in (("buckets", get_args(LabelMethod)), ("values", get_args(Labels))):
             one_of(getattr(self, name), f"Angelization: {name}", known)
         if self.buckets == "Lattice" and self.values != "sets":
             raise PolicyError(
@@ -84,36 +80,24 @@ class Angelization:
         values = all_of(tuple(part for part in definition.parts() if not part.hides_identity))
         return not_dealt("Angelization", table, values)
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    def grouped(self, run: GroupRun) -> Grouping:
         """Labels for the identity parts of the definition, and batches for the others."""
-        adversary_sets(table)
-        wanted = kept_definition(self, table, definition)
-        context = context or Context()
-        table = wanted.prepare(table)
-        identity, values = _sides(wanted)
-        labelled = self._grouping.draft(table.without_sensitive(), identity, context)
-        dealing = RowsDealt.of(table, values, self.l, context)
-        recoding = Coupled(_needed(labelled.recoding), dealing.recoding(table), table.carried)
-        recoded = engine_of(table, context).recode(table, recoding, context)
+        identity, values = _sides(run.definition)
+        labels = self._labels
+        labelled = labels.grouped(GroupRun.of(labels, run.table.without_sensitive(), identity, run.context))
+        dealing = RowsDealt.of(run.table, values, self.l, run.context)
         buckets = len(labelled.evidence.published)
         how = (
             f"{self.buckets} made {buckets:,} groups of people who look alike. Apart from that, rows were dealt out to {len(dealing.groups):,} batches of different "
             "sensitive values at random."
         )
-        return Draft(
+        return replace(
+            labelled,
+            recoding=Coupled(labelled.recoding, dealing.recoding(run.table), run.table.carried),
+            evidence=replace(dealing.evidence(run.table, values), alike=labelled.evidence),
+            search={**dealing.figures(run.table), "buckets": buckets, "how": how},
             format=FORMAT,
-            recoding=recoding,
             details=DRAWN,
-            evidence=replace(dealing.evidence(table, values), alike=labelled.evidence),
-            tables=recoded.tables,
-            meanings=labelled.meanings,
-            method=self.describe(),
-            counted=labelled.counted,
-            cells=labelled.cells,
-            search={**dealing.figures(table), "buckets": buckets, "how": how},
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -123,7 +107,7 @@ class Angelization:
         return {"name": "Angelization", "buckets": self.buckets, **shown, **least}
 
     @property
-    def _grouping(self) -> Mondrian | Lattice:
+    def _labels(self) -> Mondrian | Lattice:
         return Mondrian(values=self.values) if self.buckets == "Mondrian" else Lattice()
 
 
@@ -132,8 +116,3 @@ def _sides(definition: GroupDefinition) -> tuple[GroupDefinition, GroupDefinitio
     parts = definition.parts()
     identity, values = (tuple(part for part in parts if part.hides_identity is hides) for hides in (True, False))
     return all_of(identity), all_of(values)
-
-
-def _needed(recoding: Recoding | None) -> Recoding:
-    assert recoding is not None  # a grouping method always says what happens to a row
-    return recoding
