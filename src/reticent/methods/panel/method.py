@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -11,21 +11,20 @@ import numpy as np
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of
-from reticent.core import Draft, Kind, declared_domains
 from reticent.definitions import Definition, GroupDefinition, own_sets
 from reticent.engine import engine_of
 from reticent.errors import Infeasible
 from reticent.methods.grouping import (
-    GROUPS,
+    Grouping,
+    GroupMethod,
+    GroupRun,
     Ids,
     PublishedGroups,
     SuppressedGroups,
-    adversary_sets,
     cells_of,
-    kept_definition,
 )
 from reticent.methods.mondrian import Choice, CutJudge, Partition
-from reticent.methods.panel.sequences import OUT, PersonSequences, ShownSequences
+from reticent.methods.panel.sequences import OUT, PersonSequences
 from reticent.methods.panel.wave_definition import EveryWave
 from reticent.methods.panel.wave_pattern import wave_column, wave_patterns
 from reticent.table import Table
@@ -34,7 +33,7 @@ FORMAT = "panel"
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(GroupMethod):
     """People who have rows at the same waves in groups, by the values of all of their rows; a row shows the labels of its group at its wave, the wave itself and the number of the group.
 
     Guarantee: whoever knows all rows of a person, and of everybody else, finds the group and no less: at every wave it shows as many records as the group has people, which satisfy the
@@ -60,8 +59,6 @@ class Panel:
     suppression: Number = 0
 
     format: ClassVar[str] = FORMAT
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
-    streams: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         one_of(self.split, "Panel: split", ("span", "loss"))
@@ -97,18 +94,30 @@ class Panel:
             return f"{wrong} is judged on more than the records of a group at a wave, and Panel judges nothing else. Use Mondrian or Lattice."
         return None
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    def grouped(self, run: GroupRun) -> Grouping:
         """Groups of people that satisfy the definition at every wave."""
-        adversary_sets(table)
-        wanted = kept_definition(self, table, definition)
-        context = context or Context()
-        table = wanted.prepare(table)
+        table = run.table
         wave = wave_column(table, self.wave)
-        rows = engine_of(table, context).single_rows(table, np.arange(table.rows))
+        rows = engine_of(table, run.context).single_rows(table, np.arange(table.rows))
         sequences = PersonSequences(rows, list(table.quasi).index(wave))
-        cell = self._cells(sequences, wanted, context)
-        self._require_few(cell, wanted)
-        return self._drafted(table, wanted, sequences.shown(cell, self.values), context)
+        cell = self._cells(sequences, run.definition, run.context)
+        self._require_few(cell, run.definition)
+        shown = sequences.shown(cell, self.values)
+        recoding = shown.recoding(table)
+        nobody = SuppressedGroups(np.zeros(len(shown.groups), dtype=bool))
+        published = PublishedGroups.of(table, run.definition, shown.groups, shown.seen, shown.suppressed)
+        return Grouping(
+            shown.rows,
+            recoding,
+            published.evidence(nobody),
+            partial(cells_of, shown.cell, shown.columns),
+            {"groups": len(shown.groups), "columns": list(table.quasi), "groups_of_people": shown.people},
+            recoding.meanings,
+            FORMAT,
+            {"group": recoding.name, "wave": shown.wave},
+            # Later rows of a person could not be grouped with the earlier ones.
+            completed=lambda draft: replace(draft, recoding=None),
+        )
 
     def _cells(self, sequences: PersonSequences, definition: GroupDefinition, context: Context) -> Ids:
         """The group of people that every row belongs to; -1 where it is suppressed."""
@@ -141,27 +150,6 @@ class Panel:
             raise Infeasible(
                 f"{lost:,} rows would have to be suppressed, and {wrong} compares with the whole table, which would tell about them. Leave out the people who have few rows first, or use Mondrian."
             )
-
-    def _drafted(self, table: Table, definition: GroupDefinition, shown: ShownSequences, context: Context) -> Draft:
-        recoding = shown.recoding(table)
-        recoded = engine_of(table, context).recode(table, recoding, context)
-        nobody = SuppressedGroups(np.zeros(len(shown.groups), dtype=bool))
-        leaving = PublishedGroups.of(table, definition, shown.groups, shown.seen, shown.suppressed)
-        return Draft(
-            format=FORMAT,
-            evidence=leaving.evidence(nobody),
-            tables=recoded.tables,
-            details={"group": recoding.name, "wave": shown.wave},
-            meanings=recoding.meanings,
-            suppressed=shown.suppressed,
-            method=self.describe(),
-            counted=shown.rows,
-            cells=partial(cells_of, shown.cell, shown.columns),
-            search={"groups": len(shown.groups), "columns": list(table.quasi), "groups_of_people": shown.people},
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
-        )
 
 
 def _kept(part: Definition) -> bool:
