@@ -29,7 +29,6 @@ from reticent.core import (
     RegionColumn,
     Regions,
     Shape,
-    declared_domains,
 )
 from reticent.definitions import GroupDefinition, require_feasible
 from reticent.engine import engine_of
@@ -47,7 +46,7 @@ from reticent.methods.clusters.column_ranges import (
 from reticent.methods.clusters.radii import OUT, Floats, Ids
 from reticent.methods.clusters.shape import balls_around
 from reticent.methods.clusters.units import ClusterUnits
-from reticent.methods.grouping import Allocation, PublishedGroups, SuppressedGroups, judged_sets, seen_as
+from reticent.methods.grouping import Allocation, Grouping, PublishedGroups, SuppressedGroups, judged_sets, seen_as
 from reticent.table import BoundHierarchy, FrameRows, Meaning, Rows, Table, null_label
 
 CENTRE, RADIUS, MEMBERS = "{} (centre)", "radius", "rows"
@@ -393,38 +392,33 @@ class ClusterDraft:
             "aggregated": list(self.published.aggregate),
         }
 
-    def draft(
-        self, definition: GroupDefinition, method: Mapping[str, Any], search: Mapping[str, Any], context: Context
-    ) -> Draft:
-        """The draft, with the evidence of its groups."""
+    def grouping(self, definition: GroupDefinition, search: Mapping[str, Any]) -> Grouping:
+        """The clusters with the evidence of their groups."""
         table = self.table
-        recoding = Allocation.of(table, self.columns, self.rows.codes, self.group, shapes=self.shapes)
-        recoded = engine_of(table, context).recode(table, recoding, context)
-        data = self._aggregated(recoded.tables["data"])
         everybody = PublishedGroups.of(table, definition, self.groups, self._seen, table.rows)
         compared: Comparison = (
             "published rows" if definition.needs_reference and self.groups.sizes[-1] else "whole table"
         )
-        evidence = everybody.evidence(SuppressedGroups(self.left_out, compared))
-        if self.published.aggregate:
-            evidence = self._of_aggregated(evidence, data.frame())
         drawn = Regions(self.columns, self.rows.codes, self.group)
-        return Draft(
-            format="clusters",
-            recoding=None if self.published.aggregate else recoding,
-            evidence=evidence,
-            tables={"data": data, "groups": FrameRows(self.clusters())},
-            meanings=self.meanings,
-            details=self.details(),
-            suppressed=int((self.group < 0).sum()),
-            method=method,
-            counted=self.rows,
-            cells=partial(drawn.published_cells, self.rows.hierarchies),
-            search=search,
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
+        return Grouping(
+            self.rows,
+            Allocation.of(table, self.columns, self.rows.codes, self.group, shapes=self.shapes),
+            everybody.evidence(SuppressedGroups(self.left_out, compared)),
+            partial(drawn.published_cells, self.rows.hierarchies),
+            search,
+            self.meanings,
+            "clusters",
+            self.details(),
+            completed=self._completed,
         )
+
+    def _completed(self, draft: Draft) -> Draft:
+        """The draft with the table of clusters and, where they are chosen, aggregated numbers, which later rows cannot have."""
+        data = self._aggregated(draft.tables["data"])
+        made = replace(draft, tables={"data": data, "groups": FrameRows(self.clusters())})
+        if not self.published.aggregate:
+            return made
+        return replace(made, recoding=None, evidence=self._of_aggregated(draft.evidence, data.frame()))
 
     def _of_aggregated(self, evidence: Evidence, rows: pl.DataFrame) -> Evidence:
         """The evidence with the sensitive values that rows show in place of those that people have; who they are about is counted as before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -13,7 +13,7 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of, whole
-from reticent.core import Draft, Kind, MetricChoices, PairwiseDistances
+from reticent.core import MetricChoices, PairwiseDistances
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.clusters.cellular import cellular, primal_dual
@@ -31,7 +31,7 @@ from reticent.methods.clusters.radii import (
 )
 from reticent.methods.clusters.solver import Algorithm, ClusterPlan, PartSolution, Solution
 from reticent.methods.clusters.units import ClusterUnits
-from reticent.methods.grouping import GROUPS, kept_definition, rows_of_people
+from reticent.methods.grouping import Grouping, GroupMethod, GroupRun, rows_of_people
 from reticent.table import Table
 
 CentreKind = Literal["synthetic", "records"]
@@ -68,7 +68,7 @@ class FittedClusters:
 
 
 @dataclass(frozen=True)
-class ClusterMethod(ABC):
+class ClusterMethod(GroupMethod):
     """What ``Gather`` and ``Cellular`` share: how big clusters are, how distances are measured, and what is published of a cluster.
 
     Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are left out. Distances add up over the quasi columns (``norm`` L1 or L2), each divided by its scale and times its
@@ -94,8 +94,6 @@ class ClusterMethod(ABC):
     aggregate: Sequence[str] = ()
     failing: Literal["merge", "refuse"] = "merge"
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
-    streams: ClassVar[bool] = False
     format: ClassVar[str] = "clusters"
 
     def __post_init__(self) -> None:
@@ -165,14 +163,11 @@ class ClusterMethod(ABC):
                 return f"{name}: aggregate names {column!r}, which is not a sensitive column of numbers."
         return None
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+    def grouped(self, run: GroupRun) -> Grouping:
         """Clusters that satisfy the definition, with what is published of each."""
-        wanted = kept_definition(self, table, definition)
-        context = context or Context()
-        table = wanted.prepare(table)
-        context.step("measuring distances")
-        units = ClusterUnits.of_table(table, self.choices, context)
-        solution = self.solve(units, max(self.r, wanted.least_rows()), context)
+        run.context.step("measuring distances")
+        units = ClusterUnits.of_table(run.table, self.choices, run.context)
+        solution = self.solve(units, max(self.r, run.definition.least_rows()), run.context)
         shown = ClusterLayout(
             self.grid,
             self.numbers,
@@ -181,9 +176,10 @@ class ClusterMethod(ABC):
             self.centres == "records",
             tuple(self.categories),
         )
-        made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)
+        made = ClusterDraft.of(run.table, units, shown, solution.labels, run.context)
+        made = made.passing(run.definition, self.failing, run.context)
         self.check_diameter(units, made.labels, made.count)
-        return made.draft(wanted, self.describe(), self._figures(units, solution, made), context)
+        return made.grouping(run.definition, self._figures(units, solution, made))
 
     def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
         """What the steward is told about the clusters: radii and costs before and after, bounds, and what was proved."""
