@@ -199,7 +199,7 @@ def compared(table: rt.Table, ks: tuple[int, ...], lattice: bool = True) -> Iter
     for number, k in enumerate(each for each in ks if each <= table.rows // 2):
         began = time.process_time()
         cut = index.draft(k=k)
-        draft = cut.release(table, rt.KAnonymity(k), {"name": "Bang"}, rt.Context())
+        draft = cut.release(table, rt.KAnonymity(k), rt.Context())
         took = time.process_time() - began
         name = "Bang (with its index)" if number == 0 else "Bang (a further cut)"
         yield measured(name, table, k, took + (built if number == 0 else 0), draft, cut)
@@ -265,7 +265,7 @@ def smallest() -> None:
         began = time.process_time()
         cut = rt.Bang(minimum=minimum).build(table).draft(k=100)
         took = time.process_time() - began
-        draft = cut.release(table, rt.KAnonymity(100), {"name": "Bang"}, rt.Context())
+        draft = cut.release(table, rt.KAnonymity(100), rt.Context())
         print(f"| {minimum} | {took:.2f} | {cut.count:,} | {utility_of(draft)['ncp']:.4f} | {utility_of(draft)['discernibility'] / (100 * table.rows):.3f} | {utility_of(draft)['kl_quasi']:.3f} |", flush=True)  # fmt: skip
 
 

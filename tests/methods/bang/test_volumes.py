@@ -60,7 +60,7 @@ def test_classes_hold_the_combinations_that_queries_give_them(seed, k):
 @pytest.mark.parametrize("k", [3, 10])
 def test_divergence_and_volume_go_by_what_classes_hold_and_not_by_the_labels_around_them(k):
     table, cut = cut_of(7, k)
-    draft = cut.release(table, rt.KAnonymity(k), {"name": "Bang"}, rt.Context())
+    draft = cut.release(table, rt.KAnonymity(k), rt.Context())
     owners, units = innermost(cut), cut.index.units
     held, total, share = Counter(owners.values()), 0.0, 0.0
     sizes = cut.groups.sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.packing import number, pack
-from reticent.core import Draft, Groups, RegionColumn, Regions, Shape, declared_domains
+from reticent.core import Draft, Groups, RegionColumn, Regions, Shape
 from reticent.definitions import GroupDefinition
-from reticent.engine import engine_of
 from reticent.errors import PolicyError
 from reticent.methods.bang._kernels import loops_for
 from reticent.methods.bang.cell_space import GridSpace, Ids
 from reticent.methods.bang.cut_series import beside_cuts, noted_of
 from reticent.methods.bang.directory import halving_arrays
 from reticent.methods.bang.shape import Nested, Patched
-from reticent.methods.grouping import PublishedGroups, SuppressedGroups, seen_as
+from reticent.methods.grouping import Grouping, GroupRun, PublishedGroups, SuppressedGroups, seen_as
 from reticent.methods.typical import group_column
 from reticent.table import FrameRows, Meaning, Missing, OrMissing, Table, ValueType, unused
 
@@ -324,45 +323,47 @@ class BangCut:
             numbered=group_column(table),
         )
 
-    def release(self, table: Table, definition: GroupDefinition, method: Mapping[str, Any], context: Context) -> Draft:
+    def release(self, table: Table, definition: GroupDefinition, context: Context | None = None) -> Draft:
         """The draft of a release of the table that the index was built of."""
+        run = GroupRun.of(self.index.method, table, definition, context)
+        return self.grouping(run.table, run.definition).draft(run)
+
+    def grouping(self, table: Table, definition: GroupDefinition) -> Grouping:
+        """The classes of the table that the index was built of."""
         self._check_points()
-        recoding = self.recoding(table)
-        context.step("recoding rows")
-        recoded = engine_of(table, context).recode(table, recoding, context)
-        nobody = np.zeros(self.count, dtype=bool)
-        evidence = PublishedGroups.of(table, definition, self.groups, self._seen, 0).evidence(SuppressedGroups(nobody))
-        numbered = recoding.numbered or "group"
-        tables = {
-            **recoded.tables,
-            "places": FrameRows(self.places()),
-            "regions": FrameRows(self.regions(numbered, unused(LEVEL, table.schema))),
-        }
-        return Draft(
-            format=FORMAT,
-            recoding=recoding,
-            evidence=evidence,
-            tables=tables,
-            meanings=self.meanings,
-            details={
-                "guard": "sensitive" if self.guarded else "raised" if self.raised else "quasi",
-                "k": self.k,
-                **({"compact": True} if self.index.method.compact else {}),
-            },
-            method=method,
-            counted=self.index.units,
-            cells=lambda: recoding.published_cells(self.index.units.hierarchies, self.combinations()),
-            search={
+        recoding, index = self.recoding(table), self.index
+        nobody = SuppressedGroups(np.zeros(self.count, dtype=bool))
+        return Grouping(
+            index.units,
+            recoding,
+            PublishedGroups.of(table, definition, self.groups, self._seen, 0).evidence(nobody),
+            lambda: recoding.published_cells(index.units.hierarchies, self.combinations()),
+            {
                 "groups": self.count,
-                "blocks": len(self.index.directory),
+                "blocks": len(index.directory),
                 "regions": len(self.published),
                 "columns": list(table.quasi),
             },
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
+            self.meanings,
+            FORMAT,
+            {
+                "guard": "sensitive" if self.guarded else "raised" if self.raised else "quasi",
+                "k": self.k,
+                **({"compact": True} if index.method.compact else {}),
+            },
+            table,
+            partial(self._completed, definition, recoding.numbered or "group", unused(LEVEL, table.schema)),
+        )
+
+    def _completed(self, definition: GroupDefinition, numbered: str, level: str, draft: Draft) -> Draft:
+        """The draft with the tables of regions, and what other releases of the table are judged by."""
+        tables = {"places": FrameRows(self.places()), "regions": FrameRows(self.regions(numbered, level))}
+        return replace(
+            draft,
+            tables={**draft.tables, **tables},
+            method=self.index.method.describe(),
             beside=partial(beside_cuts, self, definition),
             noted=noted_of(self, definition),
-            insecure=not context.randomness.is_secure,
         )
 
     def _check_points(self) -> None:

@@ -43,6 +43,7 @@ from reticent.methods.bang.digest import RowDigest
 from reticent.methods.bang.index import BangIndex, IndexParts
 from reticent.methods.bang.newcomers import CohortGuard, clusters_of, matched_at_once
 from reticent.methods.bang.storage import open_index
+from reticent.methods.grouping import Grouping, GroupRun
 from reticent.table import Table, as_parquet, to_plain, unused
 
 if TYPE_CHECKING:
@@ -198,9 +199,10 @@ def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> s
     return None
 
 
-def grown_draft(method: Bang, minimum: int, table: Table, definition: GroupDefinition, context: Context) -> Draft:
+def grown(method: Bang, minimum: int, run: GroupRun) -> Grouping:
     """The next release of a table that grows."""
     assert method.grow is not None
+    context = run.context
     folder = GrowingFolder(Path(method.grow))
     files: Mapping[str, str] = {}
     if context.series is None:
@@ -211,11 +213,11 @@ def grown_draft(method: Bang, minimum: int, table: Table, definition: GroupDefin
         version = None if known is None else known.version
         files = {} if known is None else known.details["files"]
     if version is None:
-        return _first(folder, method, minimum, table, definition, context)
+        return _first(folder, method, minimum, run)
     state = folder.read(version, files)
     if context.series is not None:
         folder.sweep(version, state)
-    return _Growth(folder, method, version, state, table, definition, context).draft()
+    return _Growth(folder, method, version, state, run).grouping()
 
 
 def _promises(definition: GroupDefinition) -> list[Any]:
@@ -223,12 +225,10 @@ def _promises(definition: GroupDefinition) -> list[Any]:
     return plain
 
 
-def _first(
-    folder: GrowingFolder, method: Bang, minimum: int, table: Table, definition: GroupDefinition, context: Context
-) -> Draft:
-    index = BangIndex.of(method, minimum, count_table(table, context), context)
-    cut = index.passing(definition, context)
-    draft = cut.release(table, definition, method.describe(), context)
+def _first(folder: GrowingFolder, method: Bang, minimum: int, run: GroupRun) -> Grouping:
+    table, definition = run.table, run.definition
+    index = BangIndex.of(method, minimum, count_table(table, run.context), run.context)
+    cut = index.passing(definition, run.context)
     people = _columns(table).with_columns(pl.lit(1).alias(_cohort(table)))
     state = GrowingState(
         token=secrets.token_hex(8),
@@ -243,39 +243,42 @@ def _first(
         people=people,
         clusters=clusters_of(index.dendrogram, cut.group),
     )
-    return _recorded(draft, folder, state, index, context, {"new": table.rows, "waiting": 0})
+    release = _SeriesRelease(folder, state, index, run.context, {"new": table.rows, "waiting": 0})
+    return release.placed(cut.grouping(table, definition))
 
 
-def _recorded(
-    draft: Draft,
-    folder: GrowingFolder,
-    state: GrowingState,
-    index: BangIndex | None,
-    context: Context,
-    facts: dict[str, int],
-) -> Draft:
-    """The draft with its place in the series; the state is on the disk before the ledger hears of it."""
-    version = f"{state.number:04d}-{secrets.token_hex(8)}"
-    state = replace(state, first=state.first or version, ledger=context.ledger)
-    files: dict[str, str] = {}
-    if context.series is not None:
-        context.step("writing the state of the series")
-        files = folder.write(version, state, index)
+@dataclass(frozen=True)
+class _SeriesRelease:
+    """A release in its series: the ``state`` after it, the ``index`` if it is the first, and how many people enter and wait."""
+
+    folder: GrowingFolder
+    state: GrowingState
+    index: BangIndex | None
+    context: Context
+    facts: Mapping[str, int]
+
+    def placed(self, made: Grouping) -> Grouping:
+        """The classes with their place in the series; the state is on the disk before the ledger hears of it."""
+        version = f"{self.state.number:04d}-{secrets.token_hex(8)}"
+        state = replace(self.state, first=self.state.first or version, ledger=self.context.ledger)
+
+        def completed(draft: Draft) -> Draft:
+            kept = None
+            if self.context.series is not None:
+                self.context.step("writing the state of the series")
+                details = {"number": state.number, "files": self.folder.write(version, state, self.index)}
+                kept = SeriesState(SERIES, version, details, follows=state.follows)
+            noted = {SERIES: state.token, "number": state.number}
+            return replace(made.completed(draft), beside=_beside(state), noted=noted, state=kept)
+
+        return replace(_placed(made, state, self.facts), completed=completed)
+
+
+def _placed(made: Grouping, state: GrowingState, facts: Mapping[str, int]) -> Grouping:
     return replace(
-        _placed(draft, state, facts),
-        beside=_beside(state),
-        noted={SERIES: state.token, "number": state.number},
-        state=None
-        if context.series is None
-        else SeriesState(SERIES, version, {"number": state.number, "files": files}, follows=state.follows),
-    )
-
-
-def _placed(draft: Draft, state: GrowingState, facts: dict[str, int]) -> Draft:
-    return replace(
-        draft,
-        details={**draft.details, "series": {"number": state.number}},
-        search={**draft.search, "release of the series": state.number, "BCF-anonymity": state.anonymity, **facts},
+        made,
+        details={**made.details, "series": {"number": state.number}},
+        search={**made.search, "release of the series": state.number, "BCF-anonymity": state.anonymity, **facts},
     )
 
 
@@ -313,15 +316,13 @@ class _Growth:
         method: Bang,
         version: str,
         state: GrowingState,
-        table: Table,
-        definition: GroupDefinition,
-        context: Context,
+        run: GroupRun,
     ) -> None:
         self.folder, self.method, self.version, self.state = folder, method, version, state
-        self.table, self.definition, self.context = table, definition, context
+        self.table, self.definition, self.context = run.table, run.definition, run.context
 
-    def draft(self) -> Draft:
-        """The release, with everybody who is out and the new people who enter."""
+    def grouping(self) -> Grouping:
+        """The classes of everybody who is out and of the new people who enter."""
         if _promises(self.definition) != self.state.promises:
             raise PolicyError(
                 "Bang: the releases of a table that grows promise the same. Ask for the definition of the first release, or begin another series: another folder and another data set of other people."
@@ -351,7 +352,8 @@ class _Growth:
         if not enters.any():
             # The last release again: what is recorded already keeps its number.
             again = self._cut(frozen, self.table.only(pl.Series(~fresh)), self.state)
-            return replace(_placed(again, self.state, facts), beside=_nothing_new)
+            placed = _placed(again, self.state, facts)
+            return replace(placed, completed=lambda draft: replace(again.completed(draft), beside=_nothing_new))
         anonymity = self._anonymity(frozen, region, fresh, enters, values, admission.clusters)
         kept = self.table.only(pl.Series(~fresh | enters))
         number = self.state.number + 1
@@ -366,7 +368,8 @@ class _Growth:
             people=_columns(kept).with_columns(pl.Series(_cohort(kept), cohorts)),
             clusters=admission.clusters,
         )
-        return _recorded(self._cut(frozen, kept, state), self.folder, state, None, self.context, facts)
+        release = _SeriesRelease(self.folder, state, None, self.context, facts)
+        return release.placed(self._cut(frozen, kept, state))
 
     def _cohorts(self) -> Ids:
         """The number of the release that everybody came with, 0 for new people; whoever is out must be there as before."""
@@ -401,8 +404,8 @@ class _Growth:
             )
         return both.to_numpy().astype(np.int64)
 
-    def _cut(self, frozen: BangIndex, table: Table, state: GrowingState) -> Draft:
-        """The release of a table in the classes of a state."""
+    def _cut(self, frozen: BangIndex, table: Table, state: GrowingState) -> Grouping:
+        """A table in the classes of a state."""
         units = count_table(table, self.context)
         space = _space_on(frozen.space, table)
         directory = replace(frozen.directory, space=space)
@@ -412,7 +415,7 @@ class _Growth:
         parts = IndexParts(blocks, RowDigest.of(units), frozen.dendrogram)
         index = BangIndex(self.method, frozen.minimum, space, directory, units, region_of, knows=parts)
         cut = BangCut.of(index, state.clusters, state.k, guarded=state.guarded, raised=state.raised)
-        return cut.release(table, self.definition, self.method.describe(), self.context)
+        return cut.grouping(table, self.definition)
 
     def _anonymity(
         self,

@@ -11,18 +11,17 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.exact import one_of, whole
-from reticent.core import Draft, Kind
 from reticent.definitions import Definition, of_groups
 from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
 from reticent.methods.bang.dendrogram import ORDERS, MergeOrder
 from reticent.methods.bang.flat import flat_rows
-from reticent.methods.bang.growing_table import grown_draft, refused_growth
+from reticent.methods.bang.growing_table import grown, refused_growth
 from reticent.methods.bang.index import BangIndex
 from reticent.methods.bang.large_index import index_of_stream
 from reticent.methods.bang.newcomers import FEW, Few
 from reticent.methods.bang.storage import open_index
-from reticent.methods.grouping import GROUPS, kept_definition, rows_of_people
+from reticent.methods.grouping import Grouping, GroupMethod, GroupRun, rows_of_people
 from reticent.table import Table
 
 _SMALLEST = 5
@@ -39,7 +38,7 @@ _USUAL: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Bang:
+class Bang(GroupMethod):
     """Local recoding by a spatial index: the space of the quasi columns is halved again and again, and dense parts become regions inside larger ones (R-BA).
 
     Blocks have at least ``minimum`` people (5, or fewer where a smaller k is asked for) and are merged, in an ``order``, into classes that satisfy the definition: one index gives a
@@ -74,7 +73,6 @@ class Bang:
     few: Few = "wait"
     compact: bool = False
 
-    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -157,19 +155,16 @@ class Bang:
                 )
         return None
 
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The finest cut that satisfies the definition, as a release."""
-        wanted = kept_definition(self, table, definition)
-        context = context or Context()
-        table = wanted.prepare(table)
-        minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
+    def grouped(self, run: GroupRun) -> Grouping:
+        """The finest cut that satisfies the definition."""
+        minimum = self.minimum or max(min(_SMALLEST, run.definition.least_rows()), 1)
         if self.grow is not None:
-            return grown_draft(self, minimum, table, wanted, context)
+            return grown(self, minimum, run)
         if self.index is None:
-            index = BangIndex.of(self, minimum, count_table(table, context), context)
+            index = BangIndex.of(self, minimum, count_table(run.table, run.context), run.context)
         else:
-            index = self._opened(table, context)
-        return index.passing(wanted, context).release(table, wanted, index.method.describe(), context)
+            index = self._opened(run.table, run.context)
+        return index.passing(run.definition, run.context).grouping(run.table, run.definition)
 
     def _opened(self, table: Table, context: Context) -> BangIndex:
         """The saved index, if it is that of the table; classes are guarded as this method says."""

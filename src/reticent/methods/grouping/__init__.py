@@ -16,7 +16,7 @@ from reticent.methods.grouping.local_grouping import local_grouping
 from reticent.methods.grouping.method import Grouping, GroupMethod, GroupRun
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
 from reticent.methods.grouping.recoding import Allocation
-from reticent.methods.grouping.refusal import GROUPS, kept_definition, rows_of_people
+from reticent.methods.grouping.refusal import rows_of_people
 from reticent.methods.grouping.scales import CellStyle, Ids, order_of
 from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
 from reticent.methods.grouping.stage import Cut, Mask, Stage
@@ -29,7 +29,6 @@ from reticent.methods.grouping.suppression import (
 )
 
 __all__ = [
-    "GROUPS",
     "Allocation",
     "CellStyle",
     "ColumnCells",
@@ -53,7 +52,6 @@ __all__ = [
     "discloses_too_much",
     "failing_groups",
     "judged_sets",
-    "kept_definition",
     "local_grouping",
     "narrowed",
     "not_in_buckets",
