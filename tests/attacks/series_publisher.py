@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 
 from reticent.base.context import Context
-from reticent.base.disclosures import SeriesState, alone
+from reticent.base.disclosures import alone
 from reticent.base.randomness import Randomness
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import Infeasible
 from reticent.methods.series import MInvariance, PublishedSeries, Republish, SeriesRelease, TauSafety
-from reticent.methods.series.method import SeriesPosition
+from reticent.methods.series.method import SeriesPosition, outcome_of
 from reticent.methods.series.state import HistoryState, PersonMarks
 from reticent.table import Table
 
@@ -32,12 +32,6 @@ class MemoryPublisher:
 
     def publish(self, frame: pl.DataFrame, seed: int | None) -> SeriesRelease:
         """The next release, or :class:`Infeasible`."""
-        found: list[HistoryState] = []
-
-        def keep(state: HistoryState, change: Any) -> SeriesState:
-            found.append(state)
-            return SeriesState("memory", str(len(self.states)))
-
         baseline = self.options.get("baseline")
         definition: Definition = TauSafety(self.m, hardened=baseline is None)
         if baseline == "m-invariance":
@@ -47,14 +41,14 @@ class MemoryPublisher:
         if k:
             definition = definition & KAnonymity(k)
         before = self.states[-1] if self.states else None
-        place = SeriesPosition(before, None, PersonMarks(b"0" * 32), keep, alone)
+        place = SeriesPosition(before, None, PersonMarks(b"0" * 32), alone)
         table = Table(
             frame, quasi=dict.fromkeys(QUASI), sensitive="illness", identifiers=["id"], key="id", dataset="memory"
         )
         method = Republish(self.domain, _place=place, **options)
-        method.draft(table, definition, Context(Randomness(seed)))
-        self.states.append(found[0])
-        return found[0].release
+        draft = method.draft(table, definition, Context(Randomness(seed)))
+        self.states.append(outcome_of(draft).after)
+        return outcome_of(draft).after.release
 
     @property
     def series(self) -> PublishedSeries:

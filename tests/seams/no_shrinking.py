@@ -77,7 +77,7 @@ class Growing:
             evidence=replace(drafted.evidence, history=history),
             method=self.describe(),
             beside=self._beside,
-            state=SeriesState(SERIES, self.version, {"sizes": sizes}, self.follows),
+            outcome=SeriesState(SERIES, self.version, {"sizes": sizes}, self.follows),
         )
 
     def describe(self) -> dict[str, Any]:

@@ -240,3 +240,10 @@ class SeriesState:
     def __post_init__(self) -> None:
         if not self.series or not self.version:
             raise PolicyError("A series and the version of its state must have names.")
+
+    def stored(self) -> SeriesState:
+        """Itself: without a bulk state, the ledger's record is all that there is."""
+        return self
+
+    def discard(self) -> None:
+        """Nothing was written."""

@@ -21,7 +21,7 @@ from reticent.core.adversary_view import (
 )
 from reticent.core.candidate_join import CandidatePairs, QueriedPeople, find_place
 from reticent.core.covers import Cover, cover
-from reticent.core.draft import Draft
+from reticent.core.draft import Draft, SeriesOutcome
 from reticent.core.engine import Engine, Order, Written, WrittenFile, engine_named, part_names
 from reticent.core.evidence import (
     Columns,
@@ -131,6 +131,7 @@ __all__ = [
     "ReleaseHistory",
     "RowsToRecode",
     "SensitiveDomain",
+    "SeriesOutcome",
     "Shape",
     "Unseen",
     "WholeColumn",

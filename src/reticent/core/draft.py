@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from reticent.base.disclosures import PriorCheck, SeriesState, Spending, alone
 from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
@@ -13,6 +13,16 @@ from reticent.core.frequencies import FrequencySet
 from reticent.core.published_cells import PublishedCells
 from reticent.core.recoding import Recoding
 from reticent.table import Meaning, Rows
+
+
+class SeriesOutcome(Protocol):
+    """What a release of a series leaves behind for the next one. Drafting writes nothing: the state is stored when the release was judged."""
+
+    def stored(self) -> SeriesState:
+        """Write the bulk state aside, under a name that is never used again, and return what the ledger is to remember of it. Called once, before the ledger records the release."""
+
+    def discard(self) -> None:
+        """Remove what was stored, unless the ledger names it: the release was not recorded."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Draft:
     label that occurs in the tables to its meaning; ``domains`` are the declared domains of quasi columns.
 
     ``suppressed`` rows, ``search`` figures, the table as it was ``counted`` with the ``cells`` that are published of it (made when they are asked for; utility is measured by both), figures of utility that the method ``measured`` itself, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
-    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind; what it has ``noted`` is kept
+    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the state that it leaves behind in a series (``outcome``); what it has ``noted`` is kept
     with its entry, for those that are judged beside it later. A draft of a random mechanism states its ``cost``, which is charged to the account of the data set, whose totals are the ``budget``
     where the steward declared one.
     """
@@ -47,6 +57,6 @@ class Draft:
     spend: tuple[Spending, ...] = ()
     cost: PrivacyCost | None = None
     budget: DeclaredBudget | None = None
-    state: SeriesState | None = None
+    outcome: SeriesOutcome | None = None
     noted: Mapping[str, Any] = field(default_factory=dict)
     insecure: bool = False

@@ -6,13 +6,15 @@ ledger, certificate.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from reticent.base.context import Context
-from reticent.base.disclosures import PersonFingerprints, unjudged
+from reticent.base.disclosures import PersonFingerprints, SeriesState, unjudged
 from reticent.base.randomness import Randomness
 from reticent.core import Draft
 from reticent.definitions import (
@@ -146,20 +148,35 @@ def _recorded(
         certify(None)
         return certificates[-1], None
     rows = made.spool.row_hashes()
-    entry = book.record(
-        table.dataset,
-        content_hash(content, side.manifest, rows),
-        certify,
-        beside=unjudged if again else draft.beside,
-        spend=draft.spend,
-        cost=draft.cost,
-        budget=draft.budget,
-        state=draft.state,
-        details=draft.noted,
-        people=_people(draft, table, book),
-        formerly=lambda: former_hashes(content, side.manifest, rows, prints),
-    )
+    with _stored(draft) as state:
+        entry = book.record(
+            table.dataset,
+            content_hash(content, side.manifest, rows),
+            certify,
+            beside=unjudged if again else draft.beside,
+            spend=draft.spend,
+            cost=draft.cost,
+            budget=draft.budget,
+            state=state,
+            details=draft.noted,
+            people=_people(draft, table, book),
+            formerly=lambda: former_hashes(content, side.manifest, rows, prints),
+        )
     return certificates[-1], entry
+
+
+@contextmanager
+def _stored(draft: Draft) -> Iterator[SeriesState | None]:
+    """The state that a release leaves behind in its series, on the disk before the ledger hears of it; removed again if recording fails."""
+    if draft.outcome is None:
+        yield None
+        return
+    state = draft.outcome.stored()
+    try:
+        yield state
+    except Exception:
+        draft.outcome.discard()
+        raise
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import polars as pl
 
 import reticent as rt
 from reticent.base.context import Context
-from reticent.base.disclosures import SeriesState, unjudged
+from reticent.base.disclosures import unjudged
 from reticent.base.randomness import Randomness
 from reticent.methods.series import PublishedSeries
-from reticent.methods.series.method import PublishedChange, SeriesPosition
+from reticent.methods.series.method import PublishedChange, SeriesPosition, outcome_of
 from reticent.methods.series.state import HistoryState, PersonMarks
 
 
@@ -37,16 +37,14 @@ class DraftedSeries:
         return found & rt.KAnonymity(self.k) if self.k else found
 
     def publish(self, frame: pl.DataFrame, seed: int) -> Any:
-        def keep(state: HistoryState, change: PublishedChange) -> SeriesState:
-            self.states.append(state)
-            self.changes.append(change)
-            return SeriesState("drafts", str(len(self.states)))
-
         before = self.states[-1] if self.states else None
-        place = SeriesPosition(before, None, PersonMarks(bytes(32)), keep, unjudged)
+        place = SeriesPosition(before, None, PersonMarks(bytes(32)), unjudged)
         method = rt.Republish(self.domain, _place=place, **self.options)
         table = rt.Table(frame, quasi=["age", "town"], sensitive="job", identifiers=["id"], key="id")
-        return method.draft(table, self.definition, Context(Randomness(seed)))
+        draft = method.draft(table, self.definition, Context(Randomness(seed)))
+        self.states.append(outcome_of(draft).after)
+        self.changes.append(outcome_of(draft).change)
+        return draft
 
     @property
     def series(self) -> PublishedSeries:

@@ -274,6 +274,16 @@ def test_what_else_is_out_about_the_same_people_stops_the_series(tmp_path):
     with pytest.raises(LedgerError, match="judged together with its own releases only"):
         history.publish(FRAMES[1])
     assert len(history) == 1
+    # The state of the release that was refused is gone again.
+    assert len(list((history.path / "states").iterdir())) == 1
+
+
+def test_a_draft_writes_nothing(tmp_path):
+    history = begin(tmp_path / "history")
+    history.publish(FRAMES[0], insecure_seed=1)
+    before = sorted(tmp_path.rglob("*"))
+    assert history.preview(FRAMES[1])["number"] == 2
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 class Killed(BaseException):

@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from reticent.base.disclosures import (
 from reticent.base.documents import parse_json, read_document
 from reticent.base.files import folder_aside, make_folder, write_new
 from reticent.base.packing import sum_by
-from reticent.core import Draft, Groups
+from reticent.core import Groups
 from reticent.definitions import GroupDefinition
 from reticent.engine import count_table
 from reticent.errors import DataError, LedgerError, PolicyError
@@ -243,35 +243,51 @@ def _first(folder: GrowingFolder, method: Bang, minimum: int, run: GroupRun) -> 
         people=people,
         clusters=clusters_of(index.dendrogram, cut.group),
     )
-    release = _SeriesRelease(folder, state, index, run.context, {"new": table.rows, "waiting": 0})
-    return release.placed(cut.grouping(table, definition))
+    release = GrownRelease.of(folder, state, run.context, index)
+    return release.placed(cut.grouping(table, definition), {"new": table.rows, "waiting": 0})
 
 
 @dataclass(frozen=True)
-class _SeriesRelease:
-    """A release in its series: the ``state`` after it, the ``index`` if it is the first, and how many people enter and wait."""
+class GrownRelease:
+    """A release of a series, and what it leaves behind: the ``state`` after it in a folder named ``version``, with the ``index`` if it is the first. ``known`` gives the ledger's state."""
 
     folder: GrowingFolder
+    version: str
     state: GrowingState
     index: BangIndex | None
-    context: Context
-    facts: Mapping[str, int]
+    known: Callable[[str], SeriesState | None] | None
 
-    def placed(self, made: Grouping) -> Grouping:
-        """The classes with their place in the series; the state is on the disk before the ledger hears of it."""
-        version = f"{self.state.number:04d}-{secrets.token_hex(8)}"
-        state = replace(self.state, first=self.state.first or version, ledger=self.context.ledger)
+    @classmethod
+    def of(
+        cls, folder: GrowingFolder, state: GrowingState, context: Context, index: BangIndex | None = None
+    ) -> GrownRelease:
+        """The release that a state is after."""
+        version = f"{state.number:04d}-{secrets.token_hex(8)}"
+        state = replace(state, first=state.first or version, ledger=context.ledger)
+        return cls(folder, version, state, index, context.series)
 
-        def completed(draft: Draft) -> Draft:
-            kept = None
-            if self.context.series is not None:
-                self.context.step("writing the state of the series")
-                details = {"number": state.number, "files": self.folder.write(version, state, self.index)}
-                kept = SeriesState(SERIES, version, details, follows=state.follows)
-            noted = {SERIES: state.token, "number": state.number}
-            return replace(made.completed(draft), beside=_beside(state), noted=noted, state=kept)
+    def placed(self, made: Grouping, facts: Mapping[str, int]) -> Grouping:
+        """The classes with their place in the series."""
+        noted = {SERIES: self.state.token, "number": self.state.number}
+        outcome = self if self.known is not None else None
+        return replace(
+            _placed(made, self.state, facts),
+            completed=lambda draft: replace(
+                made.completed(draft), beside=_beside(self.state), noted=noted, outcome=outcome
+            ),
+        )
 
-        return replace(_placed(made, state, self.facts), completed=completed)
+    def stored(self) -> SeriesState:
+        """Write the state aside."""
+        files = self.folder.write(self.version, self.state, self.index)
+        details = {"number": self.state.number, "files": files}
+        return SeriesState(SERIES, self.version, details, follows=self.state.follows)
+
+    def discard(self) -> None:
+        """Remove the state again, unless the ledger names it."""
+        true = None if self.known is None else self.known(SERIES)
+        if true is None or true.version != self.version:
+            shutil.rmtree(self.folder.path / self.version, ignore_errors=True)
 
 
 def _placed(made: Grouping, state: GrowingState, facts: Mapping[str, int]) -> Grouping:
@@ -368,8 +384,7 @@ class _Growth:
             people=_columns(kept).with_columns(pl.Series(_cohort(kept), cohorts)),
             clusters=admission.clusters,
         )
-        release = _SeriesRelease(self.folder, state, None, self.context, facts)
-        return release.placed(self._cut(frozen, kept, state))
+        return GrownRelease.of(self.folder, state, self.context).placed(self._cut(frozen, kept, state), facts)
 
     def _cohorts(self) -> Ids:
         """The number of the release that everybody came with, 0 for new people; whoever is out must be there as before."""

@@ -87,7 +87,7 @@ class DrawnTuples(Generic[Kept]):
             details=self.details.as_json(),
             search={"worst_posterior": self.details.definition.assess(self.details.plan).value},
             insecure=not self.secure,
-            state=self.state,
+            outcome=self.state,
             beside=self.beside,
             cost=self.details.cost(table.unit, self.series),
             budget=self.budget,

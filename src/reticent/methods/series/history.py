@@ -40,7 +40,7 @@ from reticent.methods.series.diff import bind, gone_after
 from reticent.methods.series.feed import CHANGE, with_changes
 from reticent.methods.series.history_folder import HistoryFolder, hashes_of, state_files, with_snapshot
 from reticent.methods.series.ledger_binding import LedgerChoice, located_ledger
-from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition
+from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition, StateStore
 from reticent.methods.series.series import PublishedSeries, SeriesRelease
 from reticent.methods.series.series_check import SeriesVerdict, check_tau_safety
 from reticent.methods.series.signatures import Ints
@@ -296,14 +296,8 @@ class History:
         rows, kept_out = self._admitted(_typed(self._snapshot(frame, changes), state, self.settings), state)
         table = self._table(rows)
         self._judge_imports(state)
-        found: list[PublishedChange] = []
-
-        def keep(state: HistoryState, change: PublishedChange) -> SeriesState:
-            found.append(change)
-            return SeriesState(_SERIES, "preview")
-
-        self.settings.method(self._place(state, keep)).draft(table, self.settings.definition, context or Context())
-        return {"number": len(self) + 1, **found[0].as_json(), "kept_out": kept_out}
+        draft = self.settings.method(self._place(state)).draft(table, self.settings.definition, context or Context())
+        return {"number": len(self) + 1, **draft.search, "kept_out": kept_out}
 
     def publish(
         self,
@@ -348,14 +342,8 @@ class History:
         self._judge_imports(state)
         snapshot, kept_out = self._admitted(snapshot, state)
         context = _context(context, insecure_seed)
-        found: dict[str, Any] = {"kept_out": kept_out}
-
-        def keep(after: HistoryState, change: PublishedChange) -> SeriesState:
-            took = round(time.perf_counter() - began, 3)
-            found.update(change.as_json(), seconds=took, retention=self.settings.retention)
-            return self._stored(with_snapshot(after, digest, found), version, _forgotten(state))
-
-        method = self.settings.method(self._place(state, keep))
+        store = _SnapshotStore(self, digest, version, _forgotten(state), began, {"kept_out": kept_out})
+        method = self.settings.method(self._place(state, store))
         with self._book() as book:
             release = publish(
                 self._table(snapshot),
@@ -375,7 +363,7 @@ class History:
             raise DataError(f"{error} Nothing was published.") from error
         self._sweep()
         self._forget()
-        return Republication(number, folder, found)
+        return Republication(number, folder, store.facts)
 
     def erase(self, key: Any, reason: str) -> None:
         """Remove everything about a person from the history, for good: of all states a keyed hash remains, and the ledger has a record of the erasure with the ``reason``.
@@ -474,6 +462,13 @@ class History:
             "forgotten": forgotten,
         }
         return SeriesState(_SERIES, version, details, follows=follows)
+
+    def _remove(self, state: SeriesState) -> None:
+        """Remove a state that was written, unless the ledger names it."""
+        with self._book() as book:
+            named = {each.version for each, _ in book.states(self.settings.dataset, _SERIES)}
+        if state.version not in named:
+            self._folder.remove_state(state.version)
 
     def _judge_imports(self, state: HistoryState | None) -> None:
         """Judge the whole series where the last release was imported: the next certificate speaks of all of them."""
@@ -633,7 +628,7 @@ class History:
             dataset=settings.dataset,
         )
 
-    def _place(self, state: HistoryState | None, keep: Any) -> SeriesPosition:
+    def _place(self, state: HistoryState | None, store: StateStore | None = None) -> SeriesPosition:
         if state is not None and self.settings.balance == "blocks":
             blocks = {frozenset(each) for each in domain_blocks(len(state.domain), self.settings.m)}
             shown = {frozenset(row[row >= 0].tolist()) for row in np.unique(state.signatures, axis=0)}
@@ -644,7 +639,7 @@ class History:
                 )
         number = 1 if state is None else state.release.number + 1
         return SeriesPosition(
-            state, self._follows(), self._marks(), keep, partial(_next, number), self.settings.retention
+            state, self._follows(), self._marks(), partial(_next, number), self.settings.retention, store
         )
 
     def _follows(self) -> str | None:
@@ -742,6 +737,26 @@ class History:
     def _sweep(self) -> None:
         chain = self._chain()
         self._folder.sweep([each.version for each in chain], len(chain))
+
+
+@dataclass(frozen=True)
+class _SnapshotStore:
+    """Keeps the state after one release of a history, with the ``facts`` that the steward is told of it."""
+
+    history: History
+    digest: str
+    follows: str | None
+    forgotten: int
+    began: float
+    facts: dict[str, Any]
+
+    def write(self, after: HistoryState, change: PublishedChange) -> SeriesState:
+        took = round(time.perf_counter() - self.began, 3)
+        self.facts.update(change.as_json(), seconds=took, retention=self.history.settings.retention)
+        return self.history._stored(with_snapshot(after, self.digest, self.facts), self.follows, self.forgotten)
+
+    def remove(self, state: SeriesState) -> None:
+        self.history._remove(state)
 
 
 def forgetting(releases: int) -> str:

@@ -250,6 +250,10 @@ class HistoryFolder:
             if folder.name not in versions and _number_of(folder.name) <= releases:
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def remove_state(self, version: str) -> None:
+        """Remove a state."""
+        shutil.rmtree(self.path / _STATES / version, ignore_errors=True)
+
     def _states(self) -> Iterator[Path]:
         place = self.path / _STATES
         if place.is_dir():

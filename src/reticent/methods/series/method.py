@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Protocol, get_args
 
 import numpy as np
 import polars as pl
@@ -43,17 +43,17 @@ _NO_SECRET = bytes(32)
 
 @dataclass(frozen=True)
 class SeriesPosition:
-    """Where in a series a release stands: the ``state`` before it, the hash of the release before (``follows``), and who keeps the state after it.
+    """Where in a series a release stands: the ``state`` before it, the hash of the release before (``follows``), and the ``store`` of the state after it.
 
-    ``keep`` writes the new state aside and names it; the ledger then makes it the true one, or not. People who left are forgotten after ``retention`` releases (0: never).
+    People who left are forgotten after ``retention`` releases (0: never).
     """
 
     state: HistoryState | None
     follows: str | None
     marks: PersonMarks
-    keep: Callable[[HistoryState, PublishedChange], SeriesState]
     beside: PriorCheck
     retention: int = 0
+    store: StateStore | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,43 @@ class PublishedChange:
     def as_json(self) -> dict[str, Any]:
         """The figures as plain data."""
         return {**self.__dict__, "events": dict(self.events)}
+
+
+class StateStore(Protocol):
+    """Where a history keeps the states of its series."""
+
+    def write(self, after: HistoryState, change: PublishedChange) -> SeriesState:
+        """Write a state aside, and return what the ledger is to remember of it."""
+
+    def remove(self, state: SeriesState) -> None:
+        """Remove a state that was written, unless the ledger names it."""
+
+
+@dataclass
+class SnapshotOutcome:
+    """The state ``after`` a release, and what happened to whom. It remembers what it stored; without a ``store`` (previews) it stores nothing."""
+
+    after: HistoryState
+    change: PublishedChange
+    store: StateStore | None
+    _written: SeriesState | None = None
+
+    def stored(self) -> SeriesState:
+        """Write the state aside."""
+        assert self.store is not None, "a release that belongs to no history is not recorded in one"
+        self._written = self.store.write(self.after, self.change)
+        return self._written
+
+    def discard(self) -> None:
+        """Remove the state again, unless the ledger names it."""
+        if self.store is not None and self._written is not None:
+            self.store.remove(self._written)
+
+
+def outcome_of(draft: Draft) -> SnapshotOutcome:
+    """What a release leaves behind that was drafted with its place in a series."""
+    assert isinstance(draft.outcome, SnapshotOutcome)
+    return draft.outcome
 
 
 @dataclass(frozen=True)
@@ -165,7 +202,7 @@ class Republish:
         part = next(part for part in definition.parts() if isinstance(part, TauSafety | MInvariance))
         k = next((part.k for part in definition.parts() if isinstance(part, KAnonymity)), 0)
         rules = PublishingRules(part.m, self.choice, self.balance, self.baseline)
-        place_in = self._place or SeriesPosition(None, None, PersonMarks(_NO_SECRET), _not_kept, alone)
+        place_in = self._place or SeriesPosition(None, None, PersonMarks(_NO_SECRET), alone)
         state = place_in.state
         context.step("comparing with the release before")
         ranges = settled_ranges(table, self.ranges) if state is None else dict(state.ranges)
@@ -300,7 +337,6 @@ class Republish:
             buckets=0 if buckets is None else len(shown.sizes),
         )
         evidence = self._evidence(table, series.state, after, rules, shown)
-        state = series.keep(after, change) if self._place is not None else None
         return Draft(
             format=FORMAT if buckets is None else BATCH_FORMAT,
             tables=self._tables(table, release, boxes),
@@ -320,7 +356,7 @@ class Republish:
             measured={"counterfeits": float(change.counterfeits)},
             search=change.as_json(),
             beside=series.beside,
-            state=state,
+            outcome=None if self._place is None else SnapshotOutcome(after, change, series.store),
         )
 
     def _tables(self, table: Table, release: SeriesRelease, boxes: Sequence[ColumnBoxes]) -> dict[str, FrameRows]:
@@ -384,10 +420,6 @@ def _of_people(sizes: Ints) -> Groups:
     domain = SensitiveDomain.none()
     histograms = Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
     return Groups(sizes, histograms, histograms.total(domain.size), domain)
-
-
-def _not_kept(state: HistoryState, change: PublishedChange) -> SeriesState:
-    raise AssertionError("a release that belongs to no history keeps no state")
 
 
 def _unkept(asked: TauSafety | MInvariance, baseline: Baseline | None, values: int) -> str | None:

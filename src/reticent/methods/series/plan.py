@@ -11,14 +11,14 @@ import polars as pl
 
 from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
-from reticent.base.disclosures import SeriesState, alone
+from reticent.base.disclosures import alone
 from reticent.base.exact import whole
 from reticent.base.randomness import Randomness
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.series.assignment import Balance, Choice, domain_blocks
 from reticent.methods.series.definitions import TauSafety
-from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition
+from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition, outcome_of
 from reticent.methods.series.signatures import Ints
 from reticent.methods.series.state import HistoryState, PersonMarks
 from reticent.table import Table, unused
@@ -276,23 +276,20 @@ def _rehearsed(
     rows = rows.with_columns(pl.Series(key, np.arange(rows.height)))
     coming, away, following = rows, rows.clear(), rows.height
     marks = PersonMarks(bytes(32))
-    states: list[HistoryState] = []
+    state: HistoryState | None = None
     found: list[PublishedChange] = []
-
-    def keep(state: HistoryState, change: PublishedChange) -> SeriesState:
-        states.append(state)
-        found.append(change)
-        return SeriesState("rehearsed table", "rehearsal")
-
     for number in range(releases):
         if number:
             rows, away, following = _changed(rows, away, coming, following, rates, sensitive, rng)
         context.step(f"rehearsing {method.balance}, release {number + 1}")
         snapshot = Table(rows, quasi=dict(table.quasi), sensitive=sensitive, identifiers=[key], key=key)
-        place = SeriesPosition(states[-1] if states else None, None, marks, keep, alone)
-        replace(method, _place=place).draft(
+        place = SeriesPosition(state, None, marks, alone)
+        draft = replace(method, _place=place).draft(
             snapshot, definition, replace(context, randomness=Randomness(releases * seed + number), memo={})
         )
+        outcome = outcome_of(draft)
+        state = outcome.after
+        found.append(outcome.change)
     return found
 
 
