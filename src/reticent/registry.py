@@ -242,6 +242,15 @@ SHAPES: dict[str, Home] = {
     "centre": Home("reticent.methods.clusters.shape", "everybody within a radius of a centre", "Ball"),
 }
 """Kinds of shapes, by the key that their JSON has."""
+DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("Lattice", {}),
+    ("Mondrian", {"values": "ranges"}),
+    ("Mondrian", {"values": "ranges", "split": "loss"}),
+    ("Bang", {}),
+)
+"""The methods that are compared where none is named, with their parameters."""
+DEFAULTS_FOR_LINKED_ROWS: tuple[tuple[str, Mapping[str, Any]], ...] = (("Panel", {}),)
+"""What judges all rows of a person together, for tables that publish which rows are whose."""
 FRAMES = {"pyspark": "spark"}
 """The engine that reads the frames of a package where they lie."""
 TABLE_FILES: dict[str, Home] = {

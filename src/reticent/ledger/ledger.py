@@ -20,12 +20,22 @@ from reticent.ledger.store import Store
 
 
 @contextmanager
-def given_out(entry: Entry | None) -> Iterator[None]:
+def opened(place: LedgerLocation | None, book: Ledger | None = None) -> Iterator[Ledger]:
+    """The ledger at a place (by default the own one): ``book``, which stays open, or one that is opened and closed."""
+    if book is not None:
+        yield book
+        return
+    with Ledger(place) as own:
+        yield own
+
+
+@contextmanager
+def given_out(entry: Entry | None, book: Ledger | None = None) -> Iterator[None]:
     """Around the writing of what an entry reserved: a withdrawn one is refused before, and it counts as given out after."""
     if entry is None:
         yield
         return
-    with Ledger(entry.place) as ledger:
+    with opened(entry.place, book) as ledger:
         ledger.check(entry)
         yield
         try:
@@ -38,7 +48,7 @@ def given_out(entry: Entry | None) -> Iterator[None]:
 
 
 @contextmanager
-def withdrawn_if_unsaved(entry: Entry | None, folder: Path) -> Iterator[None]:
+def withdrawn_if_unsaved(entry: Entry | None, folder: Path, book: Ledger | None = None) -> Iterator[None]:
     """Around a command's own saving: what this command reserved and could not write is withdrawn, with the error as the reason.
 
     Where ``folder`` is there already, whatever went wrong after it was written, the reservation stays: others may have read it.
@@ -47,7 +57,7 @@ def withdrawn_if_unsaved(entry: Entry | None, folder: Path) -> Iterator[None]:
         yield
     except (ReticentError, OSError, KeyboardInterrupt) as error:
         if entry is not None and entry.new and not (folder / "public").exists():
-            with Ledger(entry.place) as ledger:
+            with opened(entry.place, book) as ledger:
                 ledger.withdraw(entry, f"It could not be saved: {error or type(error).__name__}")
         raise
 

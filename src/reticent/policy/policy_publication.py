@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -84,22 +85,22 @@ def publish_policy(
     wants_report = said.report if report is None else report
     table = policy.table(source, engine=cast(Any, engine), context=context)
     how = policy.method(table, chosen, **replaced)
-    with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
-        release = publish(
-            table,
-            chosen,
-            method=how,
-            ledger=location,
-            again=said.again if again is None else again,
-            signing_key=keys,
-            files=cast(Any, files if files is not None else said.files),
-            context=replace(context or Context(), scratch=_nearest(target)),
-        )
-    if unfinished and release.entry is not None and release.entry.new:
-        with Ledger(location) as book:
+    with nullcontext() if table.dataset is None else Ledger(location) as book:
+        with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
+            release = publish(
+                table,
+                chosen,
+                method=how,
+                ledger=location if book is None else book,
+                again=said.again if again is None else again,
+                signing_key=keys,
+                files=cast(Any, files if files is not None else said.files),
+                context=replace(context or Context(), scratch=_nearest(target)),
+            )
+        if unfinished and book is not None and release.entry is not None and release.entry.new:
             book.withdraw(release.entry, f"{str(target)!r} holds another release.")
-        check_free(target)
-    _save(release, target, place, named, identity if identity is not None else said.identity)
+            check_free(target)
+        _save(release, book, target, place, named, identity if identity is not None else said.identity)
     if entered is not None:
         entered.add(release, target)
     made = _report(release, table, target, wants_report, policy.sections.analysis.models)
@@ -142,12 +143,14 @@ class _LogWriter:
             ) from error
 
 
-def _save(release: Release, target: Path, to: str | None, table: str | None, identity: str | None) -> None:
+def _save(
+    release: Release, book: Ledger | None, target: Path, to: str | None, table: str | None, identity: str | None
+) -> None:
     """Save the release; one that is stopped before its folder is there is withdrawn, and the message says so."""
     entry = release.entry
     try:
-        with withdrawn_if_unsaved(entry, target):
-            release.save(target, to=to, table=table, identity=identity)
+        with withdrawn_if_unsaved(entry, target, book):
+            release.save(target, to=to, table=table, identity=identity, ledger=book)
     except (Cancelled, KeyboardInterrupt):
         if (target / "public").exists():
             raise Cancelled(

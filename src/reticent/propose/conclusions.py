@@ -9,7 +9,7 @@ from typing import Any
 from reticent.base.context import Context
 from reticent.definitions import Definition, Method
 from reticent.errors import Cancelled, ReticentError
-from reticent.release import analyst_designs, default_models, judged_draft, method_from
+from reticent.release import Request, analyst_designs, default_models, judged_draft, method_from
 from reticent.table import Table
 from reticent.utility import ConclusionChange, changed_conclusions
 
@@ -74,7 +74,7 @@ def _measured(table: Table, definition: Definition, method: Method, context: Con
     """The conclusions that a release by the method changes; none where it cannot be made or nothing can be fitted."""
     context.step("fitting regressions before and after")
     try:
-        made = judged_draft(table, definition, method, "csv", replace(context, memo={}))
+        made = judged_draft(Request.of(table, definition, method), replace(context, memo={}))
         before, after = analyst_designs(table, made.side)
         models = default_models(table, before)
         changes = changed_conclusions(models, before, after)

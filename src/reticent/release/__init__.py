@@ -43,8 +43,9 @@ from reticent.release.later_rows import apply
 from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
 from reticent.release.method_lookup import default_method, method_from, methods_compared, named_method
 from reticent.release.public import PublicSide, open_certificate, open_public
-from reticent.release.publication import FileKind, JudgedDraft, checked_method, judged_draft, publish
+from reticent.release.publication import JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
+from reticent.release.request import FileKind, Request
 from reticent.release.signature_keys import KeyFiles, generate_keys, private_key, private_keys, public_key
 from reticent.release.verification import Verification, headline_of, reservations_of, verify
 
@@ -75,6 +76,7 @@ __all__ = [
     "PublicSide",
     "PublishedAs",
     "Release",
+    "Request",
     "Verification",
     "Words",
     "adversary_view_of",
@@ -83,7 +85,6 @@ __all__ = [
     "apply",
     "assess",
     "certificate_hash",
-    "checked_method",
     "cost_of",
     "count_labels",
     "countersigned",

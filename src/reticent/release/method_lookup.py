@@ -10,18 +10,10 @@ from reticent.base.context import Context
 from reticent.base.parameters import made_from, parameters_of
 from reticent.definitions import Definition, Method
 from reticent.errors import PolicyError
-from reticent.registry import METHODS
+from reticent.registry import DEFAULTS, DEFAULTS_FOR_LINKED_ROWS, METHODS
 from reticent.release.cheapest_method import Cheapest, MethodCost, compared_with
 from reticent.table import Table
 
-_CANDIDATES: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("Lattice", {}),
-    ("Mondrian", {"values": "ranges"}),
-    ("Mondrian", {"values": "ranges", "split": "loss"}),
-    ("Bang", {}),
-)
-_LINKED: tuple[tuple[str, Mapping[str, Any]], ...] = (("Panel", {}),)
-"""What judges all rows of a person together, for tables that publish which rows are whose."""
 _SMALL = 1_000_000
 """Cuts are chosen by their loss, which takes time by the square of the columns, where rows times columns times columns are at most this many."""
 
@@ -36,7 +28,7 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
     small = table.rows * len(table.quasi) ** 2 <= _SMALL
     ways: list[Method] = []
     refusals: list[PolicyError] = []
-    candidates = _LINKED if table.linked else _CANDIDATES
+    candidates = DEFAULTS_FOR_LINKED_ROWS if table.linked else DEFAULTS
     for name, own in candidates:
         if not set(given) <= set(parameters_of("method", name)) or ("split" in own and not small):
             continue

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from reticent.base.context import Context
 from reticent.base.disclosures import PersonFingerprints, SeriesState, unjudged
@@ -21,14 +21,10 @@ from reticent.definitions import (
     Definition,
     KnownRows,
     Method,
-    closed,
     ever_shares,
-    is_random,
     judge,
     known_rows,
-    unkept,
     verdict,
-    with_closed_sets,
 )
 from reticent.errors import Cancelled, DataError, PolicyError
 from reticent.ledger import Entry, Ledger, LedgerLocation, nameless, now, require_recognisable
@@ -49,17 +45,15 @@ from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Format, Words, format_of, role_of
 from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest, ManifestTable
-from reticent.release.method_lookup import default_method, named_method
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import reference_of
 from reticent.release.release import PrivateSide, Release
+from reticent.release.request import FileKind, Request, unclaimed
 from reticent.release.signature_keys import private_keys
 from reticent.release.spool import Spool
 from reticent.release.statements import reservations, statement
-from reticent.table import PSEUDONYM, Table, beyond_limits, contents_marks, marks_of_people, table_file
+from reticent.table import Table, beyond_limits, contents_marks, marks_of_people, table_file
 from reticent.utility import utility_of
-
-FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
 
 
 def publish(
@@ -105,15 +99,14 @@ def publish(
         ['[31, 33]', '[52, 58]']
         >>> folder = release.save("release")
     """
-    _check_files(files, table)
-    chosen = checked_method(table, definition, method)
+    request = Request.of(table, definition, method, files)
     keys = private_keys(signing_key)
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     if book is not None and table.dataset is not None:
         context = replace(context, series=partial(book.state, table.dataset), ledger=book.secret.fingerprint)
     try:
-        made = judged_draft(table, definition, chosen, files, context)
+        made = judged_draft(request, context)
         with made.spool.closed_on_error():
             # From here on the ledger may know of it, so nothing stops any more.
             context.step("recording")
@@ -190,27 +183,19 @@ class JudgedDraft:
     spool: Spool = field(repr=False)
 
 
-def judged_draft(
-    table: Table, definition: Definition, method: Method | str | None, files: FileKind, context: Context
-) -> JudgedDraft:
-    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
-    table = with_closed_sets(table)
-    definition = closed(definition, table)
-    chosen = checked_method(table, definition, method)
-    if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
-        # Fitted before the table is copied: whoever publishes it again finds them.
-        _ = table.hierarchies, table.sensitive_columns
-    # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
-    table = definition.prepare(table)
+def judged_draft(request: Request, context: Context) -> JudgedDraft:
+    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them, judge what they show, and measure what it costs."""
+    asked = request.prepared()
+    table, definition = asked.table, asked.definition
     computable = ComputableColumns.of(table, definition)
     computable.check_secrets(definition)
-    draft = chosen.draft(table, definition, context)
+    draft = asked.method.draft(table, definition, context)
     form = _format(draft, definition)
-    _check_limits(table, draft, chosen)
+    _check_limits(table, draft, asked.method)
     _judge_draft(definition, draft)
     draft = _about_people(table, draft)
     context.step("sorting and writing rows")
-    spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
+    spool = Spool.of(draft, form, table, table_file(asked.files, table.codebook), context)
     with spool.closed_on_error():
         return _checked(table, definition, draft, form, spool, computable, context)
 
@@ -275,55 +260,6 @@ def _check_limits(table: Table, draft: Draft, method: Method) -> None:
             )
 
 
-def checked_method(table: Table, definition: Definition, method: Method | str | None) -> Method:
-    """The method, if it and the format that it publishes can keep the definition."""
-    if not isinstance(table, Table):
-        raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
-    if not isinstance(definition, Definition):
-        raise PolicyError(f"publish needs a definition such as KAnonymity(5), but it got {definition!r}.")
-    chosen = default_method(table, definition) if method is None else named_method(method)
-    if isinstance(chosen, type) or not isinstance(getattr(chosen, "keeps", None), frozenset):
-        raise PolicyError(f"publish needs a method such as Lattice(), but it got {chosen!r}.")
-    name = type(chosen).__name__
-    reason = unkept(name, chosen.keeps, definition)
-    if reason is None and table.streamed and not chosen.streams:
-        reason = f"{name} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or use Lattice."
-    reason = (
-        reason
-        or _unweighted(table, chosen)
-        or _nameless(table, chosen)
-        or chosen.refusal(table, definition)
-        or _unclaimed(getattr(chosen, "format", None), definition)
-    )
-    if reason is not None:
-        raise PolicyError(reason, setting=("method", "name"))
-    if table.pseudonyms and PSEUDONYM in table.schema:
-        raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
-    return chosen
-
-
-def _unweighted(table: Table, method: Method) -> str | None:
-    """Why a random mechanism cannot take a table with weights: noise that hides one row hides nothing of a weight of 1,000, unless the method says that it counts them."""
-    if table.weight is None or not is_random(method) or getattr(method, "counts_weights", False):
-        return None
-    return (
-        f"{type(method).__name__} counts rows, each as one, and this table has a weight for each ({table.weight!r}): counting a weight would need noise for the largest one. Leave the weight "
-        "out, or, where a weight says how many rows there are, repeat each row as often."
-    )
-
-
-def _check_files(files: str, table: Table) -> None:
-    """Refuse a kind of file that is not known, lacks its package, or cannot take this table, before anything is searched."""
-    kind = table_file(files)
-    kind.check()
-    if isinstance(table, Table) and table.streamed and not kind.streams:
-        raise PolicyError(
-            f"files = {files!r} needs all rows in memory, and this table is {table.read_how}. Choose csv or parquet, or pass engine='local' if the table fits in memory.",
-            setting=("files",),
-            value=files,
-        )
-
-
 def _context(given: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
     if given is None:
         return Context(Randomness(insecure_seed), scratch=None if scratch is None else Path(scratch))
@@ -337,13 +273,6 @@ def _ledger(table: Table, given: str | Path | LedgerLocation | Ledger | None) ->
     if table.dataset is None:
         return None
     return given if isinstance(given, Ledger) else Ledger(given)
-
-
-def _nameless(table: Table, method: Method) -> str | None:
-    """Why a random mechanism with a declared budget cannot take a table without a name."""
-    if table.dataset is not None or not is_random(method) or getattr(method, "budget", None) is None:
-        return None
-    return "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
 
 
 def _charge_nameless(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
@@ -369,12 +298,6 @@ def _people(draft: Draft, table: Table, book: Ledger) -> tuple[PersonFingerprint
     return contents_marks(table, book.people_key) if draft.cost is not None and not found else found
 
 
-def _unclaimed(name: Any, definition: Definition) -> str | None:
-    """Why the definition cannot be claimed for a format, where a method says beforehand which one it makes."""
-    refused = format_of(name).refusal(definition) if isinstance(name, str) else None
-    return None if refused is None else f"{definition} cannot be claimed for a release of format {name!r}. {refused}"
-
-
 def _format(draft: Draft, definition: Definition) -> Format:
     try:
         form = format_of(draft.format)
@@ -385,7 +308,7 @@ def _format(draft: Draft, definition: Definition) -> Format:
             f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
             "published format."
         )
-    refused = _unclaimed(form.name, definition)
+    refused = unclaimed(form.name, definition)
     if refused is not None:
         raise PolicyError(refused)
     return form

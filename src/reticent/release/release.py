@@ -17,7 +17,7 @@ from reticent.conditions import Condition
 from reticent.core import Evidence, Groups, Recoding
 from reticent.errors import DataError, MissingPackage, PolicyError
 from reticent.io import database_tables
-from reticent.ledger import Entry, given_out
+from reticent.ledger import Entry, Ledger, given_out
 from reticent.release.canonical_json import private_json, readable
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT, certificate_hash
 from reticent.release.format import Answer
@@ -164,20 +164,21 @@ class Release(ShownAsCard):
         to: str | None = None,
         table: str | None = None,
         identity: str | None = None,
+        ledger: Ledger | None = None,
     ) -> Path:
         """Write ``path/public`` and ``path/private``, both whole or not at all; with ``to`` also the public tables to a database.
 
         ``to`` is an address as SQLAlchemy takes it, or ``env:NAME``, and ``table`` the name of a new table there, also ``schema.table`` (a release of several tables adds
         their names to it); ``identity`` names a column there that numbers the rows; all of it is one transaction. An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
-        by their owner only. The ledger hears that the release was given out; one that was withdrawn is not written.
+        by their owner only. The ledger, which is opened unless an open one is given, hears that the release was given out; one that was withdrawn is not written.
         """
         target = Path(path)
         if to is None and self._is_written(target):
-            with given_out(self.entry):
+            with given_out(self.entry, ledger):
                 return target
         _check_target(target, overwrite)
         named = self._named(to, table)
-        with given_out(self.entry):
+        with given_out(self.entry, ledger):
             if to is None:
                 self._write(target, overwrite)
             else:

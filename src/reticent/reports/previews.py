@@ -28,7 +28,7 @@ from reticent.release import (
     JudgedDraft,
     MethodCost,
     PublicSide,
-    checked_method,
+    Request,
     cost_of,
     judged_draft,
     named_method,
@@ -306,17 +306,16 @@ def preview(
         >>> rt.preview(table, rt.KAnonymity(2), method="Mondrian").groups.sizes.tolist()
         [2, 2]
     """
-    if not isinstance(table, Table):
-        raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
-    chosen = checked_method(table, definition, method)
-    if is_random(chosen):
-        return _mechanism(table, definition, chosen)
-    context = context or Context(Randomness(insecure_seed))
-    return Preview(definition, table, judged_draft(table, definition, chosen, "csv", context), tuple(models))
+    request = Request.of(table, definition, method, wanted_by="preview")
+    if is_random(request.method):
+        return _mechanism(request)
+    made = judged_draft(request, context or Context(Randomness(insecure_seed)))
+    return Preview(definition, table, made, tuple(models))
 
 
-def _mechanism(table: Table, definition: Definition, method: Method) -> MechanismPreview:
+def _mechanism(request: Request) -> MechanismPreview:
     """The error that a random mechanism would make; one that cannot tell it is refused."""
+    table, definition, method = request.table, request.definition, request.method
     if not isinstance(method, RandomMechanism):
         raise PolicyError(
             f"{type(method).__name__} publishes at random and cannot tell its error without a draw (it has no expected_error), and a draw of real rows must be recorded before it is seen. "

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.context import Context
 from reticent.base.exact import Number, exact
 from reticent.core import FrequencySet, Groups, Levels, PublishedCells, shown_meanings
 from reticent.definitions import Definition, GroupDefinition, against_all, require_feasible
@@ -103,11 +102,10 @@ class Lattice(GroupMethod):
     def grouped(self, run: GroupRun) -> Grouping:
         """The least distorted generalization that satisfies the definition."""
         table, context = run.table, run.context
-        # Counted with values for the draft; the search takes its own counts from these.
         asked = levels_of(table, self.floor, "floor")
         start = finest_floor(table, asked, context) if self.values == "labels" else asked
         counted = count_table(table, context, floor=start)
-        best, points, left_out, found = self._chosen(table, run.definition, counted, context)
+        best, points, left_out, found = self._chosen(run, counted)
         # A group may have people of a population and no rows; nothing of it is published.
         shown = ~left_out.mask & (points.sizes > 0)
         if not shown.any():
@@ -155,7 +153,8 @@ class Lattice(GroupMethod):
             return None
         return not_in_buckets(table, definition, "format='bucketize'", "Use format='generalize'")
 
-    def _search(self, table: Table, definition: GroupDefinition, suppression: Number, context: Context) -> Search:
+    def _search(self, run: GroupRun, counted: FrequencySet, suppression: Number) -> Search:
+        table, definition, context = run.table, run.definition, run.context
         return search(
             # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
             table.against_all() if self.format == "bucketize" else table,
@@ -167,31 +166,31 @@ class Lattice(GroupMethod):
             strategy=self.strategy,
             floor=self.floor,
             node=self.node,
+            counted=counted,
             context=context,
         )
 
-    def _chosen(
-        self, table: Table, definition: GroupDefinition, frequencies: FrequencySet, context: Context
-    ) -> tuple[Node, Points, SuppressedGroups, Search]:
+    def _chosen(self, run: GroupRun, counted: FrequencySet) -> tuple[Node, Points, SuppressedGroups, Search]:
         """The node to publish, its groups, which of them are left out without telling too much about the people in them, and the search.
 
         Where that takes more than the search counted, the nodes that passed are tried in the order of their cost, and then those that
         leave nobody out.
         """
-        found = self._search(table, definition, self.suppression, context)
-        best = self._require(found, frequencies, definition)
-        chosen = self._settled(table, definition, frequencies, found)
+        found = self._search(run, counted, self.suppression)
+        best = self._require(found, counted, run.definition)
+        chosen = self._settled(run, counted, found)
         if chosen is None:
-            without = self._search(table, definition, 0, context)
-            chosen = None if without.best is None else self._settled(table, definition, frequencies, without)
+            without = self._search(run, counted, 0)
+            chosen = None if without.best is None else self._settled(run, counted, without)
         if chosen is None:
-            raise Infeasible(discloses_too_much(definition, best.suppressed))
+            raise Infeasible(discloses_too_much(run.definition, best.suppressed))
         return *chosen, found
 
     def _settled(
-        self, table: Table, definition: GroupDefinition, frequencies: FrequencySet, found: Search
+        self, run: GroupRun, counted: FrequencySet, found: Search
     ) -> tuple[Node, Points, SuppressedGroups] | None:
-        start = Points.of(frequencies)
+        """The cheapest node that passed and whose suppressed groups can be left out without telling too much about the people in them; None where there is none."""
+        start = Points.of(counted)
         chosen: tuple[float, Node, Points, SuppressedGroups] | None = None
         for node in found.in_order()[:_MOST_TRIED]:
             if chosen is not None and node.objective >= chosen[0]:
@@ -199,7 +198,7 @@ class Lattice(GroupMethod):
             levels = tuple(node.levels.values())
             points = start if start.levels == levels else start.at(levels)
             mask = found.evaluator.suppressed(points)
-            for way in self.leaving(table, definition, points, found.evaluator.allowed).ways(mask):
+            for way in self.leaving(run.table, run.definition, points, found.evaluator.allowed).ways(mask):
                 if way.mask is mask:
                     return node, points, way
                 cost = found.evaluator.objective.value(points, way.mask, None)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.base.cards import Card, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, whole
-from reticent.core import NodeLevels
+from reticent.core import FrequencySet, NodeLevels
 from reticent.definitions import Definition, closed, of_groups, own_sets, with_closed_sets
 from reticent.engine import count_table, finest_floor
 from reticent.errors import PolicyError, did_you_mean
@@ -114,6 +114,7 @@ def search(
     strategy: Strategy = "default",
     floor: Mapping[str, int] | None = None,
     node: Mapping[str, int] | None = None,
+    counted: FrequencySet | None = None,
     context: Context | None = None,
 ) -> Search:
     """Search all full-domain generalizations of a table for the best one that satisfies a definition.
@@ -132,6 +133,7 @@ def search(
         floor: levels from which on columns are searched; finer nodes are left aside. An engine that cannot hold all points of the
             lowest levels (Spark) sets it too, and the answer says where the search began.
         node: judge one node only, with the lowest level for columns that it does not name.
+        counted: the table as it was counted already, from the levels on that are searched.
         context: reports progress and can stop the run.
 
     Returns:
@@ -152,10 +154,13 @@ def search(
     adversary_sets(table)
     context = context or Context()
     deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
-    start = finest_floor(table, levels_of(table, floor, "floor"), context)
+    asked = levels_of(table, floor, "floor")
+    start = finest_floor(table, asked, context) if counted is None else counted.levels
     only = None if node is None else levels_of(table, node, "node")
     wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
-    frequencies = count_table(table, context, sensitive=wants_values, floor=start)
+    if counted is None:
+        counted = count_table(table, context, sensitive=wants_values, floor=start)
+    frequencies = counted if wants_values else counted.bare()
     columns = list(table.quasi)
     several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
     evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only, context)
