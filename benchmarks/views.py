@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from reticent.views import Checker, Schema, check, load_schema, prepare, table
+from reticent.views import Checker, Schema, check, load_schema, objective_for, table
 
 SIZE, SUBGOALS = 200, 8
 MATRIX_SECONDS, PAIR_SECONDS, CUT_OFF_SECONDS = 120.0, 0.020, 31.0
@@ -52,7 +52,7 @@ def matrix(one_table: bool) -> tuple[float, Counter[str]]:
     """Seconds for all pairs, witnesses checked, and how many pairs had which verdict."""
     rng = random.Random(7)
     texts = [random_rule(rng, one_table) for _ in range(2 * SIZE)]
-    known, queries = prepare(texts, schema(), names=[f"q{number}" for number in range(2 * SIZE)])
+    known, queries = objective_for(texts, schema(), names=[f"q{number}" for number in range(2 * SIZE)])
     started = time.perf_counter()
     checker = Checker(known, replay="definition")
     verdicts = [checker.check(secret, view) for secret in queries[:SIZE] for view in queries[SIZE:]]

@@ -14,7 +14,7 @@ from reticent.views.authorizations import AccessControl
 from reticent.views.certificate_check import verify
 from reticent.views.checker import Checker
 from reticent.views.policy_file import open_policy
-from reticent.views.repairs import causes, repairs
+from reticent.views.repairs import causes, possible_repairs
 from reticent.views.view_certificate import certify, read_certificate
 from tests.views.goldens import read_goldens, read_sql_goldens
 
@@ -232,7 +232,7 @@ def test_a_tampered_certificate_does_not_verify() -> None:
 def test_repairs_are_proved_private_by_the_same_engine() -> None:
     schema, (secret, view) = views.prepare([CANCER, WARD], views.load_schema(DDL))
     verdict = Checker(schema).check(secret, view)
-    found = repairs(verdict, secret, view, schema)
+    found = possible_repairs(verdict, secret, view, schema)
     assert found[0].what == "leave out the rows with diagnosis = 'cancer'"
     for repair in found:
         assert views.check(CANCER, repair.text, schema=DDL).status == "PRIVATE"
@@ -242,7 +242,7 @@ def test_a_join_to_the_shared_table_is_left_out() -> None:
     """GT-7: the view that the thesis accepts informally shares its P rows; without P it is private."""
     text = "SELECT P.name, D.pid FROM P JOIN D ON P.pid = D.pid WHERE D.diagnosis <> 'cancer'"
     schema, (secret, view) = views.prepare([CANCER, text], views.load_schema(DDL))
-    found = repairs(Checker(schema).check(secret, view), secret, view, schema)
+    found = possible_repairs(Checker(schema).check(secret, view), secret, view, schema)
     assert any(repair.what.startswith("leave out P") for repair in found)
     for repair in found:
         assert views.check(CANCER, repair.text, schema=DDL).status == "PRIVATE"
@@ -256,7 +256,7 @@ def test_distinct_is_offered_where_only_duplicates_disclose() -> None:
     assert causes(secret, view, schema) == (
         "only duplicates disclose: with DISTINCT on both sides the view would be private",
     )
-    found = repairs(verdict, secret, view, schema)
+    found = possible_repairs(verdict, secret, view, schema)
     assert any(repair.text.startswith("SELECT DISTINCT") for repair in found)
     for repair in found:
         assert views.check(texts[0], repair.text, schema=ddl).status == "PRIVATE"

@@ -26,6 +26,7 @@ from reticent.attacks.column_in_turn import ColumnInTurn
 from reticent.attacks.control import HoldOut, hold_out
 from reticent.attacks.exclusion import Exclusion
 from reticent.attacks.foreign import synthetic
+from reticent.attacks.guess_models import checked_model
 from reticent.attacks.homogeneity import Homogeneity
 from reticent.attacks.inference import Inference
 from reticent.attacks.known_columns import KnownColumns
@@ -79,6 +80,7 @@ __all__ = [
     "adversaries_for",
     "attack",
     "bcf_of_releases",
+    "checked_model",
     "compare",
     "explain",
     "hd_composition",

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from reticent.attacks.adversary import Findings, needs_groups
 from reticent.base.exact import whole
 from reticent.core import AdversaryView, GroupLabels
-from reticent.definitions import AnyColumns, definition_from, numbers_beyond, unique_records
-from reticent.definitions.unique_records import UniqueRecords
+from reticent.definitions import AnyColumns, UniqueRecords, definition_from, numbers_beyond, unique_records
 
 
 @dataclass(frozen=True)

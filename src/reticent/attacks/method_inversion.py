@@ -22,9 +22,7 @@ from reticent.core import AdversaryView, Groups, Histograms, SensitiveDomain
 from reticent.definitions import GroupDefinition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
-from reticent.methods.lattice import search
-from reticent.methods.lattice.node_space import Space
-from reticent.methods.lattice.objectives import prepare
+from reticent.methods.lattice import NodeSpace, objective_for, search
 from reticent.release import adversary_view_of
 from reticent.table import Table
 
@@ -142,7 +140,7 @@ class Choice:
 
     def _before(self, objective: str) -> list[_Numbered]:
         """How the nodes put people together that come before the published one and could have passed."""
-        space = Space((0,) * len(self.table.hierarchies), tuple(each.height for each in self.table.hierarchies))
+        space = NodeSpace((0,) * len(self.table.hierarchies), tuple(each.height for each in self.table.hierarchies))
         if space.size * len(self.placed.sizes) > _MOST_WORK:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes and the table {len(self.placed.sizes):,} different people: too many for Minimality."
@@ -174,13 +172,13 @@ class Choice:
     def _leaves(self) -> list[NDArray[Any]]:
         return [hierarchy.codes(self.placed.points[hierarchy.column]) for hierarchy in self.table.hierarchies]
 
-    def _cheaper(self, space: Space, alike: Sequence[_Levels], objective: str) -> list[_Levels]:
+    def _cheaper(self, space: NodeSpace, alike: Sequence[_Levels], objective: str) -> list[_Levels]:
         """The nodes that come before the first of some that are alike: those that cost less, or the same with lower levels.
 
         What a node costs is the same in every world, since the measure does not look at sensitive values. Column by column it is known of
         all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured one by one.
         """
-        known = prepare(objective, count_table(self.table, sensitive=False))
+        known = objective_for(objective, count_table(self.table, sensitive=False))
         if not known.knows_floors and space.size > _MOST_NODES:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes; with objective {objective} Minimality handles at most {_MOST_NODES}."

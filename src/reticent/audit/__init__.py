@@ -15,7 +15,6 @@ An auditor decides *before* anything touches the data, from the queries and answ
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from reticent.audit.decision import AggregateQuery, Answered, Auditor, Decision, QueryHistory, as_members
@@ -24,6 +23,7 @@ from reticent.audit.reasons import BOUNDED, OTHER_FAMILY
 from reticent.audit.simulatable import decide, exhausts_bounds
 from reticent.audit.size_monitor import OverlapMonitor
 from reticent.audit.sums import SumAuditor
+from reticent.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from reticent.audit.chance import ProbabilisticMaxAuditor, ProbabilisticMinAuditor, ProbabilisticSumAuditor
@@ -66,8 +66,4 @@ __all__ = [
     "read_log",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__ = lazy_names(__name__, _LATER)

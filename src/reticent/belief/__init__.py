@@ -10,7 +10,7 @@
 Nothing here prunes a search: beliefs are not monotone (R-LD-8), a coarser release may disclose what a finer one did not.
 """
 
-from reticent.belief.advisor import ADVICE, Advice, Concern, advise
+from reticent.belief.advisor import ADVICE, CONCERNS, Advice, Concern, advise, uncovered
 from reticent.belief.application import Application, ModelJudgement, judge
 from reticent.belief.bayes import (
     Belief,
@@ -47,6 +47,7 @@ from reticent.belief.semantic import (
 
 __all__ = [
     "ADVICE",
+    "CONCERNS",
     "Advice",
     "Application",
     "Belief",
@@ -88,5 +89,6 @@ __all__ = [
     "semantic_diversity",
     "semantic_negative",
     "semantic_sets",
+    "uncovered",
     "worst_knowing",
 ]

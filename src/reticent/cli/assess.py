@@ -13,7 +13,7 @@ from reticent.cli.console import Details, Json, answer, working
 from reticent.cli.options import QuasiOption, ReadingOptions
 
 if TYPE_CHECKING:
-    from reticent.belief.application import Application
+    from reticent.belief import Application
     from reticent.definitions import Assessment, Definition
     from reticent.propose import DiversityAudit, ExposedGroup, Exposure, Risk
     from reticent.table import Table
@@ -121,7 +121,7 @@ def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...
     from reticent.base.files import write_new
     from reticent.definitions import all_of
     from reticent.errors import DataError
-    from reticent.release.assessment import assess as judged
+    from reticent.release import assess as judged
     from reticent.table import table_file
 
     numbers = pl.Series("row", judged(rows, all_of(definitions)).failing_rows(), dtype=pl.UInt32)
@@ -283,7 +283,7 @@ def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
 
 def application_of(protect: str | None, knows: list[str], measure: str, near: bool) -> Application | None:
     """The form that was filled in; None where nothing is said about what to protect."""
-    from reticent.belief.application import Application
+    from reticent.belief import Application
     from reticent.errors import PolicyError
 
     if protect is None:
@@ -299,8 +299,7 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
     """What the definitions cover of the four concerns, all models, and which of them cover the application."""
     from dataclasses import asdict
 
-    from reticent.belief.advisor import ADVICE, CONCERNS, uncovered
-    from reticent.belief.application import judge
+    from reticent.belief import ADVICE, CONCERNS, judge, uncovered
 
     chosen = {each.name for each in definitions}
     covered = {

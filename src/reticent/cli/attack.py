@@ -75,7 +75,7 @@ def attack(
     Example: reticent attack --history history --beside separate --person p17
     """
     from reticent.attacks import attack as run_against
-    from reticent.attacks.guess_models import checked_model
+    from reticent.attacks import checked_model
     from reticent.io import Source
     from reticent.policy import Policy
     from reticent.release import headline_of

@@ -56,7 +56,7 @@ def ask(
     Example: reticent audit ask audit.toml "SELECT SUM(salary) FROM staff WHERE department = 'sales'"
     """
     if url is not None:
-        from reticent.web.client import ask as ask_service
+        from reticent.web import ask as ask_service
 
         described = ask_service(url, token, sql, allow_noise)
     else:
@@ -106,8 +106,8 @@ def serve(
 
     Example: reticent audit serve audit.toml --port 8000
     """
-    from reticent.web.server import check_exposure, listen
-    from reticent.web.server import serve as run
+    from reticent.web import check_exposure, listen
+    from reticent.web import serve as run
 
     warning = check_exposure(host, insecure)
 
@@ -146,14 +146,14 @@ def log(
     Example: reticent audit log audit.toml --export log.jsonl
     """
     from reticent.ledger import Ledger
-    from reticent.policy.audit_policy import AuditPolicy
+    from reticent.policy import AuditPolicy
 
     settings = AuditPolicy.read(policy).settings
     with Ledger(settings.ledger) as ledger:
         questions = ledger.audits.questions(settings.dataset, user, limit=limit)
         decisions = {entry.number: entry for entry in ledger.audits.after(settings.dataset)}
     if export is not None:
-        from reticent.audit.service.export import log_lines
+        from reticent.audit.service import log_lines
         from reticent.base.files import write_whole
 
         write_whole(export, log_lines(decisions.values()), mode=0o600)
@@ -226,8 +226,8 @@ def token(
 
     Example: reticent audit token audit.toml alice
     """
-    from reticent.audit.service.access import tokens_of
-    from reticent.policy.audit_policy import AuditPolicy
+    from reticent.audit.service import tokens_of
+    from reticent.policy import AuditPolicy
 
     with tokens_of(AuditPolicy.read(policy).settings) as tokens:
         made: dict[str, Any] = {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
@@ -268,7 +268,7 @@ def stories(
 
 def _service(policy: Path) -> AuditService:
     from reticent.audit.service import AuditService
-    from reticent.policy.audit_policy import AuditPolicy
+    from reticent.policy import AuditPolicy
 
     read = AuditPolicy.read(policy)
     with read.opening():

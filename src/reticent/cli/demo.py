@@ -15,7 +15,7 @@ from reticent.cli.console import Json, answer, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.demo.tour import Step
+    from reticent.demo import Step
 
 _PAUSE = 0.9
 
@@ -32,7 +32,7 @@ def demo(
 
     Example: reticent demo -o tour
     """
-    from reticent.demo.tour import Tour
+    from reticent.demo import Tour
 
     started = time.perf_counter()
     screen = None if as_json else console()

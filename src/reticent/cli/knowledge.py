@@ -123,7 +123,7 @@ def curve(
 
     Example: reticent knowledge curve release/ --k 0..10 --c 0.6 --chart curve.svg
     """
-    from reticent.knowledge.disclosure_curves import save_chart
+    from reticent.knowledge import save_chart
     from reticent.worst_case import certainty_point, negation_curve
     from reticent.worst_case import curve as measured
 
@@ -273,7 +273,7 @@ def monitor(
 
     Example: reticent knowledge monitor policy.toml --level age=3 --add new.csv --k 2 --c 0.6
     """
-    from reticent.knowledge.row_stream import watch
+    from reticent.knowledge import watch
 
     with working("Following the table as it grows ...", as_json):
         given = about.open()

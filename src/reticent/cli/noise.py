@@ -119,7 +119,7 @@ def keys(
 
     Example: reticent noise keys -o keys --name "St. Anna"
     """
-    from reticent.noise.certificates import make_party_keys
+    from reticent.noise import make_party_keys
 
     made = make_party_keys(folder, name, days)
     said = (
@@ -141,7 +141,7 @@ def party(
 
     Example: reticent noise party --config st-anna.toml -o release
     """
-    from reticent.methods.counts.deployment import PartyConfig
+    from reticent.methods.counts import PartyConfig
 
     read = PartyConfig.read(config)
     if output is not None:
@@ -215,7 +215,7 @@ def _read(
     """Every party's rows as whole numbers, by the name of the party."""
     from reticent.errors import DataError, did_you_mean
     from reticent.io import read_frame
-    from reticent.methods.counts.deployment import encoded
+    from reticent.methods.counts import encoded
 
     frame = read_frame(data)
     if party not in frame.columns:

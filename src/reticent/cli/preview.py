@@ -14,8 +14,7 @@ from reticent.cli.options import DraftOptions, PolicyArgument
 if TYPE_CHECKING:
     from reticent.policy import Policy
     from reticent.release import Headline
-    from reticent.reports import MechanismPreview, Preview, PreviewComparison
-    from reticent.reports.facts import Comparison
+    from reticent.reports import Comparison, MechanismPreview, Preview, PreviewComparison
 
 
 def preview(

@@ -287,7 +287,7 @@ def chart(
 
     Example: reticent randomize chart --n 30162 --domain adult.toml -o errors.svg
     """
-    from reticent.methods.randomize.error_chart import draw_chart, errors_by_gamma, red_zone
+    from reticent.methods.randomize import draw_chart, errors_by_gamma, red_zone
 
     space = read_domain(domain)
     frame = errors_by_gamma(n, space, k)

@@ -148,7 +148,7 @@ def _sizes(given: str) -> list[int]:
     """Sizes of groups: numbers with commas, or the column ``size`` of a file."""
     if all(part.strip().isdigit() for part in given.split(",")):
         return [int(part) for part in given.split(",")]
-    from reticent.methods.synthesize.declared import declared_sizes
+    from reticent.methods.synthesize import declared_sizes
 
     return declared_sizes(given)
 
@@ -157,7 +157,7 @@ def _domain(given: str) -> Any:
     """A number of values, or the values of a file with their weights."""
     if given.isdigit():
         return int(given)
-    from reticent.methods.synthesize.declared import declared_prior
+    from reticent.methods.synthesize import declared_prior
 
     return declared_prior(given)
 

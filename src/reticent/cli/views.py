@@ -17,10 +17,7 @@ from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from reticent.base.context import Context
-    from reticent.views.checker import Checker
-    from reticent.views.queries import Query
-    from reticent.views.schema import Schema
-    from reticent.views.witness import DatabaseWitness
+    from reticent.views import Checker, DatabaseWitness, Query, Schema
 
 Secret = Annotated[str, typer.Option("--secret", help="The secret query: a file, or its text.")]
 View = Annotated[str, typer.Option("--view", help="The view: a file, or its text.")]
@@ -44,21 +41,21 @@ class SchemaOptions:
         if sum(item is not None for item in (self.schema, self.postgres, self.duckdb)) > 1:
             raise PolicyError("Give one of --schema, --postgres and --duckdb, not several.")
         if self.postgres is not None:
-            from reticent.views.sql.catalogue import from_postgres
+            from reticent.views.sql import from_postgres
 
             return from_postgres(self.postgres)
         if self.duckdb is not None:
-            from reticent.views.sql.catalogue import from_duckdb
+            from reticent.views.sql import from_duckdb
 
             return from_duckdb(self.duckdb)
-        from reticent.views.checker import load_schema
+        from reticent.views import load_schema
 
         return load_schema(self.schema, self.dialect)
 
     def queries(self, given: str, name: str, single: bool = False) -> dict[str, str]:
         """The queries that an option names: those of a file or directory, or the text itself."""
-        from reticent.views.sql.query_files import read_queries
-        from reticent.views.texts import is_path
+        from reticent.views import is_path
+        from reticent.views.sql import read_queries
 
         if not (" " in given.strip() or "\n" in given) or is_path(given):
             found = read_queries(Path(given), self.dialect)
@@ -115,7 +112,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Does showing the view disclose anything about the secret? Exit code 0 only when it is proved PRIVATE."""
-    from reticent.views.verdict import jointly
+    from reticent.views import jointly
 
     texts = {**setting.queries(secret, "secret", single=True)}
     for item in view:
@@ -125,7 +122,7 @@ def check(
         each = tuple(checker.check(hidden, query) for query in shown)
     verdict = jointly(each)
     if certificate is not None:
-        from reticent.views.view_certificate import certify
+        from reticent.views import certify
 
         if len(shown) != 1:
             raise PolicyError("A certificate covers one secret and one view. Check the views one at a time.")
@@ -146,8 +143,8 @@ def matrix(
     as_json: Json = False,
 ) -> None:
     """All secrets against all views, for CI: exit code 0 only when every pair is proved PRIVATE."""
-    from reticent.views.matrix import Matrix
-    from reticent.views.sql.query_files import read_queries
+    from reticent.views import Matrix
+    from reticent.views.sql import read_queries
 
     hidden = {f"secret {name}": text for name, text in read_queries(secrets, setting.dialect).items()}
     shown = {f"view {name}": text for name, text in read_queries(views, setting.dialect).items()}
@@ -177,7 +174,7 @@ def grant(
     as_json: Json = False,
 ) -> None:
     """Write the SQL that grants a view safely, if it is PRIVATE against every secret: a security barrier, and no other rights."""
-    from reticent.views.grants import grant as make_grant
+    from reticent.views import grant as make_grant
 
     texts = setting.queries(view, "view", single=True)
     for item in secret:
@@ -196,14 +193,14 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Why the two collide: table and pattern, the witness as small tables, and repairs that the engine proves."""
-    from reticent.views.repairs import causes, repairs
+    from reticent.views import causes, possible_repairs
 
     texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
     with working("Looking for causes and repairs ...", as_json) as context:
         checker, (hidden, shown) = _prepared(texts, setting, proof, context=context)
         verdict = checker.check(hidden, shown)
         why = () if verdict.private else causes(hidden, shown, checker.schema, context)
-        mended = repairs(verdict, hidden, shown, checker.schema, context)
+        mended = possible_repairs(verdict, hidden, shown, checker.schema, context)
     changes = [{"what": repair.what, "text": repair.text} for repair in mended]
     repaired = CardTable(
         ("change", "view"), [tuple(each.values()) for each in changes], "Changes of the view that are private"
@@ -250,7 +247,7 @@ def critical(
     as_json: Json = False,
 ) -> None:
     """Which rows of which tables can change the query's answer; with --row, whether this very row can."""
-    from reticent.views.influence import critical_rows, is_critical
+    from reticent.views import critical_rows, is_critical
 
     checker, (found,) = _prepared(setting.queries(query, "query", single=True), setting)
     if row is not None:
@@ -277,7 +274,7 @@ def witness(
     as_json: Json = False,
 ) -> None:
     """Write the two databases that prove a disclosure, before and after the row, into a SQLite file."""
-    from reticent.views.replay import write_sqlite
+    from reticent.views import write_sqlite
 
     if sqlite.exists():
         raise PolicyError(f"{sqlite} exists already; name a new file.")
@@ -298,9 +295,8 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check a certificate again, from its texts alone."""
-    from reticent.views.certificate_check import verify as check_again
-    from reticent.views.texts import read_text
-    from reticent.views.view_certificate import read_certificate
+    from reticent.views import read_certificate, read_text
+    from reticent.views import verify as check_again
 
     answer(check_again(read_certificate(read_text(certificate))), as_json)
 
@@ -312,7 +308,7 @@ def _prepared(
     replay: str = "sql",
     context: Context | None = None,
 ) -> tuple[Checker, list[Query]]:
-    from reticent.views.checker import Checker, prepare
+    from reticent.views import Checker, prepare
 
     proof = proof or ProofOptions()
     known, queries = prepare(
@@ -357,7 +353,7 @@ def decide(
     as_json: Json = False,
 ) -> None:
     """May this user see this view? Decided from texts, recorded in the ledger, never looking at data."""
-    from reticent.views.policy_file import open_policy
+    from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
         decision = control.decide(user, view, role)
@@ -371,7 +367,7 @@ def collusion(
     as_json: Json = False,
 ) -> None:
     """What would these users learn together that one of them must not know?"""
-    from reticent.views.policy_file import open_policy
+    from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
         leaks = control.collusion(users)
@@ -388,7 +384,7 @@ def log(
     as_json: Json = False,
 ) -> None:
     """Every authorization that was granted or revoked, and every decision that was told."""
-    from reticent.views.policy_file import open_policy
+    from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
         events, decisions = control.history(), control.decisions()

@@ -11,9 +11,45 @@ Nothing of the text is ever passed on as text. Known are comparisons of columns,
 sign floor ceil``), ``between``, ``in``, ``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.
 """
 
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.conditions.condition import Condition
 from reticent.conditions.domain import Domain
-from reticent.conditions.fault import ConditionError
+from reticent.conditions.evaluation import truth
+from reticent.conditions.fault import ConditionError, Span
+from reticent.conditions.nodes import And, Column, IsNull, Node, Not, Or, Text, positive, scope
 from reticent.conditions.regions import Coverage, Covers, RegionMatch
 
-__all__ = ["Condition", "ConditionError", "Coverage", "Covers", "Domain", "RegionMatch"]
+if TYPE_CHECKING:
+    from reticent.conditions.parser import read_expression
+    from reticent.conditions.words import parse_statements
+
+_HOMES = {
+    "parse_statements": "words",
+    "read_expression": "parser",
+}
+
+__all__ = [
+    "And",
+    "Column",
+    "Condition",
+    "ConditionError",
+    "Coverage",
+    "Covers",
+    "Domain",
+    "IsNull",
+    "Node",
+    "Not",
+    "Or",
+    "RegionMatch",
+    "Span",
+    "Text",
+    "parse_statements",
+    "positive",
+    "read_expression",
+    "scope",
+    "truth",
+]
+
+__getattr__ = lazy_names(__name__, _HOMES)

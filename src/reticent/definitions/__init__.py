@@ -41,7 +41,7 @@ from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claim
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, column_list, named_column
 from reticent.definitions.closed_sets import with_closed_sets
-from reticent.definitions.closeness import NTCloseness, TCloseness
+from reticent.definitions.closeness import Distance, NTCloseness, TCloseness
 from reticent.definitions.column_sets import count_largest_sets, largest_sets
 from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.definition import (
@@ -67,6 +67,7 @@ from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneit
 from reticent.definitions.in_turn import InTurn
 from reticent.definitions.known_rows import KnownRows, RowsJudged, ever_shares, known_rows
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
+from reticent.definitions.mechanisms import ADVERSARIES, Adversary
 from reticent.definitions.method import ExpectedError, Method, RandomMechanism, is_random
 from reticent.definitions.noisy_counts import NoisyCounts
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
@@ -122,10 +123,12 @@ from reticent.definitions.probabilistic_dp import (
 )
 
 __all__ = [
+    "ADVERSARIES",
     "GENERAL",
     "LARGEST_EPSILON",
     "LEFT_OUT",
     "NOT_WITH_SETS",
+    "Adversary",
     "All",
     "AlphaKAnonymity",
     "AnyColumns",
@@ -142,6 +145,7 @@ __all__ = [
     "Definition",
     "DeltaDisclosure",
     "DeltaPresence",
+    "Distance",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "EpsilonMAnonymity",

@@ -8,6 +8,9 @@
 ``diagnoses`` and ``region`` hold the figures behind the register, ``policy.toml`` what must stay private in it.
 """
 
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.demo.hospital import hospital, hospital_policy, hospital_policy_text, hospital_table
 from reticent.demo.small import (
     six_patients,
@@ -19,7 +22,17 @@ from reticent.demo.small import (
 )
 from reticent.demo.voters import voter_roll
 
+if TYPE_CHECKING:
+    from reticent.demo.tour import Step, Tour
+
+_HOMES = {
+    "Step": "tour",
+    "Tour": "tour",
+}
+
 __all__ = [
+    "Step",
+    "Tour",
     "hospital",
     "hospital_policy",
     "hospital_policy_text",
@@ -32,3 +45,5 @@ __all__ = [
     "twelve_patients_table",
     "voter_roll",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -8,8 +8,9 @@
 Names are loaded when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from reticent.io.databases import database_tables
@@ -49,8 +50,4 @@ __all__ = [
     "read_frame",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -12,8 +12,9 @@ tables is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from reticent.base.lazy_names import lazy_names
 from reticent.knowledge.bucket_monitor import Monitor, Watch
 from reticent.knowledge.whatif import WhatIf, explore
 from reticent.worst_case import (
@@ -32,6 +33,7 @@ from reticent.worst_case import (
 )
 
 if TYPE_CHECKING:
+    from reticent.knowledge.disclosure_curves import save_chart
     from reticent.knowledge.row_stream import Growth, watch
     from reticent.knowledge.source import what_if
     from reticent.knowledge.subject import Explanation, Subject
@@ -40,6 +42,7 @@ _ABOUT_TABLES = {
     "Explanation": "subject",
     "Growth": "row_stream",
     "Subject": "subject",
+    "save_chart": "disclosure_curves",
     "watch": "row_stream",
     "what_if": "source",
 }
@@ -63,15 +66,10 @@ __all__ = [
     "negation_curve",
     "negation_witness",
     "safe",
+    "save_chart",
     "watch",
     "what_if",
     "witness",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ABOUT_TABLES:
-        from importlib import import_module
-
-        return getattr(import_module(f"{__name__}.{_ABOUT_TABLES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _ABOUT_TABLES)

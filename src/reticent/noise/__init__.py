@@ -30,12 +30,13 @@ How parties compute it (nothing here decides about privacy: quotas and threshold
 Names are loaded when they are first used: a party's process needs a few of these modules and should start fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from reticent.noise.central import CentralNoise, central_noise, noisy_total
-    from reticent.noise.certificates import read_certificate
+    from reticent.noise.certificates import make_party_keys, read_certificate
     from reticent.noise.channels import Identity, public_key_of
     from reticent.noise.cost_plan import LAWS, LEVELS, MOST_COINS, MOST_PARTIES, NoisePlan, plan
     from reticent.noise.faults import BEHAVIOURS
@@ -86,16 +87,17 @@ _HOMES = {
     "NoiseLaw": "laws",
     "NoisePlan": "cost_plan",
     "PATIENCE": "party",
-    "TOTAL": "party",
     "PartyAddress": "rounds",
     "PartyReport": "local_run",
     "PartyResult": "protocol",
     "PartySettings": "party",
     "RunFigures": "party",
+    "TOTAL": "party",
     "central_noise": "central",
     "exponential": "laws",
     "hidden_by_noise": "laws",
     "law_from": "laws",
+    "make_party_keys": "certificates",
     "noisy_total": "central",
     "plan": "cost_plan",
     "public_key_of": "channels",
@@ -135,6 +137,7 @@ __all__ = [
     "exponential",
     "hidden_by_noise",
     "law_from",
+    "make_party_keys",
     "noisy_total",
     "plan",
     "public_key_of",
@@ -143,8 +146,4 @@ __all__ = [
     "run_party",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)

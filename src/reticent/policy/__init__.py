@@ -10,6 +10,9 @@
 ``expressions``         definitions as written on a command line
 """
 
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.file import PolicyFile, checked
 from reticent.policy.inspection import Inspection, inspect
@@ -21,7 +24,15 @@ from reticent.policy.sections import Section, Sections
 from reticent.policy.statements import read_statements
 from reticent.policy.table_reader import read
 
+if TYPE_CHECKING:
+    from reticent.policy.audit_policy import AuditPolicy
+
+_HOMES = {
+    "AuditPolicy": "audit_policy",
+}
+
 __all__ = [
+    "AuditPolicy",
     "Inspection",
     "Policy",
     "PolicyFile",
@@ -39,3 +50,5 @@ __all__ = [
     "read",
     "read_statements",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)

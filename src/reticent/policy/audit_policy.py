@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import Field
 
-from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, PriorSettings, ProtectedColumn, Role, Settings
+from reticent.audit.service import FUNCTIONS, Chance, Noise, PriorSettings, ProtectedColumn, Role, Settings
 from reticent.base.exact import exact
 from reticent.errors import DataError, PolicyError
 from reticent.io import Source
@@ -169,7 +169,7 @@ class AuditPolicy(PolicyFile):
 
     def _check_reserved(self) -> None:
         """Reserved questions must be questions; a mistake is told before anything is asked."""
-        from reticent.audit.service.statement import Statement
+        from reticent.audit.service import Statement
 
         for number, text in enumerate(self.settings.reserved):
             try:

@@ -19,10 +19,10 @@
 from reticent.release.adversary_views import adversary_view_of, public_side
 from reticent.release.analyst_design import analyst_designs, default_models
 from reticent.release.assessment import assess, natural_closeness
-from reticent.release.canonical_json import readable
+from reticent.release.canonical_json import parsed, readable
 from reticent.release.certificate import certificate_hash, countersigned, signatures_of
 from reticent.release.cheapest_method import Cheapest, MethodComparison, MethodCost, cost_of, methods_table
-from reticent.release.claims import Check, read_claims
+from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.computable_columns import ComputableColumns
 from reticent.release.count_queries import EVENLY_SPREAD, Count, CountQuery, count_labels, domains_of
 from reticent.release.declared_columns import DeclaredColumns
@@ -85,6 +85,7 @@ __all__ = [
     "apply",
     "assess",
     "certificate_hash",
+    "check_claims",
     "cost_of",
     "count_labels",
     "countersigned",
@@ -102,6 +103,7 @@ __all__ = [
     "natural_closeness",
     "open_certificate",
     "open_public",
+    "parsed",
     "private_key",
     "private_keys",
     "public_key",

@@ -21,6 +21,7 @@ from reticent.definitions import (
     Assessment,
     ClaimScope,
     Definition,
+    Distance,
     NTCloseness,
     PopulationDefinition,
     TCloseness,
@@ -36,7 +37,6 @@ from reticent.definitions import (
     verdict,
     with_closed_sets,
 )
-from reticent.definitions.closeness import Distance
 from reticent.engine import count_table, engine_of
 from reticent.errors import PolicyError
 from reticent.io import people_of

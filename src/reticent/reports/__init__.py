@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.dossier import Dossier, dossier
-from reticent.reports.facts import PrivateFacts
+from reticent.reports.facts import Comparison, PrivateFacts
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.reports.previews import MechanismPreview, Preview, PreviewComparison, compare, preview
 from reticent.reports.report_files import report, write_report, write_stewards_report
@@ -26,6 +26,7 @@ from reticent.reports.series_page import series_figures, series_headline, write_
 
 __all__ = [
     "Analysis",
+    "Comparison",
     "Dossier",
     "FlowFacts",
     "MechanismPreview",

@@ -24,16 +24,18 @@ from reticent.methods.lattice import search
 from reticent.methods.lattice.figure import MOST_DOTS, LatticeFacts
 from reticent.propose import ExposedGroup, Risk
 from reticent.release import (
+    Check,
     DeclaredColumns,
     Headline,
     PublicSide,
     Release,
     Verification,
+    check_claims,
+    parsed,
+    read_claims,
     reservations_of,
     signatures_of,
 )
-from reticent.release.canonical_json import parsed
-from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.format import Words
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.flow_figures import FlowFacts, flow_facts

@@ -16,8 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
-from reticent.conditions import Condition
-from reticent.conditions.nodes import Column, Text
+from reticent.conditions import Column, Condition, Text
 from reticent.core import FrequencySet
 from reticent.errors import DataError, PolicyError
 from reticent.table import BoundHierarchy

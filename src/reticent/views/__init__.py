@@ -20,18 +20,46 @@ iff no row of any table can change both answers. The rooms of this room:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.views.checker import Checker, check, load_schema, prepare
 from reticent.views.influence import critical_rows, is_critical
 from reticent.views.matrix import Matrix
 from reticent.views.queries import Query
 from reticent.views.schema import Key, Relation, Schema, SchemaColumn, table
-from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict
+from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
+
+if TYPE_CHECKING:
+    from reticent.views.certificate_check import verify
+    from reticent.views.grants import grant
+    from reticent.views.policy_file import open_policy
+    from reticent.views.repairs import causes, possible_repairs
+    from reticent.views.replay import write_sqlite
+    from reticent.views.texts import is_path, read_text
+    from reticent.views.view_certificate import certify, read_certificate
+    from reticent.views.witness import DatabaseWitness
+
+_HOMES = {
+    "DatabaseWitness": "witness",
+    "causes": "repairs",
+    "certify": "view_certificate",
+    "grant": "grants",
+    "is_path": "texts",
+    "open_policy": "policy_file",
+    "possible_repairs": "repairs",
+    "read_certificate": "view_certificate",
+    "read_text": "texts",
+    "verify": "certificate_check",
+    "write_sqlite": "replay",
+}
 
 __all__ = [
     "DISCLOSES",
     "PRIVATE",
     "UNKNOWN",
     "Checker",
+    "DatabaseWitness",
     "Key",
     "Matrix",
     "Query",
@@ -39,10 +67,23 @@ __all__ = [
     "Schema",
     "SchemaColumn",
     "Verdict",
+    "causes",
+    "certify",
     "check",
     "critical_rows",
+    "grant",
     "is_critical",
+    "is_path",
+    "jointly",
     "load_schema",
+    "open_policy",
+    "possible_repairs",
     "prepare",
+    "read_certificate",
+    "read_text",
     "table",
+    "verify",
+    "write_sqlite",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)

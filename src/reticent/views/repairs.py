@@ -44,7 +44,7 @@ def causes(secret: Query, view: Query, schema: Schema, context: Context | None =
     return tuple(found)
 
 
-def repairs(
+def possible_repairs(
     verdict: Verdict, secret: Query, view: Query, schema: Schema, context: Context | None = None
 ) -> tuple[Repair, ...]:
     """Changes of a disclosing view that the engine proves private: leave out rows, DISTINCT, leave out a table.

@@ -20,8 +20,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
 from reticent import __version__
-from reticent.audit.service import AuditService, Forbidden, QuotaUsed
-from reticent.audit.service.replies import exact_text
+from reticent.audit.service import AuditService, Forbidden, QuotaUsed, exact_text
 from reticent.errors import Denied, PolicyError, ReticentError
 from reticent.web.metrics import add_metrics
 from reticent.web.shapes import (

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reticent.audit.service.statement import LONGEST
+from reticent.audit.service import LONGEST_STATEMENT
 
 # A number of the ledger: SQLite has no larger ones.
 Number = Annotated[int, Field(ge=1, le=2**62)]
@@ -21,7 +21,7 @@ class Asked(BaseModel):
         str,
         Field(
             min_length=1,
-            max_length=LONGEST,
+            max_length=LONGEST_STATEMENT,
             description="SELECT SUM|AVG|COUNT|MAX|MIN(column) FROM table WHERE condition GROUP BY public columns",
             examples=["SELECT SUM(salary) FROM staff WHERE department = 'sales'"],
         ),

@@ -15,7 +15,7 @@ from reticent.definitions import EntropyLDiversity, KAnonymity
 from reticent.engine import count_table
 from reticent.methods.lattice import search
 from reticent.methods.lattice.evaluation import Evaluator
-from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.node_space import NodeSpace
 from reticent.methods.lattice.outliers import Outliers
 from reticent.methods.lattice.packed_columns import Runs
 from reticent.methods.lattice.points import Points
@@ -43,7 +43,7 @@ def test_runs_add_up_what_columns_add_up(points):
 @pytest.mark.parametrize("shape", [(1,), (4,), (2, 5, 2, 3, 4, 3), (40, 3, 50), (7, 7, 7, 7)])
 def test_sums_over_specializations_are_those_of_a_cumulative_sum(shape):
     draw = np.random.default_rng(len(shape))
-    space = Space((0,) * len(shape), tuple(levels - 1 for levels in shape))
+    space = NodeSpace((0,) * len(shape), tuple(levels - 1 for levels in shape))
     table = draw.integers(0, 9, (*shape, 3))
     expected = table
     for axis in range(len(shape)):
@@ -60,7 +60,7 @@ def test_sums_over_specializations_are_those_of_a_cumulative_sum(shape):
 
 
 def test_sums_by_level_are_those_of_every_node():
-    space = Space((1, 0, 2), (3, 1, 2))
+    space = NodeSpace((1, 0, 2), (3, 1, 2))
     tables = [np.array([9.0, 1, 2, 3]), np.array([10.0, 20]), np.array([7.0, 7, 100])]
     added = space.added(tables)
     assert added.shape == space.shape

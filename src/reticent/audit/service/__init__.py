@@ -10,13 +10,34 @@
 ``access``         roles, quotas and tokens; ``guarantee`` what is promised, in words. Noisy answers from a budget are drawn by ``reticent.noise``
 """
 
-from reticent.audit.service.access import Forbidden, QuotaUsed
-from reticent.audit.service.replies import CellAnswer, Reply, Row
+from typing import TYPE_CHECKING
+
+from reticent.audit.service.access import Forbidden, QuotaUsed, tokens_of
+from reticent.audit.service.replies import CellAnswer, Reply, Row, exact_text
 from reticent.audit.service.service import AuditService
-from reticent.audit.service.settings import STEWARD, Chance, Noise, PriorSettings, ProtectedColumn, Role, Settings
-from reticent.audit.service.statement import Statement, StatementError
+from reticent.audit.service.settings import (
+    FUNCTIONS,
+    STEWARD,
+    Chance,
+    Noise,
+    PriorSettings,
+    ProtectedColumn,
+    Role,
+    Settings,
+)
+from reticent.audit.service.statement import LONGEST_STATEMENT, Statement, StatementError
+from reticent.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from reticent.audit.service.export import log_lines
+
+_HOMES = {
+    "log_lines": "export",
+}
 
 __all__ = [
+    "FUNCTIONS",
+    "LONGEST_STATEMENT",
     "STEWARD",
     "AuditService",
     "CellAnswer",
@@ -32,4 +53,9 @@ __all__ = [
     "Settings",
     "Statement",
     "StatementError",
+    "exact_text",
+    "log_lines",
+    "tokens_of",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)

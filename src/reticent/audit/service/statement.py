@@ -16,15 +16,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from reticent.audit.service.settings import Settings
-from reticent.conditions import Condition
-from reticent.conditions.fault import ConditionError, Span
-from reticent.conditions.parser import read_expression
-from reticent.conditions.words import parse_statements
+from reticent.conditions import Condition, ConditionError, Span, parse_statements, read_expression
 from reticent.errors import did_you_mean
 
 Function = Literal["sum", "avg", "count", "max", "min"]
 
-LONGEST = 10_000
+LONGEST_STATEMENT = 10_000
 DEEPEST = 40
 # It would write what somebody asked to the log of the server; what it cannot read is refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -94,8 +91,8 @@ class Statement:
         if unreadable is not None:
             shown = "".join(char if _is_text(char) else "?" for char in text)
             raise StatementError("a character here is not valid text.", shown, (unreadable, unreadable + 1))
-        if len(text) > LONGEST:
-            raise StatementError(f"it has {len(text)} characters, more than {LONGEST}.", text[:80], (0, 80))
+        if len(text) > LONGEST_STATEMENT:
+            raise StatementError(f"it has {len(text)} characters, more than {LONGEST_STATEMENT}.", text[:80], (0, 80))
         try:
             return _StatementReader(text, settings).statement(_parsed(text, settings))
         except RecursionError:

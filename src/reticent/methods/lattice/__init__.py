@@ -11,7 +11,8 @@
 
 from reticent.methods.lattice.evaluation import Evaluator
 from reticent.methods.lattice.method import Lattice
-from reticent.methods.lattice.objectives import NodeView
+from reticent.methods.lattice.node_space import NodeSpace
+from reticent.methods.lattice.objectives import NodeView, objective_for
 from reticent.methods.lattice.points import Points
 from reticent.methods.lattice.search import Node, Search, levels_of, search
 
@@ -19,9 +20,11 @@ __all__ = [
     "Evaluator",
     "Lattice",
     "Node",
+    "NodeSpace",
     "NodeView",
     "Points",
     "Search",
     "levels_of",
+    "objective_for",
     "search",
 ]

@@ -13,7 +13,7 @@ import time
 from reticent.core import NodeLevels
 from reticent.methods.lattice.evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.frontier import SearchOutcome
-from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.node_space import NodeSpace
 
 
 class BestFirstSearch:
@@ -71,7 +71,7 @@ class BestFirstSearch:
 
 
 def _floor(evaluator: Evaluator, levels: NodeLevels) -> float:
-    return float(evaluator.objective.floors(Space(levels, levels)).item())
+    return float(evaluator.objective.floors(NodeSpace(levels, levels)).item())
 
 
 def _late(deadline: float | None) -> bool:

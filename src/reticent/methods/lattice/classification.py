@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reticent.core import NodeLevels
 from reticent.errors import PolicyError
 from reticent.methods.lattice.evaluation import Evaluator
-from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.node_space import NodeSpace
 
 
 def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
@@ -82,7 +82,9 @@ def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
     return passing
 
 
-def _join(columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[NodeLevels]], space: Space) -> set[NodeLevels]:
+def _join(
+    columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[NodeLevels]], space: NodeSpace
+) -> set[NodeLevels]:
     """Level vectors over ``columns`` all of whose projections that drop one column survived."""
     last = columns[-1]
     extended = (

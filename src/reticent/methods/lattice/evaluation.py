@@ -14,8 +14,8 @@ from reticent.base.context import Context
 from reticent.core import FrequencySet, NodeLevels
 from reticent.definitions import GroupDefinition
 from reticent.methods.grouping import JudgedSet, failing_groups, seen_as, together_of
-from reticent.methods.lattice.node_space import Space
-from reticent.methods.lattice.objectives import NodeView, Objective, Weights, prepare
+from reticent.methods.lattice.node_space import NodeSpace
+from reticent.methods.lattice.objectives import NodeView, Objective, Weights, objective_for
 from reticent.methods.lattice.points import Points
 
 Mask = NDArray[np.bool_]
@@ -65,12 +65,12 @@ class Evaluator:
         self.definition = definition
         self.allowed = int(suppression * frequencies.rows)
         self._least = definition.least_rows()
-        self.objective: Objective = prepare(objective, frequencies, weights, self._least)
+        self.objective: Objective = objective_for(objective, frequencies, weights, self._least)
         self.quasi_sets = quasi_sets
         self.context = context or Context()
         self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
-        self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
+        self.space = NodeSpace(frequencies.levels, top) if only is None else NodeSpace(only, only)
         self._absorbing = definition.absorbing_on(frequencies) and quasi_sets is None
         self._counting, self._judging = _split(definition, frequencies)
         # Small groups alone can rule a node out, where nobody asks for more of one that fails.

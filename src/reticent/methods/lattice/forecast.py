@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reticent.core import FrequencySet
 from reticent.methods.lattice.evaluation import Evaluation
-from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.node_space import NodeSpace
 
 _ENOUGH = 5
 _RIDGE = 0.3
@@ -20,7 +20,7 @@ class Forecast:
     A search stays exact whatever is forecast here: nodes are ruled out by bounds alone.
     """
 
-    def __init__(self, frequencies: FrequencySet, space: Space, allowed: int) -> None:
+    def __init__(self, frequencies: FrequencySet, space: NodeSpace, allowed: int) -> None:
         parts = [
             np.log([hierarchy.levels[level].size for level in range(hierarchy.height + 1)])
             for hierarchy in frequencies.hierarchies

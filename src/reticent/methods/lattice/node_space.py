@@ -20,7 +20,7 @@ _LARGEST_PRODUCT = 1 << 18
 
 
 @dataclass(frozen=True)
-class Space:
+class NodeSpace:
     """All level vectors from ``floor`` to ``top``, ordered componentwise.
 
     What is known about a node holds for a whole sub-box: its generalizations are :meth:`above` it, its

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from reticent.core import FrequencySet, Groups, NodeLevels
 from reticent.errors import PolicyError, did_you_mean
 from reticent.methods.lattice.costs import Costs, column_masses, entropy_costs, loss_costs, spread_costs
-from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.node_space import NodeSpace
 from reticent.methods.lattice.points import Points
 from reticent.utility import column_weights
 
@@ -59,7 +59,7 @@ class Objective(ABC):
         return type(self).growth is not Objective.growth
 
     @abstractmethod
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         """A lower bound for every node, known before any is evaluated."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class Columnwise(Objective):
             for j, tables in enumerate(costs.tables)
         ]
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         tables = [weight * table for weight, table in zip(self._weights, self.sums, strict=True)]
         return space.added(tables) * self._costs.scale + self._costs.constant
 
@@ -123,7 +123,7 @@ class Columnwise(Objective):
 class Geometric(Columnwise):
     """The geometric mean of the columns' losses: ``(prod(x_j + 1)) ^ (1 / columns) - 1``, with exponents by weight."""
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         tables: list[NDArray[Any]] = [
             weight * np.log1p(table * self._costs.scale) for weight, table in zip(self._weights, self.sums, strict=True)
         ]
@@ -158,7 +158,7 @@ class Height(Objective):
     def __init__(self, weights: Sequence[float]) -> None:
         self._weights = weights
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         return space.added(
             [weight * np.arange(high + 1) for weight, high in zip(self._weights, space.top, strict=True)]
         )
@@ -176,7 +176,7 @@ class Discernibility(Objective):
     def __init__(self, rows: int, least: int) -> None:
         self._rows, self._least = rows, least
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         return np.full(space.shape, float(self._rows))
 
     def penalty(self, points: Points, doomed: Rows) -> float:
@@ -205,7 +205,7 @@ class AverageGroupSize(Objective):
     def __init__(self, rows: int, least: int) -> None:
         self._rows, self._least = rows, least
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         return np.zeros(space.shape)
 
     def penalty(self, points: Points, doomed: Rows) -> float:
@@ -244,7 +244,7 @@ class Divergence(Objective):
         ]
         self._log_domain = sum(float(np.log(hierarchy.size)) for hierarchy in frequencies.hierarchies)
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         return np.full(space.shape, -1e-9)
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
@@ -277,7 +277,7 @@ class Callback(Objective):
         self._columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
         self._rows = frequencies.rows
 
-    def floors(self, space: Space) -> NDArray[np.float64]:
+    def floors(self, space: NodeSpace) -> NDArray[np.float64]:
         return np.full(space.shape, -np.inf)
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
@@ -298,7 +298,7 @@ OBJECTIVES = (
 )
 
 
-def prepare(
+def objective_for(
     objective: str | Callable[[NodeView], float],
     frequencies: FrequencySet,
     weights: Weights | None = None,

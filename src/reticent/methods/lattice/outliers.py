@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.core import FrequencySet, Groups, Histograms
 from reticent.definitions import GroupDefinition
-from reticent.methods.lattice.node_space import Space
+from reticent.methods.lattice.node_space import NodeSpace
 from reticent.methods.lattice.points import Points
 
 _LARGEST_TABLE = 4_000_000
@@ -32,7 +32,7 @@ class Outliers:
     ``points`` are the groups of the lattice's finest node.
     """
 
-    def __init__(self, points: Points, space: Space, definition: GroupDefinition) -> None:
+    def __init__(self, points: Points, space: NodeSpace, definition: GroupDefinition) -> None:
         self._points = points
         self._frequencies = points.frequencies
         self._space = space
@@ -41,7 +41,7 @@ class Outliers:
         self._ways = [Way.of(self._frequencies, space, column) for column in range(len(space.floor))]
 
     @staticmethod
-    def applicable(frequencies: FrequencySet, space: Space, definition: GroupDefinition) -> bool:
+    def applicable(frequencies: FrequencySet, space: NodeSpace, definition: GroupDefinition) -> bool:
         """Whether the definition judges groups one by one, rows add up to people, and the tables over all nodes stay small."""
         values = frequencies.domain.size if definition.needs_sensitive else 1
         return definition.local and not frequencies.owners and space.size * values <= _LARGEST_TABLE
@@ -109,7 +109,7 @@ class Way:
     table: NDArray[np.intp] | None
 
     @classmethod
-    def of(cls, frequencies: FrequencySet, space: Space, column: int) -> Way:
+    def of(cls, frequencies: FrequencySet, space: NodeSpace, column: int) -> Way:
         hierarchy, low, high = frequencies.hierarchies[column], space.floor[column], space.top[column]
         stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[low].size
         levels = np.stack([hierarchy.between(low, level) for level in range(low, high + 1)])

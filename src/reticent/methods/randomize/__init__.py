@@ -15,6 +15,9 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``frapp``           the baseline and what it does to linear queries; ``perturbed_records`` what it makes; ``error_chart`` error against gamma
 """
 
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.methods.randomize.attainable import Feasibility, feasibility
 from reticent.methods.randomize.details import FrappManifest, ViewManifest
 from reticent.methods.randomize.domain import Attribute, ViewDomain
@@ -55,6 +58,15 @@ def estimate(view: View, condition: str = "true", **options: object) -> Estimate
     return view.estimate(condition, **options)  # type: ignore[arg-type]  # passed on as they are
 
 
+if TYPE_CHECKING:
+    from reticent.methods.randomize.error_chart import draw_chart, errors_by_gamma, red_zone
+
+_HOMES = {
+    "draw_chart": "error_chart",
+    "errors_by_gamma": "error_chart",
+    "red_zone": "error_chart",
+}
+
 __all__ = [
     "AlphaBeta",
     "ArbitraryAdversary",
@@ -83,7 +95,9 @@ __all__ = [
     "block_posterior",
     "count_domain",
     "declared_domain",
+    "draw_chart",
     "error_constants",
+    "errors_by_gamma",
     "estimate",
     "feasibility",
     "frapp_plan",
@@ -99,8 +113,11 @@ __all__ = [
     "publish_to",
     "rates_for",
     "read_views",
+    "red_zone",
     "statistical_difference",
     "tuple_posterior",
     "view_meaning",
     "worlds_posterior",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -16,9 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.conditions import Condition
-from reticent.conditions.evaluation import truth
-from reticent.conditions.nodes import And, Node, Or, positive, scope
+from reticent.conditions import And, Condition, Node, Or, positive, scope, truth
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.elimination import CountedSpace, Factor, TooLarge, eliminate

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.base.privacy_cost import LossBound, logarithm_above
-from reticent.definitions import ExpectedError
-from reticent.definitions.mechanisms import Adversary, BoundedBelief, Ratios, highest_allowed
+from reticent.definitions import Adversary, BoundedBelief, ExpectedError, Ratios, highest_allowed
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.methods.randomize.bounds import bernstein_from
 from reticent.methods.randomize.domain import Keys, ViewDomain

@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from reticent.base.exact import exact
-from reticent.conditions import Condition
-from reticent.conditions.nodes import And, Column, IsNull, Not
+from reticent.conditions import And, Column, Condition, IsNull, Not
 from reticent.errors import PolicyError
 from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.domain_counts import masker

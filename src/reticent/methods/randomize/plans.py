@@ -11,7 +11,7 @@ from typing import Any
 
 from reticent.base.cards import Card, CardTable
 from reticent.base.exact import Number, exact, one_of, whole
-from reticent.definitions.mechanisms import ADVERSARIES, Adversary, BoundedBelief, Ratios, posterior
+from reticent.definitions import ADVERSARIES, Adversary, BoundedBelief, Ratios, posterior
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.methods.randomize.attainable import Feasibility, judge, prior_of
 from reticent.methods.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from reticent.base.exact import one_of, whole
-from reticent.definitions.mechanisms import Adversary, Ratios, highest_allowed, posterior
+from reticent.definitions import Adversary, Ratios, highest_allowed, posterior
 from reticent.errors import Infeasible, PolicyError
 
 Preset = Literal["paper", "tight", "max-utility", "floor"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact
 from reticent.conditions import Condition
-from reticent.definitions.mechanisms import Adversary, Ratios, posterior
+from reticent.definitions import Adversary, Ratios, posterior
 from reticent.errors import Infeasible, PolicyError, did_you_mean
 from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.domain_counts import count_exactly

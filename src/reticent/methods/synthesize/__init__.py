@@ -11,9 +11,10 @@
 ``format``          the format ``synthetic`` of a release; ``details`` what its manifest holds; ``count_estimates`` queries on it
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from reticent.methods.synthesize.declared import refine
+from reticent.base.lazy_names import lazy_names
+from reticent.methods.synthesize.declared import declared_prior, declared_sizes, refine
 from reticent.methods.synthesize.disclosure_set import disclosure
 from reticent.methods.synthesize.domain_reduction import DroppingPlan, plan_dropping, sample_dropped
 from reticent.methods.synthesize.method import Synthetic
@@ -24,6 +25,11 @@ from reticent.methods.synthesize.urn import sample
 if TYPE_CHECKING:
     from reticent.methods.synthesize.disclosure_audit import DisclosureAudit, audit_release
 
+_HOMES = {
+    "DisclosureAudit": "disclosure_audit",
+    "audit_release": "disclosure_audit",
+}
+
 __all__ = [
     "DisclosureAudit",
     "DroppingPlan",
@@ -31,6 +37,8 @@ __all__ = [
     "SynthesisPlan",
     "Synthetic",
     "audit_release",
+    "declared_prior",
+    "declared_sizes",
     "disclosure",
     "plan",
     "plan_dropping",
@@ -40,10 +48,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The audit needs releases, which planning and drawing do not."""
-    if name in ("DisclosureAudit", "audit_release"):
-        from reticent.methods.synthesize import disclosure_audit as audit
-
-        return getattr(audit, name)
-    raise AttributeError(f"module 'reticent.methods.synthesize' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)

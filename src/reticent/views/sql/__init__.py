@@ -7,3 +7,25 @@
 - ``translate``: the query that a whole text asks
 - ``query_files``: named queries from files, directories and dbt-style models
 """
+
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from reticent.views.sql.catalogue import from_duckdb, from_postgres
+    from reticent.views.sql.query_files import read_queries
+
+_HOMES = {
+    "from_duckdb": "catalogue",
+    "from_postgres": "catalogue",
+    "read_queries": "query_files",
+}
+
+__all__ = [
+    "from_duckdb",
+    "from_postgres",
+    "read_queries",
+]
+
+__getattr__ = lazy_names(__name__, _HOMES)
