@@ -21,7 +21,8 @@ from reticent.table import StoredRows
 from tests.engine.making import QUASI, frame_of
 from tests.engine.spark.test_counting import plain
 from tests.sampling import first
-from tests.seams.jobs import JOBS, rows
+from tests.seams.jobs import JOBS, people, rows
+from tests.seams.stripes import stripes_registered
 
 pytestmark = pytest.mark.xdist_group("spark")
 NAMES = ("age", "city", "weight", "day")
@@ -338,3 +339,11 @@ def test_a_run_that_is_stopped_leaves_nothing(to_spark, scratch, tmp_path):
     assert stages[-1] == "recoding, sorting and writing rows"
     assert not list(scratch.iterdir())
     assert not Path(tmp_path / "ledger.sqlite").exists() or rt.publish(table, rt.KAnonymity(3)).entry.number == 1
+
+
+def test_a_kind_of_ones_own_is_published_by_spark(to_spark):
+    with stripes_registered():
+        plain = rt.publish(people(rows(), dataset=None), rt.KAnonymity(5), "Stripes")
+        found = rt.publish(people(to_spark(rows()), dataset=None), rt.KAnonymity(5), "Stripes")
+        assert found.frame.equals(plain.frame)
+        assert found.utility["loss"] == plain.utility["loss"]
