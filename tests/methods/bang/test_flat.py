@@ -16,7 +16,7 @@ from reticent.cli.console import run
 from reticent.errors import PolicyError
 
 
-def people(seed: int, count: int = 160) -> pl.DataFrame:
+def people(seed: int, count: int = 120) -> pl.DataFrame:
     """Two dense places in a thin space, so that regions lie inside others."""
     rng = np.random.default_rng(seed)
     dense = rng.random(count) < 0.7
@@ -32,7 +32,7 @@ def released(frame: pl.DataFrame, minimum: int, k: int) -> rt.Release:
     return rt.publish(table, rt.KAnonymity(k), method=rt.Bang(minimum=minimum))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_greatest_level_among_fitting_rows_is_the_class_of_everybody(seed):
     frame = people(seed)
     release = released(frame, 5, 5)
@@ -44,7 +44,7 @@ def test_the_greatest_level_among_fitting_rows_is_the_class_of_everybody(seed):
         if row["quasi column"] == "town"
     }
     rows = flat.rows(named=True)
-    nested = 0
+    reader, nested = release.reader, 0
     for age, town in frame.select("age", "town").unique().rows():
         fit = [
             row
@@ -55,7 +55,7 @@ def test_the_greatest_level_among_fitting_rows_is_the_class_of_everybody(seed):
         ]
         deepest = max(row["level"] for row in fit)
         nested += deepest > min(row["level"] for row in fit)
-        assert {row["group"] for row in fit if row["level"] == deepest} == {release.reader.at(age=age, town=town)}
+        assert {row["group"] for row in fit if row["level"] == deepest} == {reader.at(age=age, town=town)}
     assert nested > 0
     shown = Counter((row["group"], row["ill"]) for row in rows)
     assert shown == Counter(release.frame.select("group", "ill").rows())
@@ -76,7 +76,7 @@ def test_the_command_writes_flat_rows(tmp_path: Path, monkeypatch, capsys):
     release.save("release")
     monkeypatch.setattr(sys, "argv", ["reticent", "index", "flat", "release", "-o", "flat.csv"])
     assert run(app) == 0
-    assert "160 rows in flat.csv" in capsys.readouterr().out
+    assert "120 rows in flat.csv" in capsys.readouterr().out
     assert (
         pl.read_csv("flat.csv")
         .select("group", "level", "ill")

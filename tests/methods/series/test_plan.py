@@ -111,7 +111,7 @@ def test_no_signature_has_more_than_2m_minus_1_values(m):
 
 @pytest.mark.parametrize("balance", ["filled", "blind", "blocks"])
 def test_no_release_of_random_tables_is_above_the_worst_case(balance):
-    for seed in range(12):
+    for seed in range(5):
         domain, frames = random_months(seed, 14, 4, 7)
         series = DraftedSeries(2, domain, {"choice": "random", "balance": balance})
         width = 3
@@ -130,7 +130,7 @@ def test_a_way_that_cannot_begin_says_why():
     found = rt.republish.plan(table, rt.TauSafety(2), rt.Republish(DOMAIN), releases=2)
     assert "cannot be divided into groups of 2" in found["blind"].refused
     assert found["blocks"].expected[0] == (2 * 6 - 7) + (2 * 1 - 1)
-    assert "cannot be divided" in str(found.card().rows)
+    assert any("cannot be divided" in note for note in found.card().notes)
 
 
 @pytest.mark.parametrize(
