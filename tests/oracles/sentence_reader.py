@@ -66,7 +66,9 @@ PROMISES = {
     "facts": rf"and any (?P<k>\d+) facts? of the form '[^']*', is less than (?P<c>{NUMBER}) sure of anybody's {COLUMN}",
     "negations": rf"and can rule out any (?P<k>\d+) values? of people, is less than (?P<c>{NUMBER}) sure of anybody's {COLUMN}",
 }  # fmt: skip
-OTHERS = re.compile(rf", even with (?:(?P<those>the others)|(?P<names>{NAMES})) known too")
+OTHERS = re.compile(
+    rf", even with (?:(?P<those>the others|the other confidential columns)|(?P<names>{NAMES})) known too"
+)
 
 
 class UnreadableSentence(Exception):

@@ -575,3 +575,145 @@ def test_the_sentence_of_a_panel_is_borne_out_by_its_rows(seed: int, tmp_path: P
     folder = published(panel, rt.KAnonymity(4) & rt.DistinctLDiversity(2), rt.Panel(), tmp_path / "panel")
     assert confirmed(folder, owner="owner")
     assert refuted_when_tightened(folder, owner="owner")
+
+
+# --- all sentences of a release together
+
+
+def section(folder: Path, title: str) -> list[str]:
+    """The items of one section of the statement, each on one line."""
+    text = (folder / "STATEMENT.txt").read_text()
+    start = text.index(f"{title}\n") + len(title)
+    end = re.search(r"\n\n[A-Z ]{8,}\n", text[start:])
+    return [" ".join(item.split()) for item in text[start : start + end.start()].split("\n- ")[1:]]  # type: ignore[union-attr]
+
+
+SECRETS = ("ill", "ward", "pay")
+OPEN: dict[str, Callable[[str], Definition]] = {
+    "distinct": lambda column: rt.DistinctLDiversity(2, column, alone=True),
+    "share": lambda column: rt.ProbabilisticLDiversity("1.1", column),
+    "entropy": lambda column: rt.EntropyLDiversity("1.1", column=column),
+    "recursive": lambda column: rt.RecursiveLDiversity(50, 2, column=column, alone=True),
+    "facts": lambda column: rt.NegatedKnowledge("1", 0, column),
+    "p-sensitive": lambda column: rt.PSensitive(2, 3, column),
+    "close": lambda column: rt.TCloseness("0.9", column=column, alone=True),
+}
+
+
+def of_secrets(seed: int, wanted: Definition, folder: Path) -> Path:
+    frame = people(seed, 240).with_columns(
+        ward=pl.when(pl.col("pay") > 6).then(pl.lit("A")).otherwise(pl.lit("B")), pay=pl.col("pay") % 3
+    )
+    return published(table(frame=frame, sensitive=list(SECRETS)), wanted, rt.Lattice(suppression="0.9"), folder)
+
+
+def at_least_two_values(sentence: ReadSentence) -> set[str]:
+    """The columns of which a promise leaves at least two values, by its words alone."""
+    found: set[str] = set()
+    for promise in sentence.promises:
+        said = promise.said
+        leaves = {
+            "distinct": lambda said: int(said["l"]) > 1,
+            "share": lambda said: Fraction(said["c"]) < 1,
+            "entropy": lambda said: Fraction(said["l"]) > 1,
+            "sure": lambda _: True,
+            "facts": lambda _: True,
+            "negations": lambda _: True,
+            "once": lambda said: int(said["m"]) > 1,
+        }.get(promise.kind, lambda _: False)(said)
+        found |= set(promise.columns) if leaves else set()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_not_promised_is_not_promised_elsewhere(seed: int, tmp_path: Path) -> None:
+    """Random promises about some of three columns: the statement says of exactly the others that a value may be shared by all who look alike, and no promise twice."""
+    draw = random.Random(seed)
+    wanted: Definition = rt.KAnonymity(3)
+    for column in draw.sample(SECRETS, draw.randint(0, 3)):
+        for kind in draw.sample(list(OPEN), draw.randint(1, 2)):
+            wanted = wanted & OPEN[kind](column)
+    folder = of_secrets(seed, wanted, tmp_path / "release")
+    rows = PublishedRows(folder)
+    promised = section(folder, "WHAT IS PROMISED")
+    sentences = [read_sentence(text) for text in promised]
+    for sentence in sentences:
+        assert not refutations(sentence, rows, {})
+    several = set().union(*map(at_least_two_values, sentences))
+    limits = section(folder, "WHAT IS NOT PROMISED")
+    told = [text for text in limits if "among the matching records" in text]
+    assert told
+    for text in told:
+        shared = re.search(r"still learn a (?:confidential value|value of (?P<names>.*?)) that all matching", text)
+        open_to = set() if shared is None else set(names_in(shared["names"] or "")) or set(SECRETS)
+        assert open_to == set(SECRETS) - several
+    unbounded = [re.search(r"most frequent value of (.*) is, is not bounded", text) for text in limits]
+    bounded = {
+        name
+        for sentence in sentences
+        for promise in sentence.promises
+        if promise.kind in ("share", "entropy", "sure", "facts", "negations")
+        for name in promise.columns
+    }
+    for each in filter(None, unbounded):
+        assert not set(names_in(each[1])) & bounded
+    # One promise, one sentence: without the names of columns no two are alike.
+    plain = [re.sub("|".join([*SECRETS, ", | and | or "]), "", text) for text in promised]
+    assert len(set(plain)) == len(plain)
+    found = rt.verify(folder.parent)
+    assert list(found.recomputed) == promised
+    assert found.headline.holds
+
+
+def test_promises_about_some_of_the_columns_are_one_sentence(tmp_path: Path) -> None:
+    wanted = rt.KAnonymity(3) & rt.DistinctLDiversity(2, "ill") & rt.DistinctLDiversity(2, "pay")
+    folder = of_secrets(2, wanted, tmp_path / "release")
+    _, second = section(folder, "WHAT IS PROMISED")
+    assert second.endswith("cannot narrow ill or pay to fewer than 2 values, even with the other confidential columns known too.")  # fmt: skip
+    assert not refutations(read_sentence(second), PublishedRows(folder), {})
+    assert len(PublishedRows(folder).certificate["claims"]) == 3
+
+
+def claimable(name: str) -> bool:
+    return name not in (
+        "PersonalPrivacy",
+        "KMap",
+        "DeltaPresence",
+        "MUnique",
+        "WorstCaseKnowledge",
+        "NegatedKnowledge",
+        "AverageRisk",
+    )
+
+
+@pytest.mark.parametrize("unit", ["person", "household"])
+@pytest.mark.parametrize("name", [each for each in TEXT if claimable(each)])
+def test_what_a_definition_says_of_people_and_households_is_so(name: str, unit: str, tmp_path: Path) -> None:
+    """Two records of each person, declared columns and suppressed records beside: every definition that takes people with several records."""
+    frame = several_rows(60).with_columns(household=pl.col("person") // 2)
+    more: dict[str, Any] = {"key": "person", "unit": unit}
+    if unit == "household":
+        frame = frame.with_columns(owner=pl.format("h{}", "household"), age=pl.col("age").first().over("household"))
+        more["household"] = "household"
+    rows = table(
+        frame=frame.drop("household") if unit == "person" else frame, declared={"owner": "for this test"}, **more
+    )
+    folder = published(rows, TEXT[name](), rt.Lattice(suppression="0.3"), tmp_path / "release")
+    (sentence,) = confirmed(folder, owner="owner")
+    assert sentence.target == unit
+    assert sentence.excepted[:1] == ("owner",) or sentence.family in ("any", "sets")
+
+
+def test_an_attack_without_the_table_counts_the_records_of_a_panel(tmp_path: Path) -> None:
+    """The files do not say whose a record is, so that findings are about records; with the people of a list, about these."""
+    rows = rt.Table(panel(40, 1, same=True).drop("owner"), quasi=["age", "town"], sensitive="blood", key="person")
+    release = rt.publish(rows, rt.KAnonymity(3), rt.Mondrian(), insecure_seed=3)
+    folder = release.save(tmp_path / "release")
+    for target in (release, folder):
+        found = rt.attack(target)
+        assert {each.unit for each in found} == {"records"}
+        assert not [each.example for each in found if "people" in each.example or "person" in each.example]
+    lists = rt.attack(folder, people=panel(10, 1, same=True))
+    assert next(each for each in lists if each.adversary == "linkage").unit == "people"
+    single = rt.Table(people(1), quasi=["age", "sex"], sensitive="ill")
+    assert rt.attack(rt.publish(single, rt.KAnonymity(3), rt.Mondrian()))[0].unit == "people"

@@ -43,7 +43,7 @@ class Homogeneity:
             f"have their {sensitive} given away by their group",
             int(groups.people[audit.affected].sum()),
             int(groups.people.sum()),
-            _example(groups, audit, sensitive),
+            _example(groups, audit, sensitive, seen.counted),
             details={
                 "groups": len(groups),
                 "affected_groups": audit.groups,
@@ -55,12 +55,14 @@ class Homogeneity:
         )
 
 
-def _example(groups: Groups, audit: HomogeneityAudit, sensitive: str) -> str:
+def _example(groups: Groups, audit: HomogeneityAudit, sensitive: str, counted: str) -> str:
     if not audit.groups:
         return f"Every group has at least {int(groups.histograms.distinct.min())} different values of {sensitive}."
     largest = int(audit.affected[np.argmax(groups.sizes[audit.affected])])
     value, count = next(iter(groups.histogram(largest).items()))
     size = int(groups.sizes[largest])
     if size == 1:
-        return f"Each affected person stands alone: whoever recognises one of them reads off {sensitive}, {value!r} for instance."
-    return f"{count} of {size} people who look alike in the published columns have {sensitive} {value!r}."
+        affected = "person" if counted == "people" else "record"
+        return f"Each affected {affected} stands alone: whoever recognises one of them reads off {sensitive}, {value!r} for instance."
+    alike = "people who" if counted == "people" else "records that"
+    return f"{count} of {size} {alike} look alike in the published columns have {sensitive} {value!r}."

@@ -52,7 +52,7 @@ class Remainder:
             f"were left out and have their {secret} given away by the histogram",
             rows if hit else 0,
             rows,
-            _example(secret, told, rows),
+            _example(secret, told, rows, seen.counted),
             details={"left_out": rows, "histogram": told, "threshold": str(self.threshold)},
             baseline=1.0 if shared else None,
         )
@@ -76,10 +76,11 @@ def _left_out(seen: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArra
     return column, np.maximum(lost, 0)
 
 
-def _example(secret: str, told: dict[str, int], rows: int) -> str:
+def _example(secret: str, told: dict[str, int], rows: int, counted: str) -> str:
     if not rows:
         return "Nothing is told about anybody who was left out."
     value, count = next(iter(told.items()))
     if rows == 1:
-        return f"One person was left out, and has the {secret} {value!r}."
-    return f"{count} of the {rows} people who were left out have the {secret} {value!r}."
+        return f"One {'person' if counted == 'people' else 'record'} was left out, and has the {secret} {value!r}."
+    left = "people who" if counted == "people" else "records that"
+    return f"{count} of the {rows} {left} were left out have the {secret} {value!r}."

@@ -61,7 +61,7 @@ class SinglingOut:
             "can be singled out by a description that nobody else fits",
             hits,
             people,
-            f"{told}{best.example()}",
+            f"{told}{best.example(seen.counted)}",
             details={
                 "columns": [each.name for each in best.names],
                 "descriptions": len(best.fitting),
@@ -138,12 +138,12 @@ class _Descriptions:
             weights = weights * shares[each]
         return weights
 
-    def example(self) -> str:
+    def example(self, counted: str = "people") -> str:
         """The rarest description that fits one person, in a sentence, with as few columns as that takes."""
         fitting, isolated = self.fitting, np.flatnonzero(self.isolated)
         if not len(isolated):
             people = int(fitting.sum())
-            return f"Every description that a published row fits, at least {int(fitting.min(initial=people)):,} people fit."
+            return f"Every description that a published row fits, at least {int(fitting.min(initial=people)):,} {counted} fit."
         row = int(isolated[np.argmin(self.weights[isolated])])
         counts = [np.bincount(each, weights=fitting)[each[row]] for each in self.codes]
         left = np.ones(len(fitting), dtype=bool)

@@ -177,7 +177,7 @@ def compare(
             pairs.append((one, other))
     chooser = _choice_followed(table, second) if table is not None else []
     found = [*pairs, *((None, each) for each in chooser)]
-    if table is not None and table.several_rows:
+    if (table is not None and table.several_rows) or second.counted == "records":
         return [(one, _of_records(other)) for one, other in found]
     return found
 
@@ -261,7 +261,10 @@ def run_adversaries(target: Any, *adversaries: Adversary, context: Context | Non
     for columns in seen.sets:
         for each in chosen:
             context.step("attacking", len(found), len(seen.sets) * len(chosen), each.name)
-            found.append(_named(each.attack(seen.known(columns)), each, seen, columns))
+            one = _named(each.attack(seen.known(columns)), each, seen, columns)
+            # Whoever looks up a list counts the people on it.
+            listed = getattr(each, "people", None) is not None
+            found.append(_of_records(one) if seen.counted == "records" and not listed else one)
     return found
 
 

@@ -143,12 +143,13 @@ def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, 
 
 def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> Card:
     from reticent.cli.screens import ROWS_SHOWN, columns_table, how_many, rows_table
-    from reticent.release import DeclaredColumns, methods_table
+    from reticent.release import DeclaredColumns, covers, methods_table, promised_by
 
     release, private = found.release, found.release.private
     groups = release.groups if private.evidence.groups else None
     waiting = private.search.get("waiting", 0)
-    claims = [f"{_claim(claim)}: {claim['covers']}" for claim in release.certificate["claims"]]
+    promised = promised_by(release.certificate, release.public.manifest)
+    claims = [f"{each.definition}: {covers(*each)}" for each in promised]
     declared = DeclaredColumns.stated(release.certificate).sentences()
     levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
     return Card(
@@ -231,7 +232,3 @@ def _levels(found: Published) -> list[tuple[str, int, int]]:
     if "chosen" not in search:
         return []
     return list(zip(search["columns"], search["chosen"], search["heights"], strict=True))
-
-
-def _claim(claim: dict[str, Any]) -> str:
-    return f"{claim['definition']}({', '.join(f'{name}={value}' for name, value in claim['parameters'].items())})"

@@ -150,10 +150,11 @@ class Channel:
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a release was made, as its public side tells: the method with its parameters, and the claims as the certificate writes them."""
+    """How a release was made, as its public side tells: the method with its parameters, the claims as the certificate writes them, and what a claim counts."""
 
     method: Mapping[str, Any]
     claims: tuple[Mapping[str, Any], ...]
+    unit: str = "row"
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,11 @@ class AdversaryView:
     def candidates(self) -> _Array:
         """Among how many one has to choose in each cell: people where they are known, else rows."""
         return self.sizes if self.people is None else self.people
+
+    @property
+    def counted(self) -> str:
+        """What rows are counted as: people, or records where a release shows several of a person and not whose they are."""
+        return "people" if self.made is None or self.made.unit == "row" else "records"
 
     @property
     def true_groups(self) -> Groups:

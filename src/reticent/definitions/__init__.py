@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claimed
 from reticent.definitions.catalogue import definition_from
-from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, column_list, named_column
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, Openness, column_list, named_column
 from reticent.definitions.closed_sets import with_closed_sets
 from reticent.definitions.closeness import Distance, NTCloseness, TCloseness
 from reticent.definitions.column_sets import count_largest_sets, largest_sets
@@ -168,6 +168,7 @@ __all__ = [
     "NegatedKnowledge",
     "NegativePositiveDiversity",
     "NoisyCounts",
+    "Openness",
     "PSensitive",
     "PersonalPrivacy",
     "PlanDefinition",

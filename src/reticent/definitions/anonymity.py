@@ -110,9 +110,10 @@ class KAnonymity(GroupDefinition):
         return f"finds {scope.found(self.k)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        return scope.beyond(self.quasi) + (
-            "An attacker may still learn a confidential value that all matching records share, or use what is known about the others among them."
-        )
+        shared = scope.shared_value() if self.quasi is None or scope.whole else "a confidential value"
+        others = "use what is known about the others among the matching records"
+        told = others if shared is None else f"still learn {shared} that all matching records share, or {others}"
+        return f"{scope.beyond(self.quasi)}An attacker may {told}."
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
 from reticent.core import Columns
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from reticent.table import Table
 
 CountedUnit = Literal["record", "person", "household"]
+
+
+class Openness(IntEnum):
+    """What records that look alike certainly leave open about a confidential column: perhaps nothing, several values, or several of which none has more than a bounded share."""
+
+    NOTHING = 0
+    SEVERAL_VALUES = 1
+    BOUNDED_SHARES = 2
+
+
 MOST_NAMED = 8
 """Sentences name at most so many columns; beyond it they say how many there are."""
 _PLAIN = re.compile(r"[^\W\d]\w*")
@@ -30,6 +41,8 @@ class ClaimScope:
     ``unit`` is what was counted. ``quasi`` are the published columns that are neither confidential nor declared; an attacker knows all of them together,
     or one of the ``sets``, where these were judged instead. ``sensitive`` are the confidential columns and ``declared`` those that the publisher declares
     nobody to know. ``rows`` is of how many records of one person or household the columns are known, where that was limited. ``alike`` says which records share the confidential values that an attacker is left with.
+    ``about`` are the confidential columns that a promise speaks of which names none, where these are not all. ``several`` and ``bounded`` are those of which some promise leaves
+    :class:`Openness` beyond nothing and beyond several values; ``crowd`` is how many look alike at least, by all promises together.
     """
 
     unit: CountedUnit = "record"
@@ -39,6 +52,10 @@ class ClaimScope:
     declared: Columns = ()
     alike: str = "the records that look alike"
     rows: int | None = None
+    about: Columns | None = None
+    several: Columns = ()
+    bounded: Columns = ()
+    crowd: int = 1
 
     @classmethod
     def of_table(cls, table: Table, sets: tuple[Columns, ...] | None = None) -> ClaimScope:
@@ -124,16 +141,24 @@ class ClaimScope:
 
     def secrets(self, column: str | None) -> Columns:
         """The confidential columns that a promise about ``column`` (None: each) speaks of."""
-        return self.sensitive if column is None else (column,)
+        every = self.sensitive if self.about is None else self.about
+        return every if column is None else (column,)
 
     def beside(self, column: str | None, alone: bool = False) -> str:
         """That the other confidential values may be known too, where a column was judged among people who share them."""
         others = [name for name in self.sensitive if name != column]
         if alone or len(self.sensitive) < 2 or not others:
             return ""
-        return (
-            f", even with {column_list(others)} known too" if column is not None else ", even with the others known too"
-        )
+        if column is not None:
+            return f", even with {column_list(others)} known too"
+        return f", even with the other{'s' if self.about is None else ' confidential columns'} known too"
+
+    def shared_value(self, joined: str = "or") -> str | None:
+        """The confidential columns of which all records that look alike may share the value, in words; None where promises leave several values of each, or there are none."""
+        shared = tuple(name for name in self.sensitive if name not in self.several)
+        if not shared:
+            return None if self.quasi else "a confidential value"
+        return "a confidential value" if shared == self.sensitive else f"a value of {column_list(shared, joined)}"
 
 
 GENERAL = ClaimScope()

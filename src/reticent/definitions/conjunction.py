@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import Columns, Groups
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.definition import All, Assessment, CountedRows, GroupDefinition
 
 
@@ -70,6 +70,9 @@ class Conjunction(GroupDefinition):
 
     def guarded(self, sensitive: Columns) -> Columns:
         return self.together.guarded(sensitive)
+
+    def leaves_open(self, column: str) -> Openness:
+        return self.together.leaves_open(column)
 
     def _in_parameters(self, name: str, part: Assessment) -> Any:
         if isinstance(part.value, Mapping):

@@ -24,7 +24,7 @@ from reticent.core import (
     ReleaseHistory,
     SensitiveDomain,
 )
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 
@@ -138,6 +138,10 @@ class Definition(ABC):
     def guarded(self, sensitive: Columns) -> Columns:
         """Of the ``sensitive`` columns those about which something is promised; all, where whole records are protected."""
         return sensitive
+
+    def leaves_open(self, column: str) -> Openness:
+        """What it certainly leaves open about a sensitive column to whoever sees the records that look alike."""
+        return Openness.NOTHING
 
     def prepare(self, table: Table) -> Table:
         """The table with whatever else this definition wants counted beside its rows; a table it prepared before is returned as it is."""
@@ -398,6 +402,9 @@ class Several(Definition):
     def guarded(self, sensitive: Columns) -> Columns:
         return tuple(name for name in sensitive if any(name in member.guarded(sensitive) for member in self.members))
 
+    def leaves_open(self, column: str) -> Openness:
+        return max(member.leaves_open(column) for member in self.members)
+
     def parts(self) -> tuple[Definition, ...]:
         return self.members
 
@@ -509,6 +516,14 @@ class SensitiveDefinition(GroupDefinition):
 
     def guarded(self, sensitive: Columns) -> Columns:
         return sensitive if self.column is None else (self.column,)
+
+    def leaves_open(self, column: str) -> Openness:
+        return self.openness if self.column in (None, column) else Openness.NOTHING
+
+    @property
+    def openness(self) -> Openness:
+        """What it leaves open about the columns that it is about."""
+        return Openness.NOTHING
 
     @abstractmethod
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:

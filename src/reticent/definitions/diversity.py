@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
-from reticent.definitions.claim_scope import GENERAL, ClaimScope, plural
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness, column_list, plural
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import (
     Assessment,
@@ -88,9 +88,16 @@ class DistinctLDiversity(SensitiveDefinition):
         return f"cannot narrow {scope.secret(self.column)} to fewer than {self.l} {values}{scope.beside(self.column, self.alone)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        unbounded = tuple(name for name in scope.secrets(self.column) if name not in scope.bounded)
+        if not unbounded and scope.secrets(self.column):
+            return others_known(self.alone) + "Values that resemble each other count as different."
         return others_known(self.alone) + (
-            f"How likely the most frequent value of {scope.secret(self.column)} is, is not bounded: nearly all of {scope.alike} may have it."
+            f"How likely the most frequent value of {column_list(unbounded, 'or') if unbounded else scope.secret(None)} is, is not bounded: nearly all of {scope.alike} may have it."
         )
+
+    @property
+    def openness(self) -> Openness:
+        return Openness.SEVERAL_VALUES if self.l > 1 else Openness.NOTHING
 
 
 @dataclass(frozen=True)
@@ -166,6 +173,10 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return f"An attacker who can rule out some values of {scope.secret(self.column)} may be right more often."
+
+    @property
+    def openness(self) -> Openness:
+        return Openness.BOUNDED_SHARES if Fraction(self.l) > 1 else Openness.NOTHING
 
 
 def rows_above(share: float | NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:

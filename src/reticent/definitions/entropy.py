@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact
 from reticent.core import Groups, Histograms
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast, rows_above
@@ -119,6 +119,10 @@ class EntropyLDiversity(SensitiveDefinition):
             f"Entropy is an average: the chance of a single value of {scope.secret(self.column)} may exceed 1/{shown(self.l)}. Values that resemble "
             "each other count as different."
         )
+
+    @property
+    def openness(self) -> Openness:
+        return Openness.BOUNDED_SHARES if Fraction(self.l) > 1 and not self._dont_care else Openness.NOTHING
 
     def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:
         return membership(groups, self._dont_care) if self._dont_care else None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
@@ -49,6 +49,11 @@ class _Knowledge(SensitiveDefinition):
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", exact(self.c, f"{self.name}: c", low=0, high=1))
         whole(self.k, f"{self.name}: k", low=0)
+
+    @property
+    def openness(self) -> Openness:
+        """Whatever is disclosed stays below the threshold, of which one at most is certainty."""
+        return Openness.BOUNDED_SHARES
 
     @property
     def threshold(self) -> Fraction:

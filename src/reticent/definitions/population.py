@@ -104,10 +104,9 @@ class KMap(PopulationDefinition):
         return f"finds at least {self.k} people of the population who fit each record"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        return (
-            "An attacker who knows that a person is in the table, or who learns a confidential value that all matching records share, is not covered. "
-            "The promise holds for the population that was counted."
-        )
+        shared = scope.shared_value()
+        learns = "" if shared is None else f", or who learns {shared} that all matching records share,"
+        return f"An attacker who knows that a person is in the table{learns} is not covered. The promise holds for the population that was counted."
 
 
 @dataclass(frozen=True)
@@ -172,10 +171,9 @@ class DeltaPresence(PopulationDefinition):
         return f"is at least {shown(self.low)} and at most {shown(self.high)} sure that somebody who fits a published record is in the table"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        return (
-            "It is not hidden that people who fit no published record are not among the published ones, nor a confidential value that all matching "
-            "records share."
-        )
+        shared = scope.shared_value()
+        nor = "" if shared is None else f", nor {shared} that all matching records share"
+        return f"It is not hidden that people who fit no published record are not among the published ones{nor}."
 
 
 def require_same(known: pl.DataFrame | None, other: pl.DataFrame | None) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
@@ -141,6 +141,10 @@ class RecursiveLDiversity(SensitiveDefinition):
             f"An attacker who can rule out more values of {scope.secret(self.column)}, who knows how people's values depend on each other, or who "
             "is content with values that resemble each other is not covered."
         )
+
+    @property
+    def openness(self) -> Openness:
+        return Openness.BOUNDED_SHARES if self.l > 1 and not self._dont_care else Openness.NOTHING
 
     def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:
         return membership(groups, self._dont_care) if self._dont_care else None

@@ -96,7 +96,9 @@ class AverageRisk(GroupDefinition):
         return f"and picks a record for each is right for at most {shown(self.limit)} of the {people}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        return "A bound on the average protects nobody in particular: single people may be unique. Confidential values are not protected."
+        exposed = "" if scope.shared_value() is None else " Confidential values are not protected."
+        single = "be unique" if scope.crowd < 2 else "be at more risk than others"
+        return f"A bound on the average protects nobody in particular: single people may {single}.{exposed}"
 
 
 class RiskExchanges(Exchanges):

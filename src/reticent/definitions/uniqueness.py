@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import whole
 from reticent.core import Groups
-from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.comparison import largest_ratio
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import failures, occupied, witness_of
@@ -76,6 +76,10 @@ class MUnique(SensitiveDefinition):
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return f"An attacker who compares several releases, or can rule out values of {scope.secret(self.column)}, is not covered."
 
+    @property
+    def openness(self) -> Openness:
+        return Openness.BOUNDED_SHARES if self.m > 1 else Openness.NOTHING
+
 
 @dataclass(frozen=True)
 class MEligible(SensitiveDefinition):
@@ -134,3 +138,7 @@ class MEligible(SensitiveDefinition):
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return f"An attacker who can rule out values of {scope.secret(self.column)}, or compares several releases, is not covered."
+
+    @property
+    def openness(self) -> Openness:
+        return Openness.BOUNDED_SHARES if self.m > 1 else Openness.NOTHING

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, whole
 from reticent.core import Columns, Groups
-from reticent.definitions.claim_scope import ClaimScope, column_list, plural
+from reticent.definitions.claim_scope import ClaimScope, Openness, column_list, plural
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.definition import Assessment, CountedRows, GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
@@ -89,6 +89,10 @@ class XYPrivacy(Conjunction):
 
     def guarded(self, sensitive: Columns) -> Columns:
         return super().guarded(sensitive) if self.y is None else self.y
+
+    def leaves_open(self, column: str) -> Openness:
+        """Of several columns together all but one may have a single value."""
+        return super().leaves_open(column) if self.y in (None, (column,)) else Openness.NOTHING
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         if self.y is None:

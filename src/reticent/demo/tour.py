@@ -21,7 +21,7 @@ from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError
 from reticent.policy import Policy
 from reticent.propose import exposures, propose
-from reticent.release import Release, publish, verify
+from reticent.release import Release, covers, promised_by, publish, verify
 from reticent.reports import write_stewards_report
 from reticent.table import Table, write_frame
 
@@ -183,7 +183,10 @@ class Tour:
             "rows are left out.",
             columns=columns,
             rows=rows,
-            notes=tuple(f"Promised: {claim['covers']}" for claim in self.release.certificate["claims"]),
+            notes=tuple(
+                f"Promised: {covers(*each)}"
+                for each in promised_by(self.release.certificate, self.release.public.manifest)
+            ),
             facts={
                 "levels": dict(zip(private.search["columns"], private.search["chosen"], strict=True)),
                 "rows": self.release.frame.height,

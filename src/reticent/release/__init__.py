@@ -3,7 +3,7 @@
 ``publication``      publish: method, judgement, ledger, certificate
 ``release``          what publish returns; saving it whole or not at all
 ``public``           the public side, in memory or read from its folder
-``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words
+``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words, ``promises`` all of them together
 ``verification``     verify: every claim recomputed from the public side; ``claims`` and ``reference_histogram`` are its parts
 ``fewer_known_columns``  what a guarantee for any few columns would save
 ``headline``         the verdict in one word, and what the claims do not cover
@@ -47,6 +47,7 @@ from reticent.release.publication import JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
 from reticent.release.request import FileKind, Request
 from reticent.release.signature_keys import KeyFiles, generate_keys, private_key, private_keys, public_key
+from reticent.release.statements import covers, joined_claims, promised_by
 from reticent.release.verification import Verification, headline_of, reservations_of, verify
 
 __all__ = [
@@ -89,12 +90,14 @@ __all__ = [
     "cost_of",
     "count_labels",
     "countersigned",
+    "covers",
     "default_method",
     "default_models",
     "domains_of",
     "format_of",
     "generate_keys",
     "headline_of",
+    "joined_claims",
     "judged_draft",
     "method_from",
     "methods_compared",
@@ -106,6 +109,7 @@ __all__ = [
     "parsed",
     "private_key",
     "private_keys",
+    "promised_by",
     "public_key",
     "public_side",
     "publish",

@@ -96,6 +96,6 @@ def _of_draft(draft: Draft) -> AdversaryView:
 
 
 def _of_public(side: PublicSide) -> AdversaryView:
-    made = Provenance(side.manifest.method, tuple(side.certificate["claims"]))
+    made = Provenance(side.manifest.method, tuple(side.certificate["claims"]), side.manifest.unit)
     whole = {name: each for name, each in declared_reference(side).items() if each.of == "whole table"}
     return replace(side.seen, reference=whole, made=made)

@@ -19,6 +19,7 @@ from reticent.release.document_schemas import check_structure
 from reticent.release.format import Words
 from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest, check_layout
+from reticent.release.promises import beside_each_other
 from reticent.release.reference_histogram import ReferenceColumn
 from reticent.release.signature_keys import sign
 from reticent.table import to_plain
@@ -73,12 +74,13 @@ def read_certificate(content: bytes) -> dict[str, Any]:
 
 def claims_of(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
+    together = beside_each_other(definition.parts(), scope)
     return [
         {
             "definition": part.name,
             "parameters": to_plain(part.parameters()),
             "covers": wording.covers(part, scope, reference),
-            "does_not_cover": part.not_covered(scope),
+            "does_not_cover": part.not_covered(together),
         }
         for part in definition.parts()
     ]

@@ -22,6 +22,7 @@ from reticent.definitions import (
 from reticent.errors import DataError, ReticentError
 from reticent.io import people_of
 from reticent.release.format import EvidenceRequest
+from reticent.release.promises import Promised
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference
 from reticent.release.statements import covers, scope_of
@@ -32,7 +33,7 @@ Status = Literal["holds", "fails", "not re-checked"]
 class Check(NamedTuple):
     """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises, in the words of ``sentence``.
 
-    A claim of which the files show a part is two checks: the part, and the whole, which was not re-checked.
+    A claim of which the files show a part is two checks: the part, and the whole, which was not re-checked. ``promised`` is what the sentence says, where it is all of a claim.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Check(NamedTuple):
     detail: str
     claim: bool = False
     sentence: str = ""
+    promised: Promised | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def check_claims(
         sentence = covers(definition, shown, side.certificate.get("reference"))
         name = f"{name}, counting rows" if by_rows else name
         part = definition.shown_part() if isinstance(definition, HistoryDefinition) and status == "holds" else None
-        yield Check(name, status, detail, claim=True, sentence=sentence if part is None else part.shown)
+        promised = Promised(definition, shown, side.certificate.get("reference")) if part is None else None
+        yield Check(name, status, detail, True, sentence if part is None else part.shown, promised)
         if part is not None:
             yield Check(f"{name}, all of it", "not re-checked", part.hidden, sentence=sentence)
     attested = side.form.attested(side)

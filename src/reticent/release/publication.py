@@ -128,7 +128,7 @@ def _recorded(
     draft, side, content = made.draft, made.side, made.side.certificate
     prints = {
         MANIFEST: fingerprint(readable(side.manifest.as_json())),
-        STATEMENT: fingerprint(statement(content, made.words).encode()),
+        STATEMENT: fingerprint(statement(content, side.manifest, made.words).encode()),
         **made.spool.prints,
     }
     certificates: list[dict[str, Any]] = []

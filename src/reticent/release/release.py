@@ -234,7 +234,7 @@ class Release(ShownAsCard):
 
     def _public_files(self) -> Iterator[tuple[str, Content]]:
         manifest = self.public.manifest
-        yield STATEMENT, statement(self.certificate, self.public.form.words(self.public)).encode()
+        yield STATEMENT, statement(self.certificate, self.public.manifest, self.public.form.words(self.public)).encode()
         yield MANIFEST, readable(manifest.as_json())
         for table in manifest.tables.values():
             for file in table.files:

@@ -19,6 +19,7 @@ from reticent.definitions import (
     GroupDefinition,
     InTurn,
     column_list,
+    definition_from,
     named_column,
     numbers_beyond,
     unique_share,
@@ -28,6 +29,7 @@ from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import EvidenceRequest, Words, format_of
 from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest
+from reticent.release.promises import Promised, beside_each_other, joined_promise, same_promises
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -79,6 +81,19 @@ def covers(definition: Definition, scope: ClaimScope, reference: Mapping[str, An
     if definition.needs_reference and compared(reference, "published rows"):
         return f"{told} {_AMONG_PUBLISHED}"
     return told
+
+
+def joined_claims(certificate: Mapping[str, Any], manifest: Manifest) -> list[tuple[Promised, list[int]]]:
+    """What a release promises, claims that differ in their column only put together, and the places of these."""
+    claims = [definition_from(claim["definition"], dict(claim["parameters"])) for claim in certificate["claims"]]
+    scope = beside_each_other(claims, scope_of(manifest))
+    promised = [Promised(claim, scope, certificate["reference"]) for claim in claims]
+    return [(joined_promise([promised[each] for each in places]), places) for places in same_promises(promised)]
+
+
+def promised_by(certificate: Mapping[str, Any], manifest: Manifest) -> list[Promised]:
+    """What a release promises, claims that differ in their column only put together."""
+    return [promised for promised, _ in joined_claims(certificate, manifest)]
 
 
 def risks(
@@ -225,8 +240,9 @@ def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]
     return sorted(name for name, said in (reference or {}).items() if said["of"] == rows)
 
 
-def statement(certificate: Mapping[str, Any], words: Words) -> str:
+def statement(certificate: Mapping[str, Any], manifest: Manifest, words: Words) -> str:
     """The plain-language statement that goes with the files."""
+    promised = promised_by(certificate, manifest)
     title, *reasons = Headline.from_json(certificate["headline"]).lines()
     parts = [
         title.upper(),
@@ -234,9 +250,9 @@ def statement(certificate: Mapping[str, Any], words: Words) -> str:
         "WHAT THIS IS",
         f"A table about people, published so that nobody is given away. {words.what}",
         "WHAT IS PROMISED",
-        *(f"- {claim['covers']}" for claim in certificate["claims"]),
+        *(f"- {text}" for text in dict.fromkeys(covers(*each) for each in promised)),
         "WHAT IS NOT PROMISED",
-        *(f"- {text}" for text in dict.fromkeys(claim["does_not_cover"] for claim in certificate["claims"])),
+        *(f"- {text}" for text in dict.fromkeys(each.definition.not_covered(each.scope) for each in promised)),
         "WHAT RISK REMAINS",
         *(f"- {text}" for text in certificate["residual_risks"]),
         "HOW TO CHECK",

@@ -37,6 +37,7 @@ from reticent.release.computable_columns import failing_records
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.headline import Headline
 from reticent.release.origin import Origin
+from reticent.release.promises import joined_promises
 from reticent.release.public import (
     PublicFile,
     PublicSide,
@@ -106,7 +107,10 @@ class Verification(ShownAsCard):
     @property
     def recomputed(self) -> tuple[str, ...]:
         """The sentences of the claims that were recomputed and hold."""
-        return tuple(check.sentence for check in self.checks if check.claim and check.status == "holds")
+        held = [check for check in self.checks if check.claim and check.status == "holds"]
+        told = joined_promises(check.promised for check in held if check.promised is not None)
+        joined = [wording.covers(*each) for each in told]
+        return tuple(dict.fromkeys((*joined, *(check.sentence for check in held if check.promised is None))))
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -455,7 +459,7 @@ def _check_wording(
     told = said["ledger"]
     if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release"), told.get("beside")):
         return Check("wording", "fails", "What is said about earlier releases contradicts itself.")
-    if files.get(STATEMENT) != wording.statement(said, words).encode():
+    if files.get(STATEMENT) != wording.statement(said, side.manifest, words).encode():
         return Check("wording", "fails", f"{STATEMENT} does not say what the certificate says.")
     return Check("wording", "holds", "The plain words say what the exact entries say.")
 

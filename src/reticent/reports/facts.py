@@ -31,6 +31,8 @@ from reticent.release import (
     Release,
     Verification,
     check_claims,
+    covers,
+    joined_claims,
     parsed,
     read_claims,
     reservations_of,
@@ -171,10 +173,7 @@ def gather(
         words=side.form.words(side),
         headline=Headline.of_checks(checks, reservations_of(side)) if verified is None else verified.headline,
         judged=_judged_how(side, outcomes),
-        promises=tuple(
-            Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)
-            for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
-        ),
+        promises=_promises(side, outcomes, known=len(known) == len(claims)),
         rows=side.height,
         row_noun=side.form.row_noun,
         groups=groups,
@@ -196,6 +195,23 @@ def gather(
     if table is not None and facts.groups is None:
         told = replace(told, flows=flow_facts(table, side, coordinates, context))
     return _with_private(told, private, side, table, known, context)
+
+
+def _promises(side: PublicSide, outcomes: Sequence[Check], *, known: bool) -> tuple[Promise, ...]:
+    """What is promised, claims that differ in their column only together; the certificate's own words where this version does not know (``known``) every claim."""
+    listed = side.certificate["claims"]
+    if not known:
+        said = zip(listed, outcomes, strict=True)
+        return tuple(
+            Promise(each["definition"], each["covers"], each["does_not_cover"], how.detail) for each, how in said
+        )
+    found = []
+    for promised, places in joined_claims(side.certificate, side.manifest):
+        columns = [f"{listed[place]['parameters']['column']}: " if len(places) > 1 else "" for place in places]
+        how = " ".join(f"{column}{outcomes[place].detail}" for column, place in zip(columns, places, strict=True))
+        limits = promised.definition.not_covered(promised.scope)
+        found.append(Promise(str(promised.definition), covers(*promised), limits, how))
+    return tuple(found)
 
 
 def _with_private(

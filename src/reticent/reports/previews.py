@@ -30,8 +30,10 @@ from reticent.release import (
     PublicSide,
     Request,
     cost_of,
+    covers,
     judged_draft,
     named_method,
+    promised_by,
 )
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
@@ -91,8 +93,9 @@ class Preview(ShownAsCard):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the certificate would promise, claim by claim."""
-        return tuple(claim["covers"] for claim in self._made.side.certificate["claims"])
+        """What the certificate would promise, a sentence for claims that differ in their column only."""
+        side = self._made.side
+        return tuple(covers(*each) for each in promised_by(side.certificate, side.manifest))
 
     @property
     def rows(self) -> int:
