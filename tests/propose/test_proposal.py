@@ -420,3 +420,18 @@ def test_longitudes_under_any_name_bodies_and_cards_are_what_their_values_say() 
         "childid": "identifier",
         "sex": "quasi",
     }
+
+
+@pytest.mark.parametrize("code", ["P{:03}", "N{:03}", "case-{:04}", None], ids=str)
+def test_codes_in_a_column_called_patient_are_people(code):
+    """Visits of 150 patients: codes that are codes of ICD-10 as well, codes of no kind, and numbers."""
+    chance, rows = random.Random(5), []
+    for number in range(150):
+        age, town = chance.randint(20, 80), chance.choice("abcdef")
+        patient = 7 * number if code is None else code.format(number)
+        rows += [
+            (patient, age, town, chance.choice(["flu", "burn", "cold"])) for _ in range(chance.choice([1, 2, 3, 5]))
+        ]
+    found = propose(pl.DataFrame(rows, schema=["patient", "age", "town", "diagnosis"], orient="row"))
+    assert {column.name: column.role for column in found.columns}["patient"] == "identifier"
+    assert (found.key, found.unit) == ("patient", "person")

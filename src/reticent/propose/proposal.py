@@ -394,6 +394,8 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return "identifier", "the name says that it tells people or households apart"
     if meaning is None and countable and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
         return "identifier", "the name says that it tells people or households apart"
+    if meaning is None and countable and _codes_people(column):
+        return "identifier", "the name says that it tells people apart"
     if column.type == "text" and (_longest(column) > _FREE_TEXT or _is_prose(column)):
         return None, "free text may say anything about anybody"
     if column.type == "text" and meaning in SENSITIVE and 2 * column.single > column.filled:
@@ -422,17 +424,25 @@ def _says_person(column: ColumnProfile) -> bool:
     return bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) and not words & _OF_OTHERS
 
 
+def _codes_people(column: ColumnProfile) -> bool:
+    """Whether it is called a patient, a person or the like, and has many numbers or codes, whatever these look like (``P014`` is a code of ICD-10, too)."""
+    named = set(words_of(column.name)) <= _OF_PEOPLE and column.distinct > min(_FEWEST_PEOPLE, column.rows // 10)
+    return named and (column.type == "integer" or _has_codes(column))
+
+
+def _has_codes(column: ColumnProfile) -> bool:
+    """Whether texts mostly have digits and no spaces."""
+    return bool((column.sample.str.contains(r"\d") & ~column.sample.str.contains(r"\s")).mean() >= _MOST)  # type: ignore[operator]  # the mean of truth values is a float
+
+
 def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
     """Numbers of rows and codes of people. That nearly every value is another alone makes no identifier: an amount of money is none."""
     mostly = column.uniqueness >= _IDENTIFYING
     if column.type == "text":
         if not mostly:
             return None
-        codes = bool((column.sample.str.contains(r"\d") & ~column.sample.str.contains(r"\s")).mean() >= _MOST)  # type: ignore[operator]  # the mean of truth values is a float
-        share = f"{float(column.uniqueness):.0%} of the rows have"
-        return (
-            ("identifier", f"codes; {share} one of their own") if codes else (None, f"texts; {share} one of their own")
-        )
+        share = f"{float(column.uniqueness):.0%} of the rows have one of their own"
+        return ("identifier", f"codes; {share}") if _has_codes(column) else (None, f"texts; {share}")
     if column.lowest < 0:
         return None
     if (waves := _waves(column)) > 1:
