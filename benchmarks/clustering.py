@@ -34,7 +34,7 @@ def _on_adult() -> list[Row]:
     data = adult()
     floor = group_by_floor(data.frame, list(data.quasi))
     methods: list[tuple[str, GroupDefinition, Any]] = [
-        ("Mondrian, sets", KAnonymity(5), Mondrian()),
+        ("Mondrian, sets", KAnonymity(5), Mondrian(values="sets")),
         ("Mondrian, nodes", KAnonymity(5), Mondrian(values="hierarchy")),
         ("Lattice, 5 %", KAnonymity(5), Lattice(suppression="0.05")),
         ("Gather", KAnonymity(5), Gather(r=5)),

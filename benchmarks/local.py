@@ -73,31 +73,31 @@ def main(*names: str) -> None:
     rows, data = [], adult()
     floor = group_by_floor(data.frame, list(data.quasi))
     jobs: list[tuple[str, GroupDefinition, Mondrian, float | None]] = [
-        ("Adult x 8, k=5, draft with exact value sets", KAnonymity(5), Mondrian(), 20),
-        ("Adult x 8, k=5 + distinct 3", KAnonymity(5) & DistinctLDiversity(3), Mondrian(), 40),
+        ("Adult x 8, k=5, draft with exact value sets", KAnonymity(5), Mondrian(values="sets"), 20),
+        ("Adult x 8, k=5 + distinct 3", KAnonymity(5) & DistinctLDiversity(3), Mondrian(values="sets"), 40),
         (
             "Adult x 8, k=5 + largest difference 0.2 (the other tool's t)",
             KAnonymity(5) & LargestDifference(0.2),
-            Mondrian(),
+            Mondrian(values="sets"),
             40,
         ),
-        ("Adult x 8, k=5 + t=0.2 (earth mover's distance)", KAnonymity(5) & TCloseness("0.2"), Mondrian(), 40),
+        ("Adult x 8, k=5 + t=0.2 (earth mover's distance)", KAnonymity(5) & TCloseness("0.2"), Mondrian(values="sets"), 40),
         (
             "Adult x 8, k=5 + any 2 facts below 0.5 (all groups together)",
             KAnonymity(5) & WorstCaseKnowledge("0.5", 2),
-            Mondrian(),
+            Mondrian(values="sets"),
             None,
         ),
         (
             "Adult x 8, k=5 + delta-disclosure 3 (not monotone)",
             KAnonymity(5) & DeltaDisclosure(3),
-            Mondrian(),
+            Mondrian(values="sets"),
             None,
         ),
         (
             "Adult x 8, 20-map in Adult twice over (a population)",
             KMap(20, pl.concat([data.frame, data.frame])),
-            Mondrian(),
+            Mondrian(values="sets"),
             None,
         ),
         ("Adult x 8, k=5, columns by least loss", KAnonymity(5), Mondrian(split="loss"), None),
@@ -113,7 +113,7 @@ def main(*names: str) -> None:
     sizes = {"ihis_synth 1,193,504 x 9": ihis, "10 million x 8": ten_million, "1 million x 3 of many values": postcodes}
     steps = {
         "partition": partition_only,
-        "draft": lambda d: len(Mondrian().draft(d.table(), KAnonymity(5)).evidence.published),
+        "draft": lambda d: len(Mondrian(values="sets").draft(d.table(), KAnonymity(5)).evidence.published),
     }
     per_row = {step: best_of(5, lambda run=run: run(data))[0] / data.frame.height for step, run in steps.items()}
     for job, make in sizes.items():

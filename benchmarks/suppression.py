@@ -47,7 +47,7 @@ def main(*names: str) -> None:
         ("Suppress, k=5 + distinct 3, draft", KAnonymity(5) & DistinctLDiversity(3), Suppress(), False),
         ("Suppress, k=5 + t=0.4, draft", KAnonymity(5) & TCloseness("0.4"), Suppress(), False),
         ("Suppress along hierarchies, k=5, draft", KAnonymity(5), Suppress(hiding="hierarchy"), True),
-        ("Mondrian, k=5, draft", KAnonymity(5), Mondrian(), True),
+        ("Mondrian, k=5, draft", KAnonymity(5), Mondrian(values="sets"), True),
         ("Lattice with 5 %, k=5, draft", KAnonymity(5), Lattice(suppression="0.05"), True),
     ]
     for job, definition, method, hierarchies in jobs:

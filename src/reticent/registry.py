@@ -244,8 +244,8 @@ SHAPES: dict[str, Home] = {
 """Kinds of shapes, by the key that their JSON has."""
 DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("Lattice", {}),
-    ("Mondrian", {"values": "ranges"}),
-    ("Mondrian", {"values": "ranges", "split": "loss"}),
+    ("Mondrian", {}),
+    ("Mondrian", {"split": "loss"}),
     ("Bang", {}),
 )
 """The methods that are compared where none is named, with their parameters."""

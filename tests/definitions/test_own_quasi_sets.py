@@ -12,6 +12,7 @@ import pytest
 import reticent as rt
 from reticent.definitions import ConfidenceBounding, KAnonymity, definition_from
 from reticent.errors import Infeasible, PolicyError
+from tests.definitions.test_any_columns import nearly_added_table
 
 METHODS = {
     "lattice": rt.Lattice(suppression="0.4"),
@@ -103,3 +104,26 @@ def test_wrong_columns_are_refused_by_name():
     for wrong in ("zip", [], ["zip", "zip"], [1], 3):
         with pytest.raises(PolicyError, match="ConfidenceBounding: quasi must"):
             ConfidenceBounding("1/2", ["a"], quasi=wrong)
+
+
+def test_a_finished_release_is_judged_for_whoever_computes_other_columns(tmp_path):
+    """c = a + b but for three rows: whoever knows a and b knows c, which no claim of the release says; a claim that names columns names those that follow."""
+    table, wanted = nearly_added_table(), KAnonymity(2, quasi=("a", "b"))
+    assert not rt.assess(table, wanted).holds
+    plain = rt.publish(table, KAnonymity(1), method=rt.Lattice())
+    assert min(Counter(plain.frame.select("a", "b").rows()).values()) >= 2
+    for subject in (plain, plain.save(tmp_path / "plain")):
+        found = rt.assess(subject, wanted)
+        assert (found.holds, found.value, found.definition) == (False, 1, wanted)
+        assert "published rows do not show which columns can be computed" in found.witness.text
+        assert rt.assess(subject, KAnonymity(1, quasi=("a", "b"))).holds
+    claimed = rt.publish(table, wanted, method=rt.Lattice())
+    assert claimed.certificate["claims"][0]["parameters"]["quasi"] == ["a", "b", "c"]
+    for subject in (claimed, claimed.save(tmp_path / "claimed")):
+        assert rt.assess(subject, wanted).holds
+        assert rt.assess(subject, KAnonymity(2, quasi=("a",))).holds
+        assert not rt.assess(subject, KAnonymity(99, quasi=("a",))).holds
+    alone = rt.publish(table, wanted & KAnonymity(1, quasi=("a",)), method=rt.Lattice())
+    shown = min(Counter(alone.frame["a"]).values())
+    found = rt.assess(alone, KAnonymity(shown, quasi=("a",)))
+    assert (found.holds, found.value) == (True, shown)

@@ -161,16 +161,30 @@ def closed(definition: Definition, table: Table) -> Definition:
     return definition
 
 
-def closed_as_claimed(definition: Definition, claims: Sequence[Definition]) -> Definition | None:
-    """The definition as it is judged on a release that makes some ``claims``, which name the relations between its columns.
+def closed_as_claimed(definition: Definition, claims: Sequence[Definition], quasi: Columns) -> tuple[Definition, bool]:
+    """The definition as it is judged on a release of some ``quasi`` columns that makes some ``claims``, and whether that is what was asked.
 
-    None where they name none and the definition would have to know them: what an adversary computes does not follow from published rows.
+    Claims for any few columns name the relations between columns, and a claim that names its columns names all that follow from these. Where they name none and the definition would have
+    to know them, what implies it is judged, for whoever knows all columns: what an adversary computes does not follow from published rows.
     """
-    parts = [part for part in definition.parts() if isinstance(part, AnyColumns)]
-    named = [part.relations for claim in claims for part in claim.parts() if isinstance(part, AnyColumns)]
+    claimed = [part for claim in claims for part in claim.parts()]
+    named = [part.relations for part in claimed if isinstance(part, AnyColumns)]
     if named:
-        return _related(definition, chain.from_iterable(named))
-    return definition if all(part.relations for part in parts) else None
+        return _related(definition, chain.from_iterable(named)), True
+    parts = [_as_claimed(part, claimed, quasi) for part in definition.parts()]
+    return all_of(tuple(part for part, _ in parts)), all(as_asked for _, as_asked in parts)
+
+
+def _as_claimed(part: Definition, claimed: Sequence[Definition], quasi: Columns) -> tuple[Definition, bool]:
+    if isinstance(part, AnyColumns):
+        return (part, True) if part.relations else (part.demand, False)
+    if not _names_columns(part):
+        return part, True
+    known: Columns = getattr(part, "quasi", None) or ()
+    sets = [getattr(each, "quasi", None) or () for each in claimed if _names_columns(each)]
+    closed_sets = [each for each in (*sets, quasi) if set(known) <= set(each)]
+    least = min(closed_sets, key=len, default=quasi)
+    return _extended(part, "quasi", known, least), set(least) == set(known)
 
 
 def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:

@@ -17,7 +17,6 @@ from reticent.base.exact import Number, exact
 from reticent.base.packing import number, pack, sum_by
 from reticent.core import Draft, Evidence, Groups
 from reticent.definitions import (
-    AnyColumns,
     Assessment,
     ClaimScope,
     Definition,
@@ -26,7 +25,6 @@ from reticent.definitions import (
     PopulationDefinition,
     TCloseness,
     Witness,
-    all_of,
     by_set,
     closed,
     closed_as_claimed,
@@ -51,8 +49,8 @@ from reticent.table import Table
 
 _MOST_WIDENED = 12
 _NOT_RELATED = (
-    "All columns count as known here, because published rows do not show which columns can be computed from others; for fewer columns it may hold. "
-    "Assess the table, or publish with AnyColumns, which states these relations."
+    "More columns count as known here than were named, because published rows do not show which columns can be computed from others; for fewer columns it may hold. "
+    "Assess the table, or publish with the definition, whose claim states what follows."
 )
 
 
@@ -91,11 +89,14 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
 
 def _of_published(subject: Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
     """The verdict on what is published. Which columns an adversary computes is what its claims say; where they do not, all columns count as known, which implies the rest."""
-    related = closed_as_claimed(definition, [] if isinstance(subject, Draft) else _claimed(public_side(subject)))
-    if related is not None:
-        return verdict(related, judge(related, _evidence(subject, related)))
-    stricter = all_of(tuple(part.demand if isinstance(part, AnyColumns) else part for part in definition.parts()))
-    found = replace(verdict(stricter, judge(stricter, _evidence(subject, definition))), definition=definition)
+    if isinstance(subject, Draft):
+        return verdict(definition, judge(definition, subject.evidence))
+    side = public_side(subject)
+    judged, as_asked = closed_as_claimed(definition, _claimed(side), side.manifest.named("quasi"))
+    found = verdict(judged, judge(judged, _evidence(subject, judged)))
+    if as_asked:
+        return found
+    found = replace(found, definition=definition)
     if found.witness is None:
         return found
     return replace(found, witness=replace(found.witness, text=f"{found.witness.text} {_NOT_RELATED}"))

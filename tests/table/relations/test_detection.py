@@ -259,11 +259,77 @@ def test_a_band_of_few_rows_is_found(name: str, is_sorted: bool) -> None:
     assert (set(found.sources), found.kind) == (sources, "band")
 
 
-def test_rare_values_by_chance_are_no_band() -> None:
+@pytest.mark.parametrize("fewest", [5, 12])
+def test_rare_values_by_chance_are_no_band(fewest: int) -> None:
     rng = np.random.default_rng(3)
     numbers = {f"n{i}": rng.normal(50, 10, 600).round(2) for i in range(20)}
-    rare = {f"r{i}": rng.permutation(np.arange(600) < 12 + i) for i in range(10)}
+    rare = {f"r{i}": rng.permutation(np.arange(600) < fewest + i) for i in range(10)}
     assert find_relations(pl.DataFrame(numbers | rare), list(rare), list(numbers)) == ()
+
+
+@pytest.mark.parametrize("few", [5, 7, 9])
+def test_a_band_of_a_handful_of_rows_is_found(few: int) -> None:
+    """The largest differences of two columns out of twelve, in a handful of 600 rows; with one row that does not belong there so few are chance."""
+    rng = np.random.default_rng(few)
+    frame = pl.DataFrame({f"n{i}": rng.normal(50, 10, 600).round(2) for i in range(12)})
+    rank = (frame["n3"] - frame["n8"]).rank("ordinal", descending=True)
+    frame = frame.with_columns(rare=pl.Series(rank <= few).replace_strict({True: "yes", False: "no"}))
+    (found,) = find_relations(frame, ["rare"])
+    assert (set(found.sources), found.kind, found.exact) == ({"n3", "n8"}, "band", True)
+    if few < 7:
+        wrong = frame.with_columns(rare=pl.when(rank == 300).then(pl.lit("yes")).otherwise("rare"))
+        assert find_relations(wrong, ["rare"]) == ()
+
+
+def is_banded(score: np.ndarray, labels: list[str]) -> bool:
+    """Whether every label stands for one stretch of a score, and no score for two labels; by going through the rows in their order."""
+    rows = sorted(zip(score.round(6).tolist(), labels, strict=True))
+    seen = [label for place, (_, label) in enumerate(rows) if not place or label != rows[place - 1][1]]
+    return len(seen) == len(set(seen)) and len(set(rows)) == len({number for number, _ in rows})
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bands_of_three_and_more_columns_are_found(seed: int) -> None:
+    """Scores of items, weighted sums and volumes, cut into two to five classes with names in no order, beside columns that have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(250, 1200))
+    columns = {
+        **{f"item{i}": rng.integers(0, 5, rows).astype(float) for i in range(6)},
+        **{f"size{i}": rng.normal(100, 15, rows).round(1) for i in range(5)},
+        "age": rng.integers(18, 90, rows).astype(float),
+    }
+    weights = {
+        0: {"item0": 1, "item2": 1, "item5": 1},
+        1: {"item1": 1, "item3": 2, "item4": 1, "age": 0},
+        2: {"size0": 1, "size1": -1, "age": 2},
+        3: {"item0": 1, "item1": 1, "item2": 1, "item3": 1, "item4": 1},
+    }[seed % 4]
+    weights = {name: weight for name, weight in weights.items() if weight}
+    score = sum(weight * columns[name] for name, weight in weights.items())
+    if seed == 6:
+        weights = dict.fromkeys(["size2", "size3", "size4"], 1)
+        score = columns["size2"] * columns["size3"] * columns["size4"]
+    classes = int(rng.integers(2, 6))
+    ends = np.quantile(score, np.arange(1, classes) / classes)
+    names = rng.permutation([f"class {letter}" for letter in "vwxyz"])
+    labels = [str(names[each]) for each in np.searchsorted(ends, score, side="left")]
+    assert is_banded(score, labels)
+    frame = pl.DataFrame({**columns, "class": labels})
+    (found,) = find_relations(frame, ["class"])
+    assert (set(found.sources), found.kind) == (set(weights), "band")
+    mixed = frame.with_columns(pl.col("class").shuffle(seed=seed))
+    assert find_relations(mixed, ["class"]) == ()
+
+
+def test_what_columns_predict_well_they_do_not_tell() -> None:
+    """A class that a sum of three columns gets right for 19 of 20 rows is predicted, and no rule."""
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({f"n{i}": rng.normal(0, 1, 2000) for i in range(6)})
+    score = frame["n0"] + frame["n1"] + frame["n2"] + pl.Series(rng.normal(0, 0.25, 2000))
+    frame = frame.with_columns(ill=score > 0)
+    right = ((frame["n0"] + frame["n1"] + frame["n2"] > 0) == frame["ill"]).mean()
+    assert 0.94 < right < 0.97
+    assert find_relations(frame, ["ill"]) == ()
 
 
 @pytest.mark.slow

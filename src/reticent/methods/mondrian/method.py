@@ -47,7 +47,7 @@ class Mondrian(GroupMethod):
 
     ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
     ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
-    drawn by the operating system). ``values`` says what is published of a group: the exact ``sets`` of its values, ``ranges`` of numbers, nodes of
+    drawn by the operating system). ``values`` says what is published of a group: ``ranges`` of numbers (and the exact sets of other values), the exact ``sets`` of all values, nodes of
     the ``hierarchy``, or one ``typical`` value in the column's own type, with a column that numbers the groups and a table of the ranges behind;
     ``drawn`` values lie anywhere in the range instead.
 
@@ -66,7 +66,7 @@ class Mondrian(GroupMethod):
 
     split: Choice = "span"
     ties: Literal["keep", "divide"] = "keep"
-    values: CellStyle | Literal["drawn"] = "sets"
+    values: CellStyle | Literal["drawn"] = "ranges"
     suppression: Number = 0
     effort: Effort = "quick"
     seconds: float | None = None

@@ -13,7 +13,7 @@ from reticent.table.relations.relation import Numbers
 
 MOST_BANDS = 100
 
-_EVIDENCE = 40.0
+_EVIDENCE, _EXACT_EVIDENCE = 40.0, 24.0
 _ALLOWED, _FEWER = 0.12, 0.25
 _TIED = 1e-9
 
@@ -34,7 +34,7 @@ class OrderedNumbers:
         many, counts = int(known.sum()), np.bincount(codes[known])
         shares = counts / max(many, 1)
         distinct, changing = int((shares > 0).sum()), 1 - float((shares**2).sum())
-        if distinct < 2 or not rows or evidence(codes[known]) < _EVIDENCE / 2:
+        if distinct < 2 or not rows or evidence(codes[known]) < _EVIDENCE / 4:
             return np.zeros(rows, dtype=bool)
         order = self._order if many == len(codes) else self._order[known[self._order]].reshape(rows, many)
         most = min(distinct - 1 + _ALLOWED * many, distinct - 1 + _FEWER * (changing * many - distinct + 1))
@@ -62,7 +62,7 @@ def evidence(codes: Codes) -> float:
 def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
     """Rows in which every value of a column is about as frequent as the others, at most so many, where the ``few`` that were looked at show too little of its rare values and all of them enough; else None."""
     known = np.flatnonzero(codes > 0)
-    if evidence(few[few > 0]) >= _EVIDENCE / 2 or evidence(codes[known]) < _EVIDENCE:
+    if evidence(few[few > 0]) >= _EVIDENCE / 2 or evidence(codes[known]) < _EXACT_EVIDENCE:
         return None
     drawn = np.random.default_rng(0).permutation(known)
     by_value = drawn[np.argsort(codes[drawn], kind="stable")]
@@ -73,9 +73,13 @@ def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
 
 
 def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
-    """The share of rows outside of the band of their value, with the best ends of bands, where both are known, and what a guess of the most frequent value gets wrong there; None where that shows nothing."""
+    """The share of rows outside of the band of their value, with the best ends of bands, where both are known, and what a guess of the most frequent value gets wrong there; None where that shows nothing.
+
+    A handful of rows in a band of their own show something only where no row is outside of its band.
+    """
     known = np.flatnonzero(~np.isnan(numbers) & (codes > 0))
-    if 2 * len(known) < len(codes) or evidence(codes[known]) < _EVIDENCE:
+    seen = evidence(codes[known])
+    if 2 * len(known) < len(codes) or seen < _EXACT_EVIDENCE:
         return None
     order = known[np.argsort(numbers[known], kind="stable")]
     shown, placed = codes[order], numbers[order]
@@ -89,4 +93,5 @@ def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
         gain = np.cumsum(np.where(np.isin(shown, listed[: number + 1]), 1, -1))
         firsts.append(float(placed[min(int(np.argmax(gain)) + 1, len(placed) - 1)]))
     told = np.array(listed)[np.searchsorted(np.maximum.accumulate(firsts), placed, side="right")]
-    return float((told != shown).mean()), 1 - int(np.bincount(shown).max()) / len(shown)
+    wrong = float((told != shown).mean())
+    return None if wrong and seen < _EVIDENCE else (wrong, 1 - int(np.bincount(shown).max()) / len(shown))

@@ -13,6 +13,7 @@ from reticent.table.relations.lookups import lookup_relations
 from reticent.table.relations.pair_formulas import Known, pair_relations
 from reticent.table.relations.relation import ColumnRelation
 from reticent.table.relations.single_source import single_source_relations
+from reticent.table.relations.sum_bands import sum_band_relations
 from reticent.table.relations.texts import text_relations
 from reticent.table.relations.totals import total_relations
 
@@ -65,6 +66,7 @@ def _found(sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], height:
     for relation in total_relations(sources, targets, more, known):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
+    yield from sum_band_relations(sources, targets, more, known)
     yield from lookup_relations(with_parts, targets, more, known)
 
 

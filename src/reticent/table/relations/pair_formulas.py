@@ -224,7 +224,7 @@ def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnFor
         if found.shown and found.wrong <= min(_alone(each, target) for each in (a, b)) / 3:
             return ColumnRelation(target.owner, sources, f"is {_nearly(found)}{words}", exact=found.exact)
     if target.distinct <= MOST_BANDS and (errors := band_errors(computed, target.codes)) is not None:
-        wrong, alone = errors[0], min(_step_error(each, target.codes) for each in (a, b))
+        wrong, alone = errors[0], min(step_error(each, target.codes) for each in (a, b))
         if is_shown(*errors) and wrong <= alone / 3:
             how = "follows from" if wrong == 0 else "nearly follows from"
             return ColumnRelation(target.owner, sources, f"{how} {words}", "band", wrong == 0)
@@ -241,7 +241,7 @@ def _nearly(found: Agreement) -> str:
     return "" if found.exact else "nearly "
 
 
-def _step_error(source: ColumnForm, codes: Codes) -> float:
+def step_error(source: ColumnForm, codes: Codes) -> float:
     """What the most frequent value gets wrong in each twentieth of a source."""
     ranks = np.nan_to_num(source.ranks)
     steps = (ranks * _STEPS / (len(ranks) + 1)).astype(np.int64)

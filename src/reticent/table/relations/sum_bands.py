@@ -1,0 +1,194 @@
+"""Bands of weighted sums and of products: a column of few values, each of which stands for one stretch of what several other columns add up to.
+
+Which columns, and with which weights, is what tells the values of the column apart best: the direction in which their means lie apart (Fisher's discriminant), with as few columns as keep
+the values in their bands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log
+
+import numpy as np
+
+from reticent.table.relations.agreement import is_shown
+from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, evidence
+from reticent.table.relations.column_forms import Codes, ColumnForm
+from reticent.table.relations.least_squares import product_words, sum_words
+from reticent.table.relations.pair_formulas import Known, is_known, step_error
+from reticent.table.relations.relation import ColumnRelation, Numbers
+
+_MOST_SOURCES, _TRIED = 5, 8
+_KNOWN, _EVIDENCE = 0.8, 40.0
+_NEAR_WHOLE, _MOST_WEIGHT = 0.2, 10
+_MOST_ENDS, _ROUNDS, _PENALTY = 4, 12, 1e-3
+_MOST_WRONG = 0.02
+"""What columns predict well they do not therefore tell: more rows outside of their band are no rule."""
+
+
+def sum_band_relations(
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known
+) -> Iterator[ColumnRelation]:
+    """The targets of which several sources together tell the bands, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them."""
+    numeric = [
+        each
+        for each in sources
+        if each.numbers is not None and not each.is_part and float(np.mean(~np.isnan(each.numbers))) >= _KNOWN
+    ]
+    spaces = [each for is_log in (False, True) if (each := _Space.of(numeric, rows, is_log)) is not None]
+    for target in targets:
+        if not 2 <= target.distinct <= MOST_BANDS:
+            continue
+        found = [each for space in spaces if (each := space.relation(target, rows, known)) is not None]
+        if found:
+            relation = next((each for each in found if each.exact), found[0])
+            known.add((target.owner, frozenset(relation.sources)))
+            yield relation
+
+
+class _Space:
+    """Columns of numbers, or their logarithms, in rows in which all are known, each with mean 0 and spread 1."""
+
+    def __init__(self, columns: Sequence[ColumnForm], numbers: Numbers, is_log: bool) -> None:
+        self.columns, self.is_log = columns, is_log
+        self.complete = np.flatnonzero(np.isfinite(numbers).all(axis=0))
+        kept = numbers[:, self.complete]
+        self.scale = kept.std(axis=1)
+        with np.errstate(all="ignore"):
+            self.x = (kept - kept.mean(axis=1, keepdims=True)) / self.scale[:, None]
+            self.together = self.x @ self.x.T / max(self.x.shape[1], 1)
+
+    @classmethod
+    def of(cls, columns: Sequence[ColumnForm], rows: Codes, is_log: bool) -> _Space | None:
+        """Of the columns those that vary, and whose logarithms there are; None where these are fewer than two, or too few rows know all of them."""
+        read = [_read(each, is_log)[rows] for each in columns]
+        usable = [
+            place
+            for place, each in enumerate(read)
+            if np.isfinite(each).mean() >= _KNOWN and np.ptp(each[np.isfinite(each)]) > 0
+        ]
+        if len(usable) < 2:
+            return None
+        found = cls([columns[place] for place in usable], np.array([read[place] for place in usable]), is_log)
+        return found if len(found.complete) >= 10 * len(usable) and bool((found.scale > 0).all()) else None
+
+    def relation(self, target: ColumnForm, rows: Codes, known: Known) -> ColumnRelation | None:
+        """The relation of a target to as few columns as tell its bands."""
+        codes = target.codes[rows][self.complete]
+        own = [place for place, each in enumerate(self.columns) if each.owner != target.owner]
+        there = codes > 0
+        if len(own) < 2 or 2 * int(there.sum()) < len(rows) or evidence(codes[there]) < _EVIDENCE:
+            return None
+        chosen = self._telling(codes, own, _TRIED)
+        if not self._may_tell(codes, chosen):
+            return None
+        for many in range(2, min(_MOST_SOURCES, len(chosen)) + 1):
+            places = self._telling(codes, chosen, many)
+            sources = frozenset(self.columns[place].owner for place in places)
+            if is_known(target.owner, sources, known):
+                return None
+            if self._may_tell(codes, places) and (found := self._shown(target, codes, places)) is not None:
+                return found
+        return None
+
+    def _telling(self, codes: Codes, places: Sequence[int], most: int) -> list[int]:
+        """Of some columns those that tell the values of a target apart best, the least telling dropped one by one."""
+        left = list(places)
+        while len(left) > most:
+            weights = np.abs(self._direction(codes, left))
+            many = max(min(len(left) - most, len(left) // 2), 1)
+            worst = set(np.argsort(weights)[:many].tolist())
+            left = [place for number, place in enumerate(left) if number not in worst]
+        return left
+
+    def _direction(self, codes: Codes, places: Sequence[int]) -> Numbers:
+        """The weights of some columns by which the means of the values of a target lie apart most, in terms of the spread within all rows."""
+        there = codes > 0
+        x, codes = self.x[places][:, there], codes[there]
+        counts = np.bincount(codes)
+        sums = np.array([np.bincount(codes, weights=each) for each in x])
+        means = sums[:, counts > 0] / np.sqrt(counts[counts > 0])
+        spread, axes = np.linalg.eigh(self.together[np.ix_(places, places)])
+        usable = spread > 1e-9 * spread.max()
+        whitened = axes[:, usable] / np.sqrt(spread[usable])
+        directions, _, _ = np.linalg.svd(whitened.T @ means, full_matrices=False)
+        found: Numbers = whitened @ directions[:, 0]
+        return found
+
+    def _may_tell(self, codes: Codes, places: Sequence[int]) -> bool:
+        """Whether the weighted sum of some columns may have the values of a target in bands."""
+        score = self._direction(codes, places) @ self.x[places]
+        return bool(OrderedNumbers(score[None, :]).may_band(codes)[0])
+
+    def _separating(self, codes: Codes, places: Sequence[int]) -> Numbers:
+        """The weights by which the ends of bands part the rows best: logistic regression with the same weights for some ends, from the direction in which means lie apart."""
+        there = codes > 0
+        x, shown = self.x[places][:, there], codes[there]
+        score = self._direction(codes, places) @ x
+        present = np.unique(shown)
+        middles = np.array([np.median(score[shown == code]) for code in present])
+        place = np.empty(int(present.max()) + 1, dtype=np.int64)
+        place[present[np.argsort(middles)]] = np.arange(len(present))
+        ends = np.unique(np.linspace(0, len(present) - 2, min(len(present) - 1, _MOST_ENDS)).astype(np.int64))
+        above = np.concatenate([place[shown] > end for end in ends]).astype(np.float64)
+        own = np.repeat(np.eye(len(ends)), x.shape[1], axis=0)
+        rows = np.hstack([np.tile(x.T, (len(ends), 1)), own])
+        penalty = _PENALTY * np.eye(rows.shape[1])
+        weights = np.zeros(rows.shape[1])
+        for _ in range(_ROUNDS):
+            chance = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
+            slope = rows.T @ (above - chance) - penalty @ weights
+            curve = (rows * (chance * (1 - chance))[:, None]).T @ rows + penalty
+            weights = weights + np.linalg.solve(curve, slope)
+        found: Numbers = weights[: len(places)]
+        return found
+
+    def _shown(self, target: ColumnForm, codes: Codes, places: Sequence[int]) -> ColumnRelation | None:
+        """The relation, if all rows show it, no column alone does nearly as well, and it is no chance that these columns were found."""
+        columns = [self.columns[place] for place in places]
+        chances = len(places) * (log(len(self.columns)) + log(len(codes)))
+        if evidence(target.codes[target.codes > 0]) < _EVIDENCE + chances:
+            return None
+        weights = self._separating(codes, places) / self.scale[places]
+        numbers = np.array([_read(each, self.is_log) for each in columns])
+        best: tuple[float, float, Numbers] | None = None
+        for short in _short_weights(weights):
+            errors = band_errors(short @ numbers, target.codes)
+            if errors is not None and (best is None or errors[0] < best[0]):
+                best = (*errors, short)
+        if best is None:
+            return None
+        wrong, guessed, short = best
+        if (
+            not is_shown(wrong, guessed)
+            or wrong > _MOST_WRONG
+            or wrong > min(step_error(each, target.codes) for each in columns) / 3
+        ):
+            return None
+        words = product_words if self.is_log else sum_words
+        told = words(
+            list(zip(short.tolist(), (each.text for each in columns), strict=True)), 1.0 if self.is_log else 0.0
+        )
+        how = "follows from" if wrong == 0 else "nearly follows from"
+        sources = tuple(each.owner for each in columns)
+        return ColumnRelation(target.owner, sources, f"{how} {told}", "band", wrong == 0)
+
+
+def _read(form: ColumnForm, is_log: bool) -> Numbers:
+    """The numbers of a column, or their logarithms; nothing where some of the numbers have none."""
+    assert form.numbers is not None
+    if not is_log:
+        return form.numbers
+    if not (np.nan_to_num(form.numbers, nan=1.0) > 0).all():
+        return np.full(len(form.numbers), np.nan)
+    return np.log(form.numbers)
+
+
+def _short_weights(weights: Numbers) -> Iterator[Numbers]:
+    """Weights in terms of the smallest: as whole numbers where they are nearly that, and as they are."""
+    ratios = weights / np.abs(weights).min()
+    ratios = ratios if ratios[0] > 0 else -ratios
+    whole = np.round(ratios)
+    if (np.abs(ratios - whole) <= _NEAR_WHOLE * np.abs(whole)).all() and np.abs(whole).max() <= _MOST_WEIGHT:
+        yield whole
+    yield ratios
