@@ -81,7 +81,12 @@ def main(*names: str) -> None:
             Mondrian(values="sets"),
             40,
         ),
-        ("Adult x 8, k=5 + t=0.2 (earth mover's distance)", KAnonymity(5) & TCloseness("0.2"), Mondrian(values="sets"), 40),
+        (
+            "Adult x 8, k=5 + t=0.2 (earth mover's distance)",
+            KAnonymity(5) & TCloseness("0.2"),
+            Mondrian(values="sets"),
+            40,
+        ),
         (
             "Adult x 8, k=5 + any 2 facts below 0.5 (all groups together)",
             KAnonymity(5) & WorstCaseKnowledge("0.5", 2),

@@ -215,3 +215,20 @@ def test_a_million_rows_are_counted_in_time() -> None:
     begun = time.monotonic()
     class_sizes(rows, list(labels), [*((f"c{i}",) for i in range(5)), tuple(f"c{i}" for i in range(5))])
     assert time.monotonic() - begun < 10
+
+
+def test_stays_that_are_published_beside_both_days_tell_everybody_apart():
+    """Eight stays in two boxes of four: with the exact length every record is alone, and from the first box alone ten lengths are possible."""
+    stays = [(1, 3), (2, 5), (3, 7), (4, 9), (5, 6), (6, 8), (7, 11), (8, 13)]
+    rows = [(begin, end, end - begin) for begin, end in stays]
+    frame = pl.DataFrame(rows, schema=["begin", "end", "stay"], orient="row")
+    table = rt.Table(frame, quasi=["begin", "end"], declared={"stay": "nobody knows it"})
+    release = rt.publish(table, rt.KAnonymity(4), method=rt.Mondrian(values="ranges"))
+    boxes = release.frame.group_by("begin", "end").len().sort("begin").rows()
+    assert boxes == [("[1, 4]", "[3, 9]", 4), ("[5, 8]", "[6, 13]", 4)]
+    (told,) = release.certificate["declared"]
+    assert (told["unique"], told["few"]) == (8, 8)
+    assert sorted({end - begin for begin in range(1, 5) for end in range(3, 10)}) == list(range(-1, 9))
+    known = rt.Table(frame, quasi=["begin", "end", "stay"])
+    closed = rt.AnyColumns(2, rt.KAnonymity(4), relations=[[["begin", "end"], "stay"]])
+    assert rt.assess(known, closed).value == 1
