@@ -288,7 +288,9 @@ def test_inspecting_previewing_and_comparing(tmp_path: Path, frame: pl.DataFrame
     assert found.loss_by_column.keys() == {"age", "zip"}
     assert found.frame.height <= 12
     assert min(found.groups.sizes) >= 3
-    compared = rt.compare(table, [rt.KAnonymity(2), rt.KAnonymity(3)], methods=[rt.Lattice(), rt.Mondrian()])
+    compared = rt.compare(
+        table, [rt.KAnonymity(2), rt.KAnonymity(3)], methods=[rt.Lattice(), rt.Mondrian(values="sets")]
+    )
     assert compared.table.height == 4
     assert not (tmp_path / "ledger.sqlite").exists()
 
@@ -463,4 +465,4 @@ def test_a_definition_can_be_evaluated_from_its_repr(table: rt.Table) -> None:
             assert eval(repr(definition), {}, names) == definition
     both = rt.KAnonymity(2) & rt.TCloseness("0.3")
     assert eval(repr(both), {}, names) == both
-    assert eval(repr(rt.Mondrian()), {}, names) == rt.Mondrian()
+    assert eval(repr(rt.Mondrian(values="sets")), {}, names) == rt.Mondrian(values="sets")

@@ -83,9 +83,9 @@ JOBS: dict[str, tuple[Callable[[], rt.Table], Any, Any, dict[str, Any]]] = {
     "lattice with gaps": (lambda: table(frame=gaps(), nulls="category"), K, rt.Lattice(suppression="0.05"), {}),
     "buckets": (table, L, rt.Lattice(suppression="0.05", format="bucketize"), SEEDED),
     "datafly": (table, K, rt.Datafly(suppression="0.05"), {}),
-    "mondrian": (table, K & L, rt.Mondrian(), {}),
+    "mondrian": (table, K & L, rt.Mondrian(values="sets"), {}),
     "mondrian nodes": (table, K, rt.Mondrian(values="hierarchy"), {}),
-    "mondrian divided": (table, K, rt.Mondrian(ties="divide"), SEEDED),
+    "mondrian divided": (table, K, rt.Mondrian(ties="divide", values="sets"), SEEDED),
     "alpha-beta": (
         lambda: rt.Table(sample().select(list(DOMAIN)).unique(maintain_order=True), quasi=list(DOMAIN)),
         rt.BoundedBelief("1/10", "1/2"),

@@ -74,7 +74,7 @@ def walk(table: rt.Table, definition: object, method: object, place: Path, **mor
     ("method", "more"),
     [
         (rt.Lattice(suppression="0.1"), {}),
-        (rt.Mondrian(), {}),
+        (rt.Mondrian(values="sets"), {}),
         (rt.Lattice(suppression="0.1", format="bucketize"), {}),
         (rt.Lattice(suppression="0.1"), {"quasi_sets": [["age"], ["town"]]}),
         (rt.Lattice(suppression="0.1"), {"engine": "streaming"}),
@@ -91,7 +91,7 @@ def test_a_definition_goes_the_whole_way(method, more, tmp_path):
 
 
 def test_a_process_that_does_not_know_the_definition_does_not_say_that_it_holds(tmp_path):
-    rt.publish(people(), rt.KAnonymity(4) & Evenness(), rt.Mondrian(), ledger=tmp_path / "l.sqlite").save(
+    rt.publish(people(), rt.KAnonymity(4) & Evenness(), rt.Mondrian(values="sets"), ledger=tmp_path / "l.sqlite").save(
         tmp_path / "release"
     )
     code = (
@@ -136,7 +136,7 @@ def test_a_mechanism_goes_the_whole_way(tmp_path):
     [
         (rt.KAnonymity(5), noisy()),
         (OnePersonRatio(2), rt.Lattice()),
-        (rt.KAnonymity(2) & OnePersonRatio(2), rt.Mondrian()),
+        (rt.KAnonymity(2) & OnePersonRatio(2), rt.Mondrian(values="sets")),
     ],
 )
 def test_what_does_not_fit_is_refused_before_any_row_is_scanned(definition, method):

@@ -383,7 +383,7 @@ def test_a_release_whose_process_was_killed_before_it_was_written_can_be_withdra
     with Ledger(book) as ledger:
         assert [entry.status for entry in ledger.entries(DATASET)] == ["reserved"]
     with pytest.raises(LedgerError):
-        rt.publish(_other(job), rt.KAnonymity(2), rt.Mondrian(), ledger=book)
+        rt.publish(_other(job), rt.KAnonymity(2), rt.Mondrian(values="sets"), ledger=book)
     done = command("ledger", "withdraw", DATASET, "1", "--reason", "the power failed", "--ledger", book)
     assert done["status"] == "withdrawn"
     # A version of a series is used once, even by a release that was withdrawn.
@@ -414,7 +414,7 @@ def _faces(folder: Path, table: rt.Table, place: Path) -> dict[str, Callable[[Co
         "steward's report": lambda context: write_stewards_report(
             folder, place / "report.html", table, context=context
         ),
-        "preview": lambda context: rt.preview(table, rt.KAnonymity(3), rt.Mondrian(), context=context),
+        "preview": lambda context: rt.preview(table, rt.KAnonymity(3), rt.Mondrian(values="sets"), context=context),
         "inspect": lambda context: rt.inspect(rows(), context=context),
         "exposures": lambda context: exposures(table, (rt.KAnonymity(3),), context=context),
         "risk": lambda context: risk_views(table, context=context),

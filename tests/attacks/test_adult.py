@@ -44,7 +44,7 @@ from reticent.methods.randomize import AlphaBeta
 from reticent.release import publish
 from reticent.table import Hierarchy, Table
 
-METHODS: dict[str, Any] = {"lattice": Lattice(suppression="0.05"), "mondrian": Mondrian()}
+METHODS: dict[str, Any] = {"lattice": Lattice(suppression="0.05"), "mondrian": Mondrian(values="sets")}
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country"]
 KINDS = {
     "hands": [

@@ -51,7 +51,7 @@ from tests.attacks.test_linkage import MEANINGS
 from tests.oracles.attack_adversaries import excluded, posteriors, similar, skewed
 from tests.sampling import examples
 
-METHODS = {"lattice": Lattice(), "mondrian": Mondrian()}
+METHODS = {"lattice": Lattice(), "mondrian": Mondrian(values="sets")}
 
 
 def population(rows: int = 600, seed: int = 5) -> pl.DataFrame:

@@ -43,7 +43,11 @@ def saved(seed: int, column: str, folder: Path) -> Path:
     )
     quasi = {"zip": rt.Hierarchy.masking(2), "sex": rt.Hierarchy.suppression(["f", "m"])}
     table = rt.Table(frame, quasi=quasi, sensitive=column)
-    methods = [rt.Lattice(suppression="0.1"), rt.Mondrian(), rt.Lattice(format="bucketize", suppression="0.1")]
+    methods = [
+        rt.Lattice(suppression="0.1"),
+        rt.Mondrian(values="sets"),
+        rt.Lattice(format="bucketize", suppression="0.1"),
+    ]
     choice = int(random.integers(0, 3))
     definition: Any = rt.DistinctLDiversity(2) if choice == 2 else rt.KAnonymity(3)
     if choice == 0 and random.random() < 0.5:

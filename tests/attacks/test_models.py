@@ -37,7 +37,11 @@ def table(frame: pl.DataFrame) -> Table:
 
 @pytest.mark.parametrize(
     ("method", "definition"),
-    [(Lattice(), KAnonymity(30)), (Mondrian(), KAnonymity(30)), (Lattice(format="bucketize"), DistinctLDiversity(1))],
+    [
+        (Lattice(), KAnonymity(30)),
+        (Mondrian(values="sets"), KAnonymity(30)),
+        (Lattice(format="bucketize"), DistinctLDiversity(1)),
+    ],
     ids=["lattice", "mondrian", "bucketize"],
 )
 def test_a_forest_learns_what_columns_say_together(method: Any, definition: Any) -> None:

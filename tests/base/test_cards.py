@@ -44,7 +44,7 @@ def shown(table: rt.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         "Assessment": rt.assess(table, definition),
         "Search": rt.search(table, definition),
         "Preview": rt.preview(table, definition),
-        "PreviewComparison": rt.compare(table, definition, [rt.Lattice(), rt.Mondrian()]),
+        "PreviewComparison": rt.compare(table, definition, [rt.Lattice(), rt.Mondrian(values="sets")]),
         "Release": release,
         "Verification": rt.verify(folder / "release"),
         "Findings": attack(release, Homogeneity())[0],

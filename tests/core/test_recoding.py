@@ -24,12 +24,12 @@ METHODS = {
     "lattice": rt.Lattice(suppression="0.3"),
     "buckets": rt.Lattice(suppression="0.3", format="bucketize"),
     "datafly": rt.Datafly(suppression="0.3"),
-    "sets": rt.Mondrian(),
+    "sets": rt.Mondrian(values="sets"),
     "ranges": rt.Mondrian(values="ranges"),
     "nodes": rt.Mondrian(values="hierarchy"),
-    "divided": rt.Mondrian(ties="divide"),
+    "divided": rt.Mondrian(ties="divide", values="sets"),
     "divided nodes": rt.Mondrian(ties="divide", values="hierarchy"),
-    "left out": rt.Mondrian(suppression="0.5"),
+    "left out": rt.Mondrian(suppression="0.5", values="sets"),
 }
 
 
@@ -101,7 +101,7 @@ def test_a_saved_recoding_places_later_rows_as_the_first_one(name: str) -> None:
 
 def strict(rows: dict, **options: object) -> Regions:
     table = Table(rows, quasi={"age": Hierarchy.intervals([10, 20]), "town": Hierarchy.suppression()}, sensitive="s")
-    draft = rt.Mondrian(**options).draft(table, rt.KAnonymity(2))
+    draft = rt.Mondrian(**options, values="sets").draft(table, rt.KAnonymity(2))
     assert isinstance(draft.recoding, Regions)
     return draft.recoding
 

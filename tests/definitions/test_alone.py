@@ -72,7 +72,13 @@ def test_a_column_by_itself_is_never_harder_than_among_the_others(rows, l: int) 
 
 @pytest.mark.parametrize(
     "method",
-    [rt.Lattice(), rt.Lattice(suppression="0.1"), rt.Datafly(), rt.Mondrian(), rt.Mondrian(suppression="0.1")],
+    [
+        rt.Lattice(),
+        rt.Lattice(suppression="0.1"),
+        rt.Datafly(),
+        rt.Mondrian(values="sets"),
+        rt.Mondrian(suppression="0.1", values="sets"),
+    ],
     ids=str,
 )
 def test_a_release_promises_it_and_anybody_verifies_it(method, tmp_path: Path) -> None:

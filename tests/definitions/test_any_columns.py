@@ -312,7 +312,9 @@ def test_the_sets_of_a_covering_hold_every_set():
 
 
 @pytest.mark.parametrize(
-    "method", [rt.Lattice(), rt.Mondrian(), rt.Mondrian(split="loss", values="ranges"), rt.Suppress()], ids=str
+    "method",
+    [rt.Lattice(), rt.Mondrian(values="sets"), rt.Mondrian(split="loss", values="ranges"), rt.Suppress()],
+    ids=str,
 )
 def test_releases_of_every_method_pass_by_brute_force(method, tmp_path):
     draw = np.random.default_rng(5)

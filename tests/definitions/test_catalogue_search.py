@@ -210,7 +210,7 @@ def test_a_confidence_bound_on_all_columns_covers_templates_on_fewer(tmp_path):
     """R-PM-4: a template names a set of columns; whoever knows fewer of them sees unions of groups."""
     frame, quasi, _ = people()
     definition = ConfidenceBounding("0.4", ["judge"]) & ConfidenceBounding("0.5", ["cook", "nurse"])
-    release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), definition, method=rt.Mondrian())
+    release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), definition, method=rt.Mondrian(values="sets"))
     assert len(release.groups) > 3
     for known in (["age"], ["zip"], ["age", "zip"], []):
         groups = release.frame.group_by(known).agg("job") if known else release.frame.select(pl.col("job").implode())
@@ -270,7 +270,7 @@ def test_populations_that_do_not_fit_are_refused_with_a_reason():
     with pytest.raises(PolicyError, match=r"KMap compares with a population, and none was counted"):
         rt.search(table, KMap(5))
     with pytest.raises(PolicyError, match=r"KMap\(k=5\) compares with a population.* use ties='keep'"):
-        rt.publish(table, KMap(5, population), method=rt.Mondrian(ties="divide"))
+        rt.publish(table, KMap(5, population), method=rt.Mondrian(ties="divide", values="sets"))
 
 
 def test_a_domain_that_comes_from_the_data_covers_the_population_too():
@@ -421,7 +421,7 @@ def test_a_policy_names_its_population_beside_itself(tmp_path):
 def test_mondrian_splits_by_every_monotone_definition(definition):
     frame, quasi, _ = people()
     table = Table(frame, quasi=quasi, sensitive="pay" if isinstance(definition, KEAnonymity) else "job")
-    release = rt.publish(table, definition, method=rt.Mondrian())
+    release = rt.publish(table, definition, method=rt.Mondrian(values="sets"))
     assert len(release.groups) > 1
     assert definition.holds(release.groups)
 

@@ -17,7 +17,7 @@ from tests.definitions.test_any_columns import nearly_added_table
 METHODS = {
     "lattice": rt.Lattice(suppression="0.4"),
     "datafly": rt.Datafly(suppression="0.4"),
-    "mondrian": rt.Mondrian(suppression="0.4"),
+    "mondrian": rt.Mondrian(suppression="0.4", values="sets"),
     "buckets": rt.Lattice(suppression="0.4", format="bucketize"),
 }
 

@@ -106,7 +106,11 @@ def test_two_definitions_look_at_their_own_columns():
 
 @pytest.mark.parametrize(
     "method",
-    [rt.Lattice(suppression="0.9"), rt.Mondrian(suppression="0.9"), rt.Mondrian(suppression="0.9", ties="divide")],
+    [
+        rt.Lattice(suppression="0.9"),
+        rt.Mondrian(suppression="0.9", values="sets"),
+        rt.Mondrian(suppression="0.9", ties="divide", values="sets"),
+    ],
 )
 def test_wishes_are_met_and_leave_no_trace(method, tmp_path):
     rng = random.Random(5)

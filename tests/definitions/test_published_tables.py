@@ -22,8 +22,8 @@ TOWNS = Hierarchy.listed([[f"v{i}", "even" if i % 2 == 0 else "odd", "*"] for i 
 METHODS = {
     "lattice": lambda share: rt.Lattice(suppression=share),
     "datafly": lambda share: rt.Datafly(suppression=share),
-    "mondrian": lambda share: rt.Mondrian(),
-    "divided": lambda share: rt.Mondrian(ties="divide"),
+    "mondrian": lambda share: rt.Mondrian(values="sets"),
+    "divided": lambda share: rt.Mondrian(ties="divide", values="sets"),
 }
 
 

@@ -139,7 +139,7 @@ def test_people_are_placed_where_labels_overlap_unless_several_groups_fit():
 
 
 def test_a_locally_recoded_release_can_be_asked_about():
-    release = rt.publish(flu_table(), KAnonymity(3) & WorstCaseKnowledge("0.9", 0), method=rt.Mondrian())
+    release = rt.publish(flu_table(), KAnonymity(3) & WorstCaseKnowledge("0.9", 0), method=rt.Mondrian(values="sets"))
     found = what_if(release, [], "Ed=LungCancer", people=FRAME)
     assert 0 < found.posterior < 1
     assert Subject.of(release).explain(0).disclosure < Fraction(9, 10)

@@ -214,7 +214,11 @@ FORMER = {
         rt.Lattice(format="bucketize"),
         "csv",
     ),
-    "75ddea608e21974f011a67c02c0cf71890e122ab2bc8ff22dedb1011d33dfec3": (rt.KAnonymity(2), rt.Mondrian(), "csv"),
+    "75ddea608e21974f011a67c02c0cf71890e122ab2bc8ff22dedb1011d33dfec3": (
+        rt.KAnonymity(2),
+        rt.Mondrian(values="sets"),
+        "csv",
+    ),
     "0e6df2250bc306302fa8629992e6793f6a89d2080335b40b5ce21cfd3827b49c": (rt.TCloseness(1), rt.Lattice(), "csv"),
 }
 

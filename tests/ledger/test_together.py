@@ -303,7 +303,7 @@ def visits(seed: int, rows: int = 400) -> pl.DataFrame:
 def publish_columns(place: Path, frame: pl.DataFrame, name: str, k: int = 2, **roles):
     quasi = [column for column in frame.columns if column not in ("id", "name", "disease")]
     table = rt.Table(frame, quasi=quasi, sensitive="disease", dataset=name, **roles)
-    return rt.publish(table, rt.KAnonymity(k), rt.Mondrian(), ledger=place / "ledger.sqlite")
+    return rt.publish(table, rt.KAnonymity(k), rt.Mondrian(values="sets"), ledger=place / "ledger.sqlite")
 
 
 def further(frame: pl.DataFrame) -> pl.DataFrame:

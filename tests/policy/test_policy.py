@@ -149,7 +149,7 @@ def test_the_default_method_is_chosen_in_one_place(folder: Path, monkeypatch: py
 
     def chosen(table: Table, definition: Definition, parameters: Mapping[str, object] | None = None) -> Mondrian:
         asked.append((table.rows, definition, dict(parameters or {})))
-        return Mondrian()
+        return Mondrian(values="sets")
 
     for place in ("reticent.release", "reticent.release.publication"):
         monkeypatch.setattr(f"{place}.default_method", chosen)
@@ -157,7 +157,7 @@ def test_the_default_method_is_chosen_in_one_place(folder: Path, monkeypatch: py
     policy = Policy.parse(unnamed, "policy.toml", folder)
     assert policy.named_method() is None
     table, k = policy.table(), KAnonymity(2)
-    assert policy.method(table, k, suppression="0.1") == Mondrian()
+    assert policy.method(table, k, suppression="0.1") == Mondrian(values="sets")
     release = reticent.publish(table, k, ledger=folder / "ledger.sqlite")
     assert release.manifest.method["name"] == "Mondrian"
     said = {"objective": "loss", "suppression": "0.05"}

@@ -196,7 +196,7 @@ def test_a_refresh_is_the_next_release_and_replaces_the_view(viewed: psycopg.Con
 
 def test_a_release_whose_labels_depend_on_the_group_is_refused(tmp_path: Path) -> None:
     table = rt.Table(PATIENTS, quasi=["age"], sensitive="disease")
-    rt.publish(table, rt.KAnonymity(4), method=rt.Mondrian()).save(tmp_path / "release")
+    rt.publish(table, rt.KAnonymity(4), method=rt.Mondrian(values="sets")).save(tmp_path / "release")
     with pytest.raises(PolicyError, match="made by Mondrian"):
         generalized_view(tmp_path / "release", "raw.patients", "reporting.visits")
     with pytest.raises(DataError):

@@ -40,7 +40,7 @@ def table(**more: Any) -> Table:
     return Table(frame(), quasi=quasi, sensitive="ill", nulls="category", **more)
 
 
-METHODS = {"lattice": rt.Lattice(), "buckets": rt.Lattice(format="bucketize"), "mondrian": rt.Mondrian()}
+METHODS = {"lattice": rt.Lattice(), "buckets": rt.Lattice(format="bucketize"), "mondrian": rt.Mondrian(values="sets")}
 
 
 @pytest.mark.parametrize("method", METHODS)

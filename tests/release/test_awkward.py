@@ -122,7 +122,7 @@ def test_a_mask_that_all_share_does_not_cover_the_missing(tmp_path: Path) -> Non
 
 def test_new_rows_of_no_number_stay_none(tmp_path: Path) -> None:
     frame = pl.DataFrame({"age": [1, 2, 3, 4]})
-    release = rt.publish(rt.Table(frame, quasi=["age"]), rt.KAnonymity(2), rt.Mondrian())
+    release = rt.publish(rt.Table(frame, quasi=["age"]), rt.KAnonymity(2), rt.Mondrian(values="sets"))
     assert rt.apply(release, frame.clear()).height == 0
 
 
@@ -184,5 +184,5 @@ def test_every_claim_that_counts_people_says_that_the_files_show_rows(definition
 def test_labels_that_are_told_apart_by_a_mark_verify(tmp_path: Path) -> None:
     """Local recoding marks a value that is spelled like a set; the label was then refused as not fitting its meaning."""
     values = ["{a, b}", "{a, b}", "{a, b}", "a", "b", "*", "*", "z"]
-    release = rt.publish(rt.Table({"q": values}, quasi=["q"]), rt.KAnonymity(2), rt.Mondrian())
+    release = rt.publish(rt.Table({"q": values}, quasi=["q"]), rt.KAnonymity(2), rt.Mondrian(values="sets"))
     assert rt.verify(release.save(tmp_path / "release")).holds

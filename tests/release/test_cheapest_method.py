@@ -194,3 +194,15 @@ def test_a_method_that_was_made_is_shown_beside_the_others(monkeypatch: pytest.M
 def test_a_publication_drafts_no_other_method_where_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing._Tried, "of", None)
     assert "compared" not in publish(table(), KAnonymity(5), Mondrian(values="ranges")).private.search
+
+
+def test_mondrian_by_itself_shows_values_as_the_default_does() -> None:
+    """One default: whoever names Mondrian and whoever names no method see the same labels where Mondrian is taken."""
+    found = default_method(table(), KAnonymity(5))
+    assert isinstance(found, Cheapest)
+    shown = {each.values for each in found.candidates if isinstance(each, Mondrian)}
+    assert shown == {Mondrian().values} == {"ranges"}
+    chosen = publish(table(), KAnonymity(5))
+    assert chosen.manifest.method["name"] == "Mondrian"
+    named = publish(table(), KAnonymity(5), Mondrian(split=chosen.manifest.method["split"]))
+    assert named.frame.equals(chosen.frame)

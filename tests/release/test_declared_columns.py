@@ -20,7 +20,7 @@ from tests.sampling import examples
 WHY = "nobody knows it"
 METHODS: dict[str, Any] = {
     "lattice": rt.Lattice(suppression="0.2"),
-    "mondrian": rt.Mondrian(),
+    "mondrian": rt.Mondrian(values="sets"),
     "ranges": rt.Mondrian(values="ranges"),
     "typical": rt.Mondrian(values="typical"),
     "suppress": rt.Suppress(),

@@ -30,7 +30,7 @@ def generalized(files: Any) -> Release:
     table = rt.Table(
         PEOPLE, quasi=["age", "home town"], sensitive="score", declared={"seen": "nobody knows it"}, nulls="category"
     )
-    return publish(table, rt.KAnonymity(3), rt.Mondrian(), files=files)
+    return publish(table, rt.KAnonymity(3), rt.Mondrian(values="sets"), files=files)
 
 
 def bucketized(files: Any) -> Release:

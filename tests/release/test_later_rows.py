@@ -170,7 +170,7 @@ def columns_of_every_type(rows: int = 60) -> dict[str, tuple[pl.Series, Hierarch
 @pytest.mark.parametrize("column", columns_of_every_type(2))
 @pytest.mark.parametrize(
     "method",
-    [Lattice(suppression="0.2"), Mondrian(), Mondrian(values="ranges"), Mondrian(values="hierarchy"), Mondrian(ties="divide")],
+    [Lattice(suppression="0.2"), Mondrian(values="sets"), Mondrian(values="ranges"), Mondrian(values="hierarchy"), Mondrian(ties="divide", values="sets")],
     ids=["lattice", "sets", "ranges", "hierarchy", "divide"],
 )  # fmt: skip
 def test_columns_of_every_type_are_recoded_as_they_were_published(column: str, method, tmp_path: Path) -> None:

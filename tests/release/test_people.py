@@ -53,11 +53,11 @@ def test_groups_of_a_visits_file_hold_as_many_people_as_is_claimed():
     by_rows = rt.Table(frame.drop("patient"), quasi=["age", "town"], sensitive="diagnosis")
     few = [
         len(people) < 5 or 5 * max(people.values()) > people.total()
-        for people in people_in_groups(rt.publish(by_rows, promise, rt.Mondrian()), frame, "patient")
+        for people in people_in_groups(rt.publish(by_rows, promise, rt.Mondrian(values="sets")), frame, "patient")
     ]
     assert sum(few) > 0.8 * len(few)
     table = rt.Table(frame, quasi=["age", "town"], sensitive="diagnosis", identifiers=["patient"])
-    for method in (rt.Mondrian(), rt.Lattice(suppression="0.1"), None):
+    for method in (rt.Mondrian(values="sets"), rt.Lattice(suppression="0.1"), None):
         for people in people_in_groups(rt.publish(table, promise, method), frame, "patient"):
             assert len(people) >= 5
             assert 5 * max(people.values()) <= people.total()
@@ -82,7 +82,7 @@ def test_what_is_the_same_in_all_rows_is_promised_for_one_known_row(tmp_path):
     """Blood groups never change: whoever knows several visits of a patient may learn more, and the headline says so."""
     table = rt.Table(visits(), quasi=["age", "town"], sensitive=["blood", "diagnosis"], identifiers=["patient"])
     promise = rt.KAnonymity(5) & rt.ProbabilisticLDiversity("1.2", column="blood")
-    release = rt.publish(table, promise, rt.Mondrian())
+    release = rt.publish(table, promise, rt.Mondrian(values="sets"))
     known = release.public.manifest.known_rows
     assert known.rows is not None
     assert known.same == ("blood",)
@@ -100,7 +100,7 @@ def test_rows_that_are_said_to_be_people_although_a_name_repeats_hold_but(tmp_pa
     """Claims count records, and a person has several: certificate, statement and both verifiers say so first of all."""
     frame = visits(100)
     roles = {"quasi": ["age", "town"], "identifiers": ["patient"]}
-    release = rt.publish(rt.Table(frame, **roles, unit="row"), rt.KAnonymity(5), rt.Mondrian())
+    release = rt.publish(rt.Table(frame, **roles, unit="row"), rt.KAnonymity(5), rt.Mondrian(values="sets"))
     folder = release.save(tmp_path / "release")
     said = "The promises count records, and each record counts as another person because the publisher says so"
     assert release.headline.state == "holds, but"
@@ -113,12 +113,12 @@ def test_rows_that_are_said_to_be_people_although_a_name_repeats_hold_but(tmp_pa
     keyed = rt.Table(frame.with_row_index("visit"), **roles, key="visit")
     assert (keyed.unit, keyed.unit_declared) == ("row", False)
     once = rt.Table(frame.unique("patient", maintain_order=True), **roles, unit="row")
-    assert rt.publish(once, rt.KAnonymity(5), rt.Mondrian()).headline.state == "holds"
+    assert rt.publish(once, rt.KAnonymity(5), rt.Mondrian(values="sets")).headline.state == "holds"
 
 
 def test_that_rows_are_people_on_a_word_only_is_refused_of_other_units(tmp_path):
     table = rt.Table(visits(100), quasi=["age", "town"], identifiers=["patient"])
-    folder = rt.publish(table, rt.KAnonymity(5), rt.Mondrian()).save(tmp_path / "release")
+    folder = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets")).save(tmp_path / "release")
     written = json.loads((folder / "public" / "manifest.json").read_text())
     for wrong in (True, False, 1):
         with pytest.raises(DataError, match=r"unit_declared|do not belong"):
@@ -134,7 +134,7 @@ def test_a_pseudonym_that_repeats_gives_everybody_away_and_is_refused(tmp_path):
         rt.Table(frame, **roles, pseudonyms=["person"], unit="row")
     linked = rt.Table(frame, **roles, pseudonyms=["person"])
     with pytest.raises(PolicyError, match="links all rows of a person"):
-        rt.publish(linked, rt.KAnonymity(5), rt.Mondrian())
+        rt.publish(linked, rt.KAnonymity(5), rt.Mondrian(values="sets"))
     # As it was published before: rows are people, and a column links them.
     rows = rt.Table(
         frame.with_row_index("row").drop("person"),
@@ -143,7 +143,7 @@ def test_a_pseudonym_that_repeats_gives_everybody_away_and_is_refused(tmp_path):
         identifiers=["row"],
         pseudonyms=["row"],
     )
-    release = rt.publish(rows, rt.KAnonymity(5), rt.Mondrian())
+    release = rt.publish(rows, rt.KAnonymity(5), rt.Mondrian(values="sets"))
     names = release.private.tables["pseudonyms"].frame()
     owners = dict(zip(names["pseudonym"], (frame["person"][int(row)] for row in names["row"]), strict=True))
     histories: dict[int, list] = defaultdict(list)
@@ -175,7 +175,7 @@ def _certify_again(folder) -> None:
 def test_rows_that_one_person_has_too_many_of_are_suppressed_and_counted(tmp_path):
     frame = visits()
     roles = {"quasi": ["age", "town"], "sensitive": "diagnosis", "identifiers": ["patient"]}
-    release = rt.publish(rt.Table(frame, **roles, rows_per_person=2), rt.KAnonymity(5), rt.Mondrian())
+    release = rt.publish(rt.Table(frame, **roles, rows_per_person=2), rt.KAnonymity(5), rt.Mondrian(values="sets"))
     kept = frame.group_by("patient").len().select(pl.col("len").clip(upper_bound=2).sum()).item()
     assert release.frame.height == kept
     assert release.private.suppressed == frame.height - kept
@@ -195,7 +195,7 @@ def test_members_of_one_household_do_not_hide_each_other(tmp_path):
     assert people.unit == "row"
     assert rt.publish(people, rt.KAnonymity(5)).groups.sizes.min() == 12
     table = rt.Table(frame, quasi=["zip"], sensitive="illness", key="person", household="home")
-    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian())
+    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets"))
     homes = people_in_groups(release, frame, "home")
     assert min(map(len, homes)) >= 5
     assert release.certificate["unit"] == "household"

@@ -31,7 +31,7 @@ class Stopping:
         return self.asked >= self.number
 
 
-METHODS = [Lattice(), Lattice(suppression="0.2"), Lattice(strategy="exhaustive"), Mondrian(), Datafly()]
+METHODS = [Lattice(), Lattice(suppression="0.2"), Lattice(strategy="exhaustive"), Mondrian(values="sets"), Datafly()]
 
 
 @pytest.mark.parametrize("engine", ["local", "streaming"])
@@ -73,7 +73,12 @@ def test_a_search_says_how_far_it_is(ledger_file: Path) -> None:
 
 def test_every_stage_of_a_publication_is_told(ledger_file: Path) -> None:
     heard = []
-    publish(table_of_patients(engine="streaming"), KAnonymity(2), Mondrian(), context=Context(listen=heard.append))
+    publish(
+        table_of_patients(engine="streaming"),
+        KAnonymity(2),
+        Mondrian(values="sets"),
+        context=Context(listen=heard.append),
+    )
     stages = list(dict.fromkeys(event.stage for event in heard))
     assert stages == [
         "counting rows",

@@ -38,7 +38,7 @@ def table(frame: pl.DataFrame) -> rt.Table:
 
 
 def test_figures_of_the_table_are_those_of_scipy(table: rt.Table, frame: pl.DataFrame) -> None:
-    found = analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian()), "pay ~ age + sex")
+    found = analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets")), "pay ~ age + sex")
     means = {each.column: each for each in found.summaries}
     assert set(means) == {"age", "sex", "born", "pay"}  # three towns are not a number
     assert means["age"].mean[0] == pytest.approx(frame["age"].mean())
@@ -46,7 +46,7 @@ def test_figures_of_the_table_are_those_of_scipy(table: rt.Table, frame: pl.Data
     assert means["sex"].mean[0] == pytest.approx((frame["sex"] == "m").mean())
     pairs = {each.columns: each.values for each in found.correlations}
     assert pairs["age", "pay"][0] == pytest.approx(stats.pearsonr(frame["age"], frame["pay"]).statistic)
-    alone = analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian()), "pay ~ age").coefficients
+    alone = analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets")), "pay ~ age").coefficients
     line = stats.linregress(frame["age"], frame["pay"])
     assert [each.values[0] for each in alone] == pytest.approx([line.intercept, line.slope])
     assert [each.errors[0] for each in alone] == pytest.approx([line.intercept_stderr, line.stderr])
@@ -100,21 +100,21 @@ def test_what_was_suppressed_is_unknown() -> None:
 @pytest.mark.parametrize("formula", ["pay", "pay ~", "~ age", "pay ~ age +", "pay ~ pay", "pay ~ nothing"])
 def test_a_formula_that_cannot_be_run_is_refused_by_name(table: rt.Table, formula: str) -> None:
     with pytest.raises(PolicyError, match="regression"):
-        analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian()), formula)
+        analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets")), formula)
 
 
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=30))
 def test_any_numbers_are_summarised(rows: list[tuple[int, int]]) -> None:
     frame = pl.DataFrame(rows, schema=["x", "y"], orient="row")
     numbers = rt.Table(frame, quasi=["x"], sensitive="y")
-    found = analyse(numbers, rt.publish(numbers, rt.KAnonymity(2), rt.Mondrian()), "y ~ x")
+    found = analyse(numbers, rt.publish(numbers, rt.KAnonymity(2), rt.Mondrian(values="sets")), "y ~ x")
     mean = found.summaries[0].mean[1]
     assert np.isnan(mean) or frame["x"].min() <= mean <= frame["x"].max()
     assert found.summaries[1].mean[0] == pytest.approx(found.summaries[1].mean[1])
 
 
 def test_the_report_shows_the_analysis_and_the_card_does(table: rt.Table, tmp_path) -> None:
-    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian())
+    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets"))
     page = write_stewards_report(release, tmp_path / "report.html", table, regression="pay ~ age").read_text()
     assert 'id="what-an-analyst-finds"' in page
     assert "Regression pay ~ age" in page
@@ -124,7 +124,9 @@ def test_the_report_shows_the_analysis_and_the_card_does(table: rt.Table, tmp_pa
 
 
 def test_a_category_of_few_values_is_regressed_on_by_indicators(table: rt.Table) -> None:
-    found = analyse(table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian()), "pay ~ age + town").coefficients
+    found = analyse(
+        table, rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets")), "pay ~ age + town"
+    ).coefficients
     assert [each.term for each in found][:2] == ["(constant)", "age"]
     assert all(each.term.startswith("town=") for each in found[2:])
 
@@ -156,7 +158,8 @@ def test_means_of_dates_are_days_and_not_numbers_of_days():
     frame = pl.DataFrame({"day": days, "time": times, "age": [20 + each % 4 for each in range(40)]})
     dated = rt.Table(frame, quasi=["day", "age"], declared={"time": "nobody knows it"})
     found = {
-        each.column: each.texts for each in analyse(dated, rt.publish(dated, rt.KAnonymity(2), rt.Mondrian())).summaries
+        each.column: each.texts
+        for each in analyse(dated, rt.publish(dated, rt.KAnonymity(2), rt.Mondrian(values="sets"))).summaries
     }
     assert found["day"][0] == "2024-02-28"
     assert found["day"][2] == "35 days"

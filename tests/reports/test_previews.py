@@ -58,7 +58,9 @@ def call(*arguments: object) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("method", [rt.Lattice(suppression="0.05"), rt.Mondrian(), rt.Datafly(suppression="0.05")])
+@pytest.mark.parametrize(
+    "method", [rt.Lattice(suppression="0.05"), rt.Mondrian(values="sets"), rt.Datafly(suppression="0.05")]
+)
 def test_a_preview_is_what_is_published_then(table, method, tmp_path):
     found = rt.preview(table, rt.KAnonymity(4), method)
     release = rt.publish(table, rt.KAnonymity(4), method, ledger=tmp_path / "ledger.sqlite")
@@ -104,7 +106,7 @@ def test_what_is_refused_by_publish_is_refused_here(table):
 
 def test_a_comparison_has_one_row_a_combination(table, never_opened):
     wanted = [rt.KAnonymity(3), rt.KAnonymity(6)]
-    methods = [rt.Lattice(), rt.Mondrian(), rt.Datafly()]
+    methods = [rt.Lattice(), rt.Mondrian(values="sets"), rt.Datafly()]
     found = rt.compare(table, wanted, methods=methods)
     assert found.table.height == 6
     assert found.table["method"].to_list() == ["Lattice", "Mondrian", "Datafly"] * 2
@@ -175,7 +177,13 @@ def test_people_get_tables_of_eighty_columns(policy, never_opened):
 
 def test_what_k_costs_is_drawn_for_every_method(table, tmp_path):
     """Utility against k for Bang, Mondrian, an R+-tree and Lattice (004, E-BA-2)."""
-    methods = [rt.Bang(minimum=2), rt.Mondrian(values="ranges"), rt.Mondrian(), rt.RPlusTree(2), rt.Lattice()]
+    methods = [
+        rt.Bang(minimum=2),
+        rt.Mondrian(values="ranges"),
+        rt.Mondrian(values="sets"),
+        rt.RPlusTree(2),
+        rt.Lattice(),
+    ]
     found = rt.compare(table, [rt.KAnonymity(k) for k in (2, 5, 40)], methods=methods, attacks=False)
     drawn = found.chart(tmp_path / "loss.svg").read_text("utf-8")
     for name in ("Bang", "Mondrian (values=ranges)", "Mondrian (values=sets)", "RPlusTree", "Lattice"):

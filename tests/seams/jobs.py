@@ -125,10 +125,10 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "typical": Job(people, _BOTH, rt.Lattice(suppression="0.1", values="typical")),
     },
     "Mondrian": {
-        "": Job(people, _BOTH, rt.Mondrian()),
+        "": Job(people, _BOTH, rt.Mondrian(values="sets")),
         "nodes": Job(people, _K, rt.Mondrian(values="hierarchy")),
-        "divided": Job(people, _K, rt.Mondrian(ties="divide")),
-        "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Mondrian()),
+        "divided": Job(people, _K, rt.Mondrian(ties="divide", values="sets")),
+        "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Mondrian(values="sets")),
         "typical": Job(people, _BOTH, rt.Mondrian(values="typical")),
         "typical people": Job(visits, _K, rt.Mondrian(values="typical", suppression="0.1")),
         "typical divided": Job(people, _K, rt.Mondrian(values="typical", ties="divide")),

@@ -63,7 +63,7 @@ def test_the_reason_is_published_in_one_line(tmp_path: Path) -> None:
     "method",
     [
         rt.Lattice(),
-        rt.Mondrian(),
+        rt.Mondrian(values="sets"),
         rt.Mondrian(values="ranges"),
         rt.Mondrian(values="typical"),
         rt.Bang(),

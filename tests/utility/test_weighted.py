@@ -58,7 +58,7 @@ def _keys(points):
     return list(zip(*(codes.tolist() for codes in points.codes), strict=True))
 
 
-@pytest.mark.parametrize("method", [Lattice(suppression="0.1"), Mondrian()])
+@pytest.mark.parametrize("method", [Lattice(suppression="0.1"), Mondrian(values="sets")])
 def test_a_release_of_weighted_rows_reports_both(method, tmp_path):
     frame = frame_of(400, 5).with_columns(pl.Series("w", np.random.default_rng(5).integers(1, 50, 400)))
     table = Table(frame, quasi={"age": QUASI["age"], "zip": QUASI["zip"]}, sensitive="illness", weight="w")

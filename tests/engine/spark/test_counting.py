@@ -119,7 +119,7 @@ def test_more_points_than_the_driver_may_hold_raise_the_floor(to_spark, monkeypa
     assert floor != lowest
     same_counts(count_table(local, floor=floor), count_table(there, floor=floor))
     with pytest.raises(PolicyError, match=r"about .* distinct rows"):
-        rt.publish(there, rt.KAnonymity(2), rt.Mondrian())
+        rt.publish(there, rt.KAnonymity(2), rt.Mondrian(values="sets"))
     named = dict(zip(roles["quasi"], floor, strict=True))
     release = rt.publish(there, rt.KAnonymity(5), rt.Lattice(suppression="0.1"))
     assert release.private.search["floor"] == named

@@ -66,7 +66,7 @@ def test_every_engine_finds_the_same_and_publishes_the_same(engine, request):
     ("method", "files", "more"),
     [
         (rt.Lattice(suppression="0.2"), "csv", {"declared": {"cost": "internal", "note": "internal"}, "key": "id"}),
-        (rt.Mondrian(), "parquet", {}),
+        (rt.Mondrian(values="sets"), "parquet", {}),
         pytest.param(rt.Datafly(suppression="0.3"), "csv", {"identifiers": ["id"]}, marks=pytest.mark.slow),
     ],
     ids=["Lattice", "Mondrian", "Datafly"],
@@ -91,7 +91,9 @@ def test_a_release_is_the_same_from_memory_and_from_spark(method, files, more, t
 @pytest.mark.parametrize("seed", range(24))
 def test_releases_are_the_same_on_many_tables(seed, to_spark, tmp_path):
     frame = plain(frame_of(600, seed, missing=0.03)).with_columns(city=pl.col("city").cast(pl.String))
-    method = [rt.Lattice(suppression="0.2"), rt.Mondrian(), rt.Suppress(), rt.Datafly(suppression="0.3")][seed % 4]
+    method = [rt.Lattice(suppression="0.2"), rt.Mondrian(values="sets"), rt.Suppress(), rt.Datafly(suppression="0.3")][
+        seed % 4
+    ]
     more = {"nulls": "category", "declared": dict.fromkeys([["note"], [], ["cost", "stay"]][seed % 3], "internal")}
     chosen = {**roles(**more), "sensitive": ["illness"]}
     definition = rt.KAnonymity(3) & (rt.TCloseness("0.5") if seed % 2 else rt.DistinctLDiversity(2))
@@ -245,7 +247,7 @@ def test_every_method_works_on_spark_or_is_refused_by_name(to_spark):
     assert {type(JOBS[name].method).__name__ for name in (*refused, *WORKING, "Datafly")} == set(METHODS)
     assert all("this table is read by the engine 'spark'" in text for text in refused.values())
     with pytest.raises(PolicyError, match="ties='divide' needs all rows in memory"):
-        rt.publish(table, rt.DistinctLDiversity(2), rt.Mondrian(ties="divide"))
+        rt.publish(table, rt.DistinctLDiversity(2), rt.Mondrian(ties="divide", values="sets"))
     with pytest.raises(PolicyError, match="files = 'xlsx' needs all rows in memory"):
         rt.publish(table, rt.KAnonymity(3), files="xlsx")
 
@@ -303,7 +305,7 @@ def test_what_works_gives_what_the_local_engine_gives(name, to_spark, tmp_path):
 def test_later_rows_are_recoded_by_the_executors(to_spark):
     frame = plain(frame_of(300, 12))
     release = rt.publish(
-        rt.Table(frame, **roles(declared={"cost": "nobody knows it"})), rt.KAnonymity(3), rt.Mondrian()
+        rt.Table(frame, **roles(declared={"cost": "nobody knows it"})), rt.KAnonymity(3), rt.Mondrian(values="sets")
     )
     later = plain(frame_of(200, 13))
     ours = rt.apply(release, later, unseen="suppress")

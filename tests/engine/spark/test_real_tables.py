@@ -24,14 +24,14 @@ JOBS = [
     ("adult/adult.csv.gz", K, LATTICE),
     ("adult/adult.csv.gz", K & rt.TCloseness("0.3"), LATTICE),
     ("adult/adult.csv.gz", K & rt.EntropyLDiversity(3), rt.Datafly(suppression="0.05")),
-    ("adult/adult.csv.gz", K & rt.DistinctLDiversity(3), rt.Mondrian()),
+    ("adult/adult.csv.gz", K & rt.DistinctLDiversity(3), rt.Mondrian(values="sets")),
     ("adult/adult.csv.gz", rt.RecursiveLDiversity(3, 3), rt.Lattice(suppression="0.05", format="bucketize")),
     ("adult/adult.csv.gz", K, rt.Bang()),
     ("adult/adult.csv.gz", K, rt.RPlusTree()),
     ("cps/cps.parquet", K, LATTICE),
-    ("cps/cps.parquet", K, rt.Mondrian()),
+    ("cps/cps.parquet", K, rt.Mondrian(values="sets")),
     ("ihis_synth/ihis_synth.parquet", K, LATTICE),
-    ("ihis_synth/ihis_synth.parquet", K, rt.Mondrian()),
+    ("ihis_synth/ihis_synth.parquet", K, rt.Mondrian(values="sets")),
 ]
 
 

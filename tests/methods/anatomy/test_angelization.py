@@ -96,8 +96,8 @@ def test_nobody_is_given_away_to_whoever_knows_the_method(world, labels):
 
 def test_labels_are_as_fine_as_identity_alone_allows():
     table = ward(60)
-    alone = utility_of(rt.Mondrian().draft(table, rt.KAnonymity(3)))["loss"]
-    both = utility_of(rt.Mondrian().draft(table, WANTED))["loss"]
+    alone = utility_of(rt.Mondrian(values="sets").draft(table, rt.KAnonymity(3)))["loss"]
+    both = utility_of(rt.Mondrian(values="sets").draft(table, WANTED))["loss"]
     assert utility_of(rt.Angelization().draft(table, WANTED))["loss"] == alone < both
 
 
@@ -164,7 +164,7 @@ def test_a_condition_on_one_side_is_counted_as_that_side_tells(release):
 def test_a_generalized_release_is_one_whose_batches_are_its_groups():
     """Batches that are groups of equal labels: the same verdicts and the same counts as rows that show both."""
     table, definition = ward(), rt.KAnonymity(3) & rt.DistinctLDiversity(2)
-    plain = rt.Mondrian().draft(table, definition)
+    plain = rt.Mondrian(values="sets").draft(table, definition)
     labels = plain.recoding
     group = labels.groups_of(engine_of(table).codes(table, labels.coded_at))
     recoding = Coupled(labels, Deal.of(table, group), table.carried)
@@ -190,7 +190,7 @@ def test_a_generalized_release_is_one_whose_batches_are_its_groups():
                 method=self.describe(),
             )
 
-    coupled, rows = rt.publish(table, definition, Same()), rt.publish(table, definition, rt.Mondrian())
+    coupled, rows = rt.publish(table, definition, Same()), rt.publish(table, definition, rt.Mondrian(values="sets"))
     assert sorted(coupled.groups.sizes.tolist()) == sorted(rows.groups.sizes.tolist())
     for condition in ("disease = 'flu'", "age < 38", "sex = 'f' and disease = 'flu'"):
         one, other = coupled.count(condition), rows.count(condition)

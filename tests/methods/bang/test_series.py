@@ -39,7 +39,7 @@ def test_cuts_for_several_k_go_out_beside_each_other(tmp_path):
 def test_another_index_or_another_method_is_refused_beside_a_cut(tmp_path):
     table, book = people(), tmp_path / "ledger.sqlite"
     rt.publish(table, rt.KAnonymity(5), method=rt.Bang(minimum=5), ledger=book)
-    for method in (rt.Bang(minimum=6), rt.Bang(minimum=5, order="closest"), rt.Mondrian()):
+    for method in (rt.Bang(minimum=6), rt.Bang(minimum=5, order="closest"), rt.Mondrian(values="sets")):
         with pytest.raises(LedgerError, match="was released already"):
             rt.publish(table, rt.KAnonymity(9), method=method, ledger=book)
     with pytest.raises(LedgerError, match="was released already"):

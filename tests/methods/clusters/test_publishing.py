@@ -378,5 +378,7 @@ def test_a_policy_publishes_clusters_from_the_command_line(tmp_path, monkeypatch
 
 
 def test_compare_has_a_row_for_clusters():
-    found = rt.compare(mixed(), [rt.KAnonymity(3)], methods=[rt.Gather(r=3), rt.Cellular(r=3), rt.Mondrian()])
+    found = rt.compare(
+        mixed(), [rt.KAnonymity(3)], methods=[rt.Gather(r=3), rt.Cellular(r=3), rt.Mondrian(values="sets")]
+    )
     assert found.table["method"].n_unique() == 3

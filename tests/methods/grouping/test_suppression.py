@@ -35,8 +35,8 @@ TWELVE = pl.DataFrame(
 METHODS = {
     "lattice": lambda share: rt.Lattice(suppression=share),
     "datafly": lambda share: rt.Datafly(suppression=share),
-    "mondrian": lambda share: rt.Mondrian(suppression=share),
-    "divided": lambda share: rt.Mondrian(suppression=share, ties="divide"),
+    "mondrian": lambda share: rt.Mondrian(suppression=share, values="sets"),
+    "divided": lambda share: rt.Mondrian(suppression=share, ties="divide", values="sets"),
     "buckets": lambda share: rt.Lattice(suppression=share, format="bucketize"),
 }
 DEFINITIONS = {

@@ -265,9 +265,9 @@ def test_time_is_a_limit_and_what_was_found_until_then_holds():
     good = Mondrian(values="ranges", effort="good").draft(table, definition)
     assert utility_of(BEST.draft(table, definition))["loss"] <= utility_of(good)["loss"] <= utility_of(hurried)["loss"]
     with pytest.raises(PolicyError, match="effort='best'"):
-        Mondrian(seconds=3)
+        Mondrian(seconds=3, values="sets")
     with pytest.raises(ParameterError, match="at least 0"):
-        Mondrian(effort="best", seconds=-1)
+        Mondrian(effort="best", seconds=-1, values="sets")
 
 
 @pytest.mark.parametrize("effort", ["quick", "best"])
@@ -294,4 +294,4 @@ def test_what_was_asked_is_described_and_read_back():
         "weights": {"age": 3},
     }
     assert Mondrian(**{name: value for name, value in told.items() if name != "name"}) == method
-    assert not {"effort", "seconds", "weights"} & Mondrian().describe().keys()
+    assert not {"effort", "seconds", "weights"} & Mondrian(values="sets").describe().keys()

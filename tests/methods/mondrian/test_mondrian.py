@@ -82,7 +82,7 @@ def _leaves(meaning, table, name):
 
 def test_it_distorts_less_than_the_best_full_domain_generalization():
     table = people()
-    local, full = Mondrian().draft(table, KAnonymity(5)), Lattice().draft(table, KAnonymity(5))
+    local, full = Mondrian(values="sets").draft(table, KAnonymity(5)), Lattice().draft(table, KAnonymity(5))
     assert utility_of(local)["loss"] < utility_of(full)["loss"] / 2
 
 
@@ -105,8 +105,8 @@ def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart(k)
 
 
 def test_which_of_equal_people_go_where_is_drawn_and_said_to_be():
-    draft = Mondrian(ties="divide").draft(people(), KAnonymity(5), Context(Randomness(1)))
-    strict = Mondrian().draft(people(), KAnonymity(5))
+    draft = Mondrian(ties="divide", values="sets").draft(people(), KAnonymity(5), Context(Randomness(1)))
+    strict = Mondrian(values="sets").draft(people(), KAnonymity(5))
     assert len(draft.evidence.published) >= len(strict.evidence.published)
     assert draft.insecure
     assert not strict.insecure
@@ -117,17 +117,17 @@ def test_people_are_counted_where_one_has_several_rows():
     frame = people(300).frame.with_columns(person=pl.int_range(pl.len()))
     twice = pl.concat([frame, frame])
     table = Table(twice, quasi=["age", "town"], sensitive="illness", key="person", unit="person")
-    draft = Mondrian().draft(table, KAnonymity(4))
+    draft = Mondrian(values="sets").draft(table, KAnonymity(4))
     assert draft.evidence.published.people.min() >= 4
     assert draft.evidence.published.sizes.min() >= 8
     assert draft.evidence.published.people.sum() == 300
     with pytest.raises(PolicyError, match="would part the rows of one person"):
-        Mondrian(ties="divide").draft(table, KAnonymity(4))
+        Mondrian(ties="divide", values="sets").draft(table, KAnonymity(4))
 
 
 def test_a_definition_of_all_groups_together_limits_the_cuts():
     table, definition = people(300), WorstCaseKnowledge(c="0.9", k=1)
-    draft = Mondrian().draft(table, definition)
+    draft = Mondrian(values="sets").draft(table, definition)
     assert definition.holds(draft.evidence.published)
     assert len(draft.evidence.published) > 1
 
@@ -136,8 +136,8 @@ def test_what_is_left_to_suppress_is_told_with_the_rows_and_the_limit():
     with pytest.raises(
         Infeasible, match=r"leaves \d+ of 300 rows in groups that do not satisfy MUnique\(m=2\), and at most 1/10"
     ):
-        Mondrian(suppression="0.1").draft(people(300), MUnique(2))
-    draft = Mondrian(suppression="0.9").draft(people(300), MUnique(2))
+        Mondrian(suppression="0.1", values="sets").draft(people(300), MUnique(2))
+    draft = Mondrian(suppression="0.9", values="sets").draft(people(300), MUnique(2))
     assert 0 < draft.suppressed <= 270
     assert draft.tables["data"].height == 300 - draft.suppressed
     assert draft.method["suppression"] == "9/10"
@@ -175,21 +175,24 @@ def test_a_population_is_counted_as_a_reader_of_the_labels_counts_it(values):
 
 def test_what_does_not_judge_groups_says_so():
     with pytest.raises(PolicyError, match="BoundedBelief judges how a release is made, not groups of rows"):
-        Mondrian().draft(people(300), rt.BoundedBelief("0.1", "0.5", "independent"))
+        Mondrian(values="sets").draft(people(300), rt.BoundedBelief("0.1", "0.5", "independent"))
 
 
 def test_what_cannot_hold_at_all_is_infeasible():
     with pytest.raises(Infeasible, match="DistinctLDiversity"):
-        Mondrian().draft(people(), DistinctLDiversity(5))
+        Mondrian(values="sets").draft(people(), DistinctLDiversity(5))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Mondrian(split="best"), "split must be one of span, loss, but it is 'best'"),
+        (lambda: Mondrian(split="best", values="sets"), "split must be one of span, loss, but it is 'best'"),
         (lambda: Mondrian(values="boxes"), "values must be one of sets, ranges, hierarchy, typical"),
-        (lambda: Mondrian(suppression="1.5"), "Mondrian: suppression must be at most 1, but it is 1.5"),
-        (lambda: Mondrian().draft(Table(people().frame, sensitive="illness"), KAnonymity(2)), "no quasi columns"),
+        (lambda: Mondrian(suppression="1.5", values="sets"), "Mondrian: suppression must be at most 1, but it is 1.5"),
+        (
+            lambda: Mondrian(values="sets").draft(Table(people().frame, sensitive="illness"), KAnonymity(2)),
+            "no quasi columns",
+        ),
     ],
 )
 def test_a_wrong_argument_is_named(make, message):
@@ -223,7 +226,7 @@ def test_a_column_of_very_many_values_is_described_alike(values, monkeypatch):
 def test_values_that_look_like_labels_are_told_apart():
     rows = ["*", "{a, b}", "a", "b", "(missing)", None] * 4
     table = Table(pl.DataFrame({"q": rows, "s": list("xy") * 12}), quasi=["q"], sensitive="s", nulls="category")
-    draft = Mondrian().draft(table, KAnonymity(5))
+    draft = Mondrian(values="sets").draft(table, KAnonymity(5))
     covered = [
         _leaves(meaning, table, "q") if meaning != Missing() else {None} for meaning in draft.meanings["q"].values()
     ]
@@ -245,9 +248,9 @@ def adult(shared_data) -> Table:
 @pytest.mark.parametrize(
     ("definition", "method", "loss"),
     [
-        (KAnonymity(5), Mondrian(), 0.0185),
-        (KAnonymity(5), Mondrian(split="loss"), 0.0098),
-        (KAnonymity(5) & DistinctLDiversity(3), Mondrian(), 0.020),
+        (KAnonymity(5), Mondrian(values="sets"), 0.0185),
+        (KAnonymity(5), Mondrian(split="loss", values="sets"), 0.0098),
+        (KAnonymity(5) & DistinctLDiversity(3), Mondrian(values="sets"), 0.020),
         (KAnonymity(5), Mondrian(values="hierarchy"), 0.0435),
         (KAnonymity(5), Mondrian(values="ranges", split="loss"), 0.0130),
     ],
@@ -283,23 +286,25 @@ def test_what_the_whole_table_fails_may_hold_for_parts_of_it_where_rows_may_go()
     frame = pl.DataFrame({"q": [1, 1, 2, 2, 3, 3, 3, 3], "s": list("uvuvuuuu")})
     table, definition = Table(frame, quasi=["q"], sensitive="s"), rt.ProbabilisticLDiversity(2)
     with pytest.raises(Infeasible, match="even all 8 rows in one group do not"):
-        Mondrian().draft(table, definition)
-    draft = Mondrian(suppression="0.5").draft(table, definition)
+        Mondrian(values="sets").draft(table, definition)
+    draft = Mondrian(suppression="0.5", values="sets").draft(table, definition)
     assert draft.suppressed == 4
     assert sorted(draft.tables["data"].frame()["q"].unique()) == ["1", "2"]
     with pytest.raises(Infeasible, match="leaves 4 of 8 rows in groups that do not satisfy"):
-        Mondrian(suppression="0.4").draft(table, definition)
+        Mondrian(suppression="0.4", values="sets").draft(table, definition)
     with pytest.raises(Infeasible, match="even all 8 rows in one group do not"):
-        Mondrian(suppression=1).draft(table, KAnonymity(9))
+        Mondrian(suppression=1, values="sets").draft(table, KAnonymity(9))
 
 
 def test_columns_that_nobody_holds_together_are_cut_apart():
     table = people()
     apart = Table(table.frame, quasi=table.quasi, sensitive="illness", quasi_sets=[["age"], ["job", "town"]])
     linked = Table(table.frame, quasi=table.quasi, sensitive="illness", quasi_sets=[["age", "job"], ["job", "town"]])
-    losses = [utility_of(Mondrian().draft(each, KAnonymity(20)))["loss"] for each in (apart, linked, table)]
+    losses = [
+        utility_of(Mondrian(values="sets").draft(each, KAnonymity(20)))["loss"] for each in (apart, linked, table)
+    ]
     assert losses[0] < losses[1] == losses[2]
-    shown = Mondrian().draft(apart, KAnonymity(20)).tables["data"].frame()
+    shown = Mondrian(values="sets").draft(apart, KAnonymity(20)).tables["data"].frame()
     for columns in (["age"], ["job", "town"]):
         assert shown.group_by(columns).len()["len"].min() >= 20
     assert shown.group_by(["age", "job", "town"]).len()["len"].min() < 20

@@ -38,10 +38,10 @@ METHODS = [
     rt.Lattice(),
     rt.Lattice(suppression="0.1"),
     rt.Datafly(),
-    rt.Mondrian(),
+    rt.Mondrian(values="sets"),
     rt.Mondrian(values="ranges"),
     rt.Mondrian(values="hierarchy"),
-    rt.Mondrian(split="loss", ties="divide"),
+    rt.Mondrian(split="loss", ties="divide", values="sets"),
 ]
 
 
@@ -93,7 +93,7 @@ def test_limits_hold_or_are_refused(low: int, high: int, k: int, method: Any, se
 
 def test_what_max_level_makes_impossible_is_said_with_the_column() -> None:
     with pytest.raises(Infeasible, match=r"max_level keeps apart what .* needs together, in 'age'"):
-        rt.publish(table(people(30), max_level=0), rt.KAnonymity(5), method=rt.Mondrian())
+        rt.publish(table(people(30), max_level=0), rt.KAnonymity(5), method=rt.Mondrian(values="sets"))
 
 
 def test_exact_values_are_refused_where_a_level_is_asked_for() -> None:
