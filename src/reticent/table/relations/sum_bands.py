@@ -39,9 +39,9 @@ def sum_band_relations(
     for target in targets:
         if not 2 <= target.distinct <= MOST_BANDS:
             continue
-        found = [each for space in spaces if (each := space.relation(target, rows, known)) is not None]
-        if found:
-            relation = next((each for each in found if each.exact), found[0])
+        found = [space.relation(target, rows, known) for space in spaces]
+        told = sorted(filter(None, found), key=lambda relation: not relation.exact)
+        for relation in told[:1]:
             known.add((target.owner, frozenset(relation.sources)))
             yield relation
 
