@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,13 +21,13 @@ OPTIONAL = ("wording",)
 Verdicts = dict[str, str]
 
 
-def python_verdicts(folder: Path) -> tuple[str, Verdicts]:
-    """The headline's state, and the status of every check; a folder without a certificate is refused in words, which is its one failing check."""
+def python_verdicts(folder: Path, **known: Any) -> tuple[str, Verdicts]:
+    """The headline's state, and the status of every check; a folder without a certificate is refused in words, which is its one failing check. ``known`` is what the recipient brings along."""
     if not (folder / "certificate.json").exists():
         with pytest.raises(rt.DataError, match=r"has no folder public/ with a certificate\.json"):
             rt.verify(folder)
         return "does not hold", {"certificate": "fails"}
-    found = rt.verify(folder)
+    found = rt.verify(folder, **known)
     verdicts: Verdicts = {}
     claims = 0
     for check in found.checks:
@@ -42,12 +43,18 @@ def python_verdicts(folder: Path) -> tuple[str, Verdicts]:
     return found.headline.state, verdicts
 
 
-def node_verdicts(folders: Sequence[Path], program: Path = PROGRAM) -> list[tuple[str, Verdicts]]:
+def node_verdicts(folders: Sequence[Path], *options: str, program: Path = PROGRAM) -> list[tuple[str, Verdicts]]:
     """The same by the JavaScript core, for many public folders at once."""
+    return [_read(answer) for answer in node_answers(folders, *options, program=program)]
+
+
+def node_answers(folders: Sequence[Path], *options: str, program: Path = PROGRAM) -> list[dict[str, Any]]:
+    """What the JavaScript core prints for each folder, reasons included."""
     assert NODE is not None
     listed = "\n".join(map(str, folders))
-    ran = subprocess.run([NODE, str(program), "-"], input=listed, capture_output=True, text=True, check=True)
-    return [_read(json.loads(line)) for line in ran.stdout.splitlines()]
+    ran = subprocess.run([NODE, str(program), *options, "-"], input=listed, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
 def _read(answer: Mapping[str, object]) -> tuple[str, Verdicts]:

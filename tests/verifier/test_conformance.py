@@ -138,7 +138,7 @@ def test_a_mutation_of_the_core_is_caught(mutation: str, folders, tmp_path) -> N
     source = (copy / file).read_text()
     assert source.count(before) == 1
     (copy / file).write_text(source.replace(before, after))
-    found = node_verdicts(list(folders.values()), copy / "node.js")
+    found = node_verdicts(list(folders.values()), program=copy / "node.js")
     assert any(
         differences(entry(name)["checks"], checks)
         for name, (_, checks) in zip(NAMES, found, strict=True)

@@ -105,7 +105,8 @@ class InTurn(GroupDefinition):
 
     def not_shown(self, evidence: Evidence) -> str | None:
         """Where labels stand for several values: the spread of raw values is at least that of labels without a common value. What passes or fails by that is shown."""
-        for groups in evidence.groups.values():
+        # Where who looks like whom is told by other groups than sensitive values are, it is judged on those.
+        for groups in (evidence.alike or evidence).groups.values():
             if groups.labels is None:
                 return "It is about the labels of single columns, and the published files show none."
             for name in self.columns:

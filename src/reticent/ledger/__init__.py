@@ -21,7 +21,7 @@ from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
 from reticent.ledger.location import LedgerLocation, ledger_path
 from reticent.ledger.lock import DatasetLock
 from reticent.ledger.secret import Secret
-from reticent.ledger.store import TIME_FORMAT, now
+from reticent.ledger.store import TIME_FORMAT, is_time, now
 
 __all__ = [
     "ANSWERS",
@@ -47,6 +47,7 @@ __all__ = [
     "Token",
     "account",
     "given_out",
+    "is_time",
     "ledger_path",
     "nameless",
     "noisy_sum_cost",

@@ -646,6 +646,14 @@ def _written(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime(TIME_FORMAT)
 
 
+def is_time(text: str) -> bool:
+    """True if a text is a time in its one spelling (years of four digits): such texts sort by time."""
+    try:
+        return datetime.strptime(text, TIME_FORMAT).strftime(TIME_FORMAT) == text
+    except ValueError:
+        return False
+
+
 def create_privately(path: Path) -> None:
     """Make the file, if there is none, readable by its owner only; SQLite gives its side files the same mode."""
     try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
+
+import polars as pl
 
 from reticent.base.context import Context
 from reticent.definitions import (
@@ -19,8 +21,7 @@ from reticent.definitions import (
     names,
     verdict,
 )
-from reticent.errors import DataError, ReticentError
-from reticent.io import people_of
+from reticent.errors import DataError, ReticentError, did_you_mean
 from reticent.release.format import EvidenceRequest
 from reticent.release.promises import Promised
 from reticent.release.public import PublicSide
@@ -75,7 +76,7 @@ def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
 
 
 def check_claims(
-    side: PublicSide, population: Any, earlier: tuple[PublicSide, ...] | None, context: Context
+    side: PublicSide, people: pl.DataFrame | None, earlier: tuple[PublicSide, ...] | None, context: Context
 ) -> Iterator[Check]:
     """Judge every claim on the groups that the public tables show, for each set of columns that an adversary may hold.
 
@@ -83,7 +84,6 @@ def check_claims(
     deadline of the ``context``.
     """
     yield from _check_links(side)
-    people = None if population is None else people_of(population)
     claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
     scope = scope_of(side.manifest)
     linked = side.form.judges_links and side.manifest.named("pseudonym")
@@ -161,6 +161,9 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
         return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
     if definition.needs_population and about.people is None:
         return "not re-checked", "It compares with a population, and none was given."
+    unfit = _unfit(about.people, side.manifest.named("quasi")) if definition.needs_population else None
+    if unfit is not None:
+        return "not re-checked", unfit
     if side.manifest.unit != "row" and definition.counts_people and definition.needs_population:
         return "not re-checked", "It compares people with people, and the published files show rows."
     compared = columns_compared(definition, side.manifest.named("sensitive"))
@@ -181,6 +184,16 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     values = dict.fromkeys(_shown(each.value) for each in found if each.about != LEFT_OUT)
     shown = "plan" if definition.kind == "plan" else "rows"
     return "holds", f"Recomputed from the published {shown}; achieved: {'; '.join(values)}."
+
+
+def _unfit(people: pl.DataFrame, quasi: Sequence[str]) -> str | None:
+    """Why a population cannot be compared with; that is no fault of the release."""
+    for name in quasi:
+        if name not in people.columns:
+            return f"The population has no column {name!r}.{did_you_mean(name, people.columns)}"
+        if people[name].null_count():
+            return f"The population has missing values in column {name!r}: such people fit no group."
+    return None
 
 
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:

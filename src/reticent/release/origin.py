@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from reticent.release.trust import ReleaseLog, TrustFile
 
 _MOST_SIGNATURES = 100
+_MOST_NAMED = 10
 
 
 class OriginChecks(NamedTuple):
@@ -156,7 +158,8 @@ def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
         return
     own = certificate_hash(certificate)
     others = [f"release {each.release} (made {each.created})" for each in listed if each.certificate != own]
-    absent = sorted(set(range(1, mine)) - {each.release for each in listed})
+    numbers = {each.release for each in listed}
+    absent = list(islice((number for number in range(1, mine) if number not in numbers), _MOST_NAMED))
     told = (
         f"Other releases of {dataset!r} in the log: {', '.join(others)}."
         if others

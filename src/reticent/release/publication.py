@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reticent.base.context import Context
 from reticent.base.disclosures import PersonFingerprints, SeriesState, unjudged
 from reticent.base.randomness import Randomness
@@ -27,6 +29,7 @@ from reticent.definitions import (
     verdict,
 )
 from reticent.errors import Cancelled, DataError, PolicyError
+from reticent.io import people_of
 from reticent.ledger import Entry, Ledger, LedgerLocation, nameless, now, require_recognisable
 from reticent.release.canonical_json import readable
 from reticent.release.certificate import (
@@ -370,6 +373,8 @@ def _broken(draft: Draft, failing: str) -> PolicyError:
     )
 
 
-def _population(definition: Definition) -> Any:
+def _population(definition: Definition) -> pl.DataFrame | None:
     """The population that the definition compares with, if it does."""
-    return next((getattr(part, "population", None) for part in definition.parts() if part.needs_population), None)
+    given = (getattr(part, "population", None) for part in definition.parts() if part.needs_population)
+    found = next((each for each in given if each is not None), None)
+    return None if found is None else people_of(found)

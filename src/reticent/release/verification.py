@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from polars.exceptions import PolarsError
 
 import reticent
@@ -21,7 +21,8 @@ from reticent.base.context import Context
 from reticent.base.documents import LARGEST, read_document
 from reticent.definitions import Definition, all_of
 from reticent.errors import Cancelled, DataError, MissingPackage, PolicyError, ReticentError
-from reticent.ledger import TIME_FORMAT
+from reticent.io import people_of
+from reticent.ledger import is_time
 from reticent.release import statements as wording
 from reticent.release.canonical_json import parsed, readable
 from reticent.release.certificate import (
@@ -161,12 +162,14 @@ def verify(
     """
     known = Origin.of(key, trust, log, remember)
     context = context or Context()
+    # A population that cannot be read is no fault of the release.
+    people = None if population is None else people_of(population)
     if not isinstance(path, str | Path):
-        return _series([Path(each) for each in path], population, known, context)
-    return _verified(path, population, known, context)
+        return _series([Path(each) for each in path], people, known, context)
+    return _verified(path, people, known, context)
 
 
-def _series(folders: Sequence[Path], population: Any, known: Origin, context: Context) -> Verification:
+def _series(folders: Sequence[Path], people: pl.DataFrame | None, known: Origin, context: Context) -> Verification:
     """The releases of a series, each beside those before it, and whether they are one.
 
     A claim about the history is re-checked only while no release is missing: the ledger's numbers are 1, 2, 3 and so on, or releases name the one before them.
@@ -180,7 +183,7 @@ def _series(folders: Sequence[Path], population: Any, known: Origin, context: Co
         places = [side.form.place_in_series(side) for side in earlier]
         chained = bool(earlier) and (all(side.form.chained for side in earlier) or places == list(range(1, number)))
         whole = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
-        found = _verified(folder, population, known, context, tuple(earlier) if whole else None)
+        found = _verified(folder, people, known, context, tuple(earlier) if whole else None)
         signed = signed and found.signed
         reserved += [f"Release {number}: {reason}" for reason in found.reservations]
         checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]
@@ -223,7 +226,11 @@ def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
 
 
 def _verified(
-    path: str | Path, population: Any, known: Origin, context: Context, earlier: tuple[PublicSide, ...] | None = None
+    path: str | Path,
+    people: pl.DataFrame | None,
+    known: Origin,
+    context: Context,
+    earlier: tuple[PublicSide, ...] | None = None,
 ) -> Verification:
     folder = public_folder(path)
     context.step("reading the files")
@@ -255,7 +262,7 @@ def _verified(
         checks.append(_check_agreement(side, small_file(files, MANIFEST)))
         context.step("checking the order of rows")
         checks.append(_check_order(side))
-        checks.extend(check_claims(side, population, earlier, context))
+        checks.extend(check_claims(side, people, earlier, context))
         declared = DeclaredColumns.of(side, _known_claims(side))
         checks.extend(_check_declared(side, declared))
         checks.extend(_check_computable(side))
@@ -312,10 +319,8 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
 
 def _check_stated(certificate: Mapping[str, Any]) -> None:
     """Entries that no file can confirm are at least what such entries are."""
-    try:
-        datetime.strptime(certificate["created"], TIME_FORMAT)
-    except ValueError:
-        raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a time of making.") from None
+    if not is_time(certificate["created"]):
+        raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a time of making.")
     told = certificate["ledger"]
     named = told["dataset"] is not None
     if named != (told["release"] is not None) or ("beside" in told and not (named and told["beside"] is not None)):

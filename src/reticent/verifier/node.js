@@ -1,17 +1,22 @@
-// The verifier under node: `node node.js FOLDER [FOLDER ...]` prints one line of JSON for each public folder; with --key HEX the signature must be that key's.
+// The verifier under node: `node node.js [OPTIONS] FOLDER [FOLDER ...]` prints one line of JSON for each public folder; `-` reads the folders from the standard input.
+// --key HEX: the signature must be that key's; --document FILE (several): trust files, a log or a proof, a remembered head; --population FILE; --now TIME, instead of the clock.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { webcrypto } from "node:crypto";
+import { parseArgs } from "node:util";
 import { verify } from "./core/verify.js";
 import { readParquet } from "./parquet.js";
 
 globalThis.crypto ??= webcrypto;
 
-const given = process.argv.slice(2), at = given.indexOf("--key");
-const key = at < 0 ? undefined : given.splice(at, 2)[1];
-for (const folder of given.length === 1 && given[0] === "-" ? readFileSync(0, "utf8").split("\n").filter(Boolean) : given) {
-  const files = new Map(readdirSync(folder).map((name) => [name, { size: statSync(join(folder, name)).size, bytes: async () => new Uint8Array(readFileSync(join(folder, name))) }]));
-  const { checks, headline } = await verify(files, { readParquet, key });
+const text = { type: "string" };
+const { values: given, positionals } = parseArgs({ allowPositionals: true, options: { key: text, document: { ...text, multiple: true }, population: text, now: text } });
+const opened = (path) => ({ name: basename(path), size: statSync(path).size, bytes: async () => new Uint8Array(readFileSync(path)) });
+const documents = new Map(await Promise.all((given.document ?? []).map(async (path) => [basename(path), await opened(path).bytes()])));
+const surroundings = { readParquet, documents, key: given.key, now: given.now, population: given.population && opened(given.population) };
+for (const folder of positionals[0] === "-" ? readFileSync(0, "utf8").split("\n").filter(Boolean) : positionals) {
+  const files = new Map(readdirSync(folder).map((name) => [name, opened(join(folder, name))]));
+  const { checks, headline } = await verify(files, surroundings);
   console.log(JSON.stringify({ folder, headline, checks: checks.map(({ id, name, status, detail }) => ({ id, name, status, detail })) }));
 }

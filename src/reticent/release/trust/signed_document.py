@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, V
 
 from reticent.base.documents import read_document
 from reticent.errors import DataError, PolicyError
-from reticent.ledger import TIME_FORMAT
+from reticent.ledger import TIME_FORMAT, is_time
 from reticent.release.canonical_json import parsed, readable
 from reticent.release.signature_keys import is_signed_by, sign, stated_key
 
@@ -23,7 +23,7 @@ _LARGEST = 1 << 26
 
 def _is_time(text: str) -> str:
     """The text, if it is a time as certificates write it. Such texts sort by time."""
-    if datetime.strptime(text, TIME_FORMAT).strftime(TIME_FORMAT) != text:
+    if not is_time(text):
         raise ValueError("it must look like 2026-01-31T00:00:00Z")
     return text
 

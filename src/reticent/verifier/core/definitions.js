@@ -227,7 +227,8 @@ function spanAtLeast(slice, column, e) {
 
 // ---- The definitions (section 9) ----
 // takes: parameters with their readers; optional ones have a default. `test(p)` gives a judgement of one slice (slice, column, context) -> passes.
-// `sizes(p)` judges the size of a group; both must hold where both are there. `all(p)` judges all slices of a column together.
+// `sizes(p)` judges the size of a group, `fitted(p)` its size beside the number of people of a population who fit it; all must hold that are there. `all(p)` judges all slices of a
+// column together.
 
 const COLUMN = { column: [columnName, null] };
 const ALONE = { ...COLUMN, alone: [flag, false] };
@@ -298,8 +299,8 @@ export const DEFINITIONS = {
   AverageRisk: { takes: { limit: [share] }, hidesIdentity: true, together: true, everything: (p) => (sizes) => isAtMost(sizes.length, p.limit, sizes.reduce((sum, each) => sum + each, 0)) },
   AnyColumns: { takes: { known: [atLeast(1)], inner: [inner], relations: [relations, []] }, together: true },
   InTurn: { takes: { columns: [columnNames], inner: [inner] }, together: true, hidesIdentity: true },
-  KMap: { takes: { k: [atLeast(1)] }, hidesIdentity: true, population: true },
-  DeltaPresence: { takes: { low: [probability], high: [probability] }, hidesIdentity: true, population: true, countsPeople: true },
+  KMap: { takes: { k: [atLeast(1)] }, hidesIdentity: true, population: true, fitted: (p) => (_, people) => people >= p.k },
+  DeltaPresence: { takes: { low: [probability], high: [probability] }, hidesIdentity: true, population: true, countsPeople: true, fitted: (p) => (rows, people) => isAtMost(rows, p.high, people) && !isLess(rows, p.low, people) },
   PersonalPrivacy: { takes: { h: [probability], guards: [columnName], ...COLUMN, thresholds: [columnName, null] }, hidden: true, monotone: false, test: () => () => false },
 };
 // Definitions of how a release is made, and of series (section 9.10): known by name, judged by Reticent itself.
@@ -391,6 +392,10 @@ export class Definition {
       const passes = kind.sizes(p);
       groups.sizes.forEach((size, group) => { if (!passes(size)) failing.add(group); });
     }
+    if (kind.fitted) {
+      const passes = kind.fitted(p);
+      groups.sizes.forEach((size, group) => { if (!passes(size, groups.people[group])) failing.add(group); });
+    }
     if (onlyFirst && failing.size) return [...failing];
     for (const { slices, column } of this.slices(groups)) {
       const about = { declared: column !== null && context.reference.has(column.name) };
@@ -441,10 +446,13 @@ export class Definition {
     return this.inTurn(view, context).find((cell) => cell.certain)?.group ?? null;
   }
 
+  // Section 7.6: where batches stand between labels and values, labels are not those of the groups that are judged.
+  get notShownApart() { return this.name === "InTurn" ? NO_LABELS : null; }
+
   // Why the labels do not show all that it looks at; null if they do (section 9.9).
   notShown(view, context) {
     if (this.name !== "InTurn") return null;
-    if (!view.showsLabels) return "It is about the labels of single columns, and the published files show none.";
+    if (!view.showsLabels) return NO_LABELS;
     const failing = this.inTurn(view, context);
     if (failing === null) return "It is about raw values, and published labels stand for several values.";
     return failing.length === 0 || failing.some((cell) => cell.certain) ? null : "It is about raw values, and published labels stand for several values: for some records they do not show it.";
@@ -483,6 +491,8 @@ export class Definition {
     return `${this.name}(${Object.keys(this.p).filter((key) => shown(this.p[key]) !== shown(defaults[key][1])).map((key) => `${key}=${shown(this.p[key])}`).join(", ")})`;
   }
 }
+
+const NO_LABELS = "It is about the labels of single columns, and the published files show none.";
 
 // Definitions that hold for every refinement of the values for which they hold.
 const SPREAD = ["DistinctLDiversity", "ProbabilisticLDiversity", "EntropyLDiversity", "RecursiveLDiversity"];

@@ -63,6 +63,9 @@ export class Groups {
     return new Groups(this.sizes, this.histograms, columns, joint);
   }
 
+  // The same groups with the number of people of a population who fit each (section 8.5).
+  beside(people) { return Object.assign(new Groups(this.sizes, this.histograms, this.columns, this.joint), { people }); }
+
   // Groups put together by number.
   merged(ids, count) {
     const sizes = new Array(count).fill(0), histograms = Array.from({ length: count }, () => new Map());
@@ -120,6 +123,9 @@ export class View {
     const labels = columns.map((name) => firsts.map((group) => this.labels[this.names.indexOf(name)][group]));
     return new View(columns, this.groups.merged(ids, count), labels, { boxes: this.boxes });
   }
+
+  // The same labels over other groups, one for one.
+  with(groups) { return new View(this.names, groups, this.labels, { boxes: this.boxes }); }
 
   // Groups numbered by their labels in some columns.
   cells(columns) {

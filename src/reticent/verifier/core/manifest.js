@@ -1,6 +1,7 @@
 // The manifest (docs/release-format.md, section 3) and the certificate (section 5): read strictly, so that nothing stands in them that is not checked.
 
 import { isObject, isWhole, need, needKeys, Problem, sameSet } from "./canonical.js";
+import { isTime } from "./signatures.js";
 import { fromJson, readMeaning, TYPES } from "./values.js";
 
 export const LAYOUT = 4;
@@ -141,7 +142,7 @@ export function checkCertificate(json) {
   needKeys(ledger, ["dataset", "release", "statement", ...(isObject(ledger) && "beside" in ledger ? ["beside"] : [])], `${where}, ledger`);
   const named = typeof ledger.dataset === "string";
   need(typeof ledger.statement === "string" && (named ? isWhole(ledger.release) && ledger.release >= 1 : ledger.dataset === null && ledger.release === null) && (!("beside" in ledger) || (named && typeof ledger.beside === "string")), `${where}: the ledger's entry must have a data set with the number of its release, or neither.`);
-  need(typeof json.created === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(json.created) && !Number.isNaN(Date.parse(json.created)), `${where}: "created" is no time of making.`);
+  need(isTime(json.created), `${where}: "created" is no time of making.`);
 }
 
 const isCount = (value) => isWhole(value) && value >= 0;

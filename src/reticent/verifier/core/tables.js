@@ -180,12 +180,13 @@ function fieldValue(field, type, where) {
 }
 
 // The records of a CSV text. An empty field is missing (null), a quoted one is text, with doubled quotes inside.
-class CsvFields {
+export class CsvFields {
   constructor(text, file) { Object.assign(this, { text, file, at: 0 }); }
 
   get done() { return this.at >= this.text.length; }
 
-  next(width) {
+  // The fields of the next record; of a header that may have any columns `width` is not said.
+  next(width = null) {
     const { text } = this, found = [];
     for (;;) {
       if (text[this.at] === '"') found.push(this.quoted());
@@ -198,7 +199,7 @@ class CsvFields {
       const mark = text[this.at++];
       if (mark === ",") continue;
       need(mark === "\n" || mark === undefined, `${this.file} has a quoted field with something behind it.`);
-      need(found.length === width, `${this.file} has a row of ${found.length} fields, and the manifest lists ${width} columns.`);
+      need(width === null || found.length === width, `${this.file} has a row of ${found.length} fields, and the manifest lists ${width} columns.`);
       return found;
     }
   }
@@ -245,7 +246,7 @@ function readColumns(columns, builder, file) {
   }
 }
 
-function cellValue(cell, type, where) {
+export function cellValue(cell, type, where) {
   if (cell === null) return null;
   const wrong = () => need(false, `${where}: a value is not of type ${type}.`);
   switch (type) {

@@ -1,17 +1,20 @@
 // Verification (docs/release-format.md, section 6): every check in its order, and the verdict in one word.
 
-import { canonical, isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
+import { isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
+import { judgeOrigin } from "./origin.js";
+import { hex, sha256 as hashed } from "./signatures.js";
 import { checkCertificate, Manifest, readReference, ROLES } from "./manifest.js";
 import { fileKind, NotRead, readTable } from "./tables.js";
 import { DEFINITIONS, HISTORIES, makeDefinition, PLANS, TOO_MANY } from "./definitions.js";
 import { FORMATS, OTHER_FORMATS } from "./formats.js";
 import { Groups } from "./groups.js";
+import { readPopulation } from "./population.js";
 
 const MIXTURE = "It does not hold for a mixture of batches because it holds for each.";
-const MOST_SIGNATURES = 100;
 const HOLDS = "holds", FAILS = "fails", UNCHECKED = "not re-checked";
 
-// `files`: a Map from name to {size, bytes()}, everything in the public folder. `surroundings`: {readParquet, progress, key}; the key is the publisher's, in hexadecimal digits.
+// `files`: a Map from name to {size, bytes()}, everything in the public folder. `surroundings`: {readParquet, progress, key, documents, now, population}: the publisher's key in
+// hexadecimal digits, or a Map of documents by name (trust files, a log or a proof, a remembered head); the time, for tests; and a file {name, bytes()} of a population.
 // The answer: {checks: [{id, name, status, detail, claim}], headline: {state, reasons}, certificate, manifest}.
 export async function verify(files, surroundings = {}) {
   const run = new Run(files, surroundings);
@@ -19,8 +22,6 @@ export async function verify(files, surroundings = {}) {
   return { checks: run.checks, headline: headlineOf(run.checks, run.reservations), certificate: run.certificate ?? null, manifest: run.manifest ?? null, signed: run.signed };
 }
 
-const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-const unhex = (text, length) => (typeof text === "string" && text.length === 2 * length && /^[0-9a-f]*$/.test(text) ? Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16)) : null);
 const words = (error) => (error instanceof Problem || error instanceof NotRead ? error.message : `The files cannot be understood (${error.message}).`);
 
 class Run {
@@ -33,14 +34,15 @@ class Run {
 
   async all() {
     if (!(await this.readCertificate())) return;
-    const origin = await this.originCheck();
-    if (this.surroundings.key && origin.status === FAILS) {
-      this.checks.push(origin);
+    const { checks: origin, signed, refused } = await judgeOrigin(this.certificate, this.surroundings);
+    this.signed = signed;
+    if (refused) {
+      this.checks.push(...origin);
       this.add("claims", UNCHECKED, "The certificate is not the publisher's, so nothing else was read.", { claim: true });
       return;
     }
     const filesHold = await this.checkFiles();
-    this.checks.push(origin);
+    this.checks.push(...origin);
     if (!filesHold) {
       this.add("claims", UNCHECKED, "The files are not those that the certificate is about.", { claim: true });
       return;
@@ -79,27 +81,11 @@ class Run {
     for (const name of this.files.keys()) if (name !== "certificate.json" && !Object.hasOwn(listed, name)) return fail(`public/${name} is not part of the release.`);
     for (const name of Object.keys(listed)) {
       this.step(`hashing ${name}`);
-      const bytes = await this.files.get(name).bytes(), sha256 = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+      const bytes = await this.files.get(name).bytes(), sha256 = hex(await hashed(bytes));
       if (!same(listed[name], { sha256, bytes: bytes.length })) return fail(`public/${name} is not the file that the certificate was made for.`);
     }
     this.add("files", HOLDS, `${Object.keys(listed).length} files have the fingerprints that the certificate states.`);
     return true;
-  }
-
-  // Section 6.3.
-  async originCheck() {
-    const check = (status, detail) => ({ id: "origin", name: "origin", status, detail, claim: false });
-    const { signature, ...body } = this.certificate, known = this.surroundings.key ?? null;
-    if (signature === undefined) {
-      return known === null
-        ? check(UNCHECKED, "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven.")
-        : check(FAILS, "The certificate is not signed, so the key cannot prove where it comes from.");
-    }
-    const keys = await signers(signature, body);
-    if (keys === null) return check(FAILS, "The signature does not belong to this certificate.");
-    this.signed = true;
-    if (known === null) return check(UNCHECKED, `Signed with the key ${keys.map((key) => `${key.slice(0, 16)}...`).join(" and ")}; give that publisher's key to prove the origin.`);
-    return keys.includes(known) ? check(HOLDS, "Signed with the key that was given.") : check(FAILS, "The certificate was signed with another key.");
   }
 
   // A format, or a kind of file, that this verifier does not read: nothing fails, and nothing is shown.
@@ -132,7 +118,7 @@ class Run {
     const wrong = disagreement();
     this.add("consistency", wrong === null ? HOLDS : FAILS, wrong ?? "Tables, labels, manifest and certificate agree.");
     this.checkOrder();
-    this.checkClaims(format);
+    await this.checkClaims(format);
     this.checkDeclared(format);
     this.checkComputable(format);
     this.reserve();
@@ -160,7 +146,7 @@ class Run {
   }
 
   // Sections 6.6 to 6.8.
-  checkClaims(format) {
+  async checkClaims(format) {
     const { manifest, certificate, tables } = this;
     this.checkLinks(format);
     const claims = readClaims(certificate.claims);
@@ -168,6 +154,7 @@ class Run {
     this.allKnown = claims.every((claim) => claim.known);
     const reference = readReference(certificate.reference, manifest), view = format.view(manifest, tables);
     const context = { manifest, reference, format, view, alike: format.alike?.(manifest, tables) ?? null };
+    if (claims.some((claim) => claim.definition?.kind.population)) Object.assign(context, await this.population());
     const sound = reference.size === 0 || this.checkReference(reference, view.groups);
     claims.forEach((claim, at) => {
       this.step("judging claims", at, claims.length);
@@ -181,6 +168,17 @@ class Run {
     if (attested) this.add("mechanism", UNCHECKED, attested);
     const linked = format.judgesLinks && manifest.named("pseudonym").length > 0;
     if (manifest.unit !== "row" && !linked) this.add("people", UNCHECKED, "The published files show rows; how many people they are about does not follow.");
+  }
+
+  // Section 8.5: the population that was given as `people`, or why it is of no use; that is no fault of the release.
+  async population() {
+    const { population, readParquet } = this.surroundings;
+    if (!population) return { noPeople: "It compares with a population, and none was given." };
+    try {
+      return { people: await readPopulation(population, this.manifest, readParquet) };
+    } catch (error) {
+      return { noPeople: words(error) };
+    }
   }
 
   checkLinks(format) {
@@ -266,28 +264,6 @@ class Run {
   }
 }
 
-// Section 5.5: one signature stands alone, several are a list in the order of their keys, each key once. The keys, or null if any signature is not this certificate's.
-async function signers(signature, body) {
-  const listed = Array.isArray(signature) ? signature : [signature];
-  if (listed.length > MOST_SIGNATURES || (Array.isArray(signature) && listed.length < 2)) return null;
-  for (const each of listed) if (!(await isSignature(each, body))) return null;
-  const keys = listed.map((each) => each.public_key);
-  return keys.every((key, at) => at === 0 || keys[at - 1] < key) ? keys : null;
-}
-
-async function isSignature(signature, body) {
-  if (!isObject(signature) || !same(Object.keys(signature).sort(), ["algorithm", "public_key", "value"]) || signature.algorithm !== "Ed25519") return false;
-  const [key, value] = [unhex(signature.public_key, 32), unhex(signature.value, 64)];
-  if (key === null || value === null) return false;
-  try {
-    const imported = await crypto.subtle.importKey("raw", key, { name: "Ed25519" }, false, ["verify"]);
-    return await crypto.subtle.verify({ name: "Ed25519" }, imported, value, canonical(body));
-  } catch (error) {
-    if (error.name === "NotSupportedError") throw new Problem("This browser cannot check Ed25519 signatures. Use a current one.");
-    return false;
-  }
-}
-
 // Section 5.2. A claim is {text, known, definition}, or {text, known, status, detail} where it is not judged here.
 function readClaims(listed) {
   need(Array.isArray(listed) && listed.length > 0, "certificate.json makes no claims.");
@@ -324,7 +300,9 @@ function judged(definition, context) {
   if (format.refuses?.(definition)) return [FAILS, MIXTURE];
   if (definition.name === "InTurn" && manifest.quasiSets !== null) return [FAILS, "It says itself which columns an adversary knows, and the manifest names sets of them."];
   if (kind.hidden) return [UNCHECKED, "It depends on what people asked for, which is not published."];
-  if (kind.population) return [UNCHECKED, "It compares with a population, and none was given."];
+  if (kind.population && !context.people) return [UNCHECKED, context.noPeople];
+  if (kind.population && kind.countsPeople && manifest.unit !== "row") return [UNCHECKED, "It compares people with people, and the published files show rows."];
+  if (kind.population && !context.view.boxes) return [UNCHECKED, "Labels of this format are no boxes; Reticent looks up who fits them."];
   try {
     const compared = [...new Set(definition.inEachGroup().filter((part) => part.compares).flatMap((part) => (part.column === null ? manifest.named("sensitive") : [part.column])))];
     for (const name of compared) need(reference.has(name), `The histogram of "${name}", with which it compares, was not published.`);
@@ -333,13 +311,11 @@ function judged(definition, context) {
     const remainder = leftOut(reference, context.view.groups);
     let groups = 0;
     const shown = sets.map((set) => {
-      const known = view.known(set);
-      known.groups = apart ? known.groups : known.groups.boundTo(reference);
-      return known;
+      const known = view.known(set), shownGroups = apart ? known.groups : known.groups.boundTo(reference);
+      return known.with(kind.population ? shownGroups.beside(context.people.fitting(known, manifest)) : shownGroups);
     });
-    // Where batches stand between labels and values, labels are not those of the groups that are judged.
-    for (const known of apart ? [context.view] : shown) {
-      const hidden = definition.notShown(known, context);
+    for (const known of shown) {
+      const hidden = apart ? definition.notShownApart : definition.notShown(known, context);
       if (hidden !== null) return [UNCHECKED, hidden];
     }
     for (const known of shown) {
@@ -370,7 +346,7 @@ function judgeLeftOut(definition, remainder, context) {
     const name = groups.columns[0].name;
     for (const part of definition.inEachGroup()) {
       if (part.needsSensitive && part.column !== null && part.column !== name) continue;
-      need(part.isLocal && (!several || !part.needsSensitive || part.hasColumn), `${part.name} cannot be judged for the rows left out, which the published histogram of "${name}" includes.`);
+      need(part.isLocal && !part.kind.population && (!several || !part.needsSensitive || part.hasColumn), `${part.name} cannot be judged for the rows left out, which the published histogram of "${name}" includes.`);
       need(part.failing(groups, context, true).length === 0, "The rows left out, as a group of their own, do not satisfy it.");
     }
   }
