@@ -35,6 +35,8 @@ def python_verdicts(folder: Path, **known: Any) -> tuple[str, Verdicts]:
         if check.claim and name != "claims":
             claims += 1
             name = f"claim {claims}"
+        elif name.endswith(", all of it"):
+            name = f"claim {claims}, all of it"
         elif name.startswith("pseudonym "):
             name = "pseudonym"
         # What is thrown while the files are read is one more check of consistency: a failing one counts.

@@ -113,7 +113,7 @@ def test_a_good_folder_holds_and_the_key_proves_its_origin(browser, page_file, f
     assert all(url.startswith(("file:", "blob:")) for url in requests)
     for key in (folders["key"], folders["pem"]):
         _, text, _ = asked(browser, page_file, folders["good"], key)
-        assert "Signed with the key that you gave" in text
+        assert "Signed with the key that was given" in text
     state, text, _ = asked(browser, page_file, folders["good"], "00" * 32)
     assert state == "does not hold"
     assert "signed with another key" in text

@@ -24,10 +24,14 @@ ADVERSARIES: tuple[str, ...] = get_args(Adversary)
 
 @dataclass(frozen=True)
 class Ratios:
-    """The likelihood ratios of a mechanism against an adversary; ``lowest`` is None where nothing is promised about it."""
+    """The likelihood ratios of a mechanism against an adversary; ``lowest`` is None where nothing is promised about it.
+
+    Ratios ``over_time`` are those of several views of a table that changes: they bound whoever is bounded at every time, and nobody else.
+    """
 
     highest: Fraction
     lowest: Fraction | None
+    over_time: bool = False
 
 
 @runtime_checkable
@@ -109,6 +113,8 @@ class BoundedBelief(PlanDefinition):
             text = f"A tuple with the prior {d} can reach the posterior {_told(worst)}, which is above {gamma}."
         elif found.lowest is not None and found.lowest < d / gamma:
             text = f"A tuple that does not show can lose the factor {_told(found.lowest)}, and at least {_told(d / gamma)} must stay."
+        elif found.over_time and not self.over_time:
+            text = "Several views of a table that changes bound only an attacker who gives a tuple at most d at every time (over_time=True)."
         witness = None if text is None else Witness(0, text)
         return Assessment(self, text is None, worst, witness, diagnostics)
 

@@ -1,6 +1,6 @@
 """What regulators and review boards ask about a release: for each regime its headings, the threshold that it names, and what only a steward can state.
 
-Sources are paraphrased; docs/references.md lists them with their sections.
+Sources are paraphrased. A section number stands here only where docs/references.md says that it was compared with the source; elsewhere the document and the topic are named.
 """
 
 from __future__ import annotations
@@ -127,14 +127,14 @@ REGIMES: Mapping[str, Regime] = {
     ),
     "gdpr": Regime(
         "GDPR: anonymous information",
-        ("[GDPR], recital 26", "[WP216], Article 29 Working Party, Opinion 05/2014, sections 2 and 3"),
+        ("[GDPR], recital 26", "[WP216], Article 29 Working Party, Opinion 05/2014 on anonymisation techniques"),
         None,
         "Neither the recital nor the Opinion names a number: all means that are reasonably likely to be used count.",
         "The controller decides whether people are no longer identifiable, and answers for it to the supervisory authority.",
         (
             RegimeHeading(
                 "Processing and purpose",
-                "recital 26; Opinion 05/2014, section 2",
+                "recital 26; Opinion 05/2014, anonymization as processing",
                 "Anonymization is itself processing of personal data. What was done with them, from the source to the release.",
                 ("flow",),
                 (
@@ -154,31 +154,31 @@ REGIMES: Mapping[str, Regime] = {
             ),
             RegimeHeading(
                 "Singling out",
-                "Opinion 05/2014, section 3",
+                "Opinion 05/2014, the three risks",
                 "Is it still possible to isolate records of one person?",
                 ("singling out",),
             ),
             RegimeHeading(
                 "Linkability",
-                "Opinion 05/2014, section 3",
+                "Opinion 05/2014, the three risks",
                 "Is it still possible to link records of one person, in the release or with another source?",
                 ("linkability",),
             ),
             RegimeHeading(
                 "Inference",
-                "Opinion 05/2014, section 3",
+                "Opinion 05/2014, the three risks",
                 "Can something about a person be deduced with significant probability?",
                 ("inference",),
             ),
             RegimeHeading(
                 "What remains useful",
-                "Opinion 05/2014, section 3",
+                "Opinion 05/2014, usefulness of the data",
                 "What the protection costs.",
                 ("utility",),
             ),
             RegimeHeading(
                 "Residual risk and review",
-                "Opinion 05/2014, section 5",
+                "Opinion 05/2014, residual risk",
                 "Anonymization is not a single event: the residual risk is assessed again at intervals.",
                 ("residual", "certificate"),
                 (_REVIEW,),
@@ -189,7 +189,7 @@ REGIMES: Mapping[str, Regime] = {
         "Clinical data: anonymisation report",
         ("[EMA0070], external guidance on Policy 0070 (EMA/90915/2016), chapter 3",),
         Fraction(9, 100),
-        "The guidance names 0.09 for public release. A probability of 1/11 is 0.0909, which is above 0.09, so the smallest group that meets it exactly has 12 people; "
+        "For public release of clinical data 0.09 is used as the threshold; read the guidance in force for its wording. A probability of 1/11 is 0.0909, which is above 0.09, so the smallest group that meets it exactly has 12 people; "
         "where 1/11 rounded to two digits is accepted, groups of 11 do.",
         "The applicant submits the anonymisation report; the agency reviews it.",
         (
@@ -242,14 +242,14 @@ REGIMES: Mapping[str, Regime] = {
     ),
     "sp800-188": Regime(
         "De-identifying government datasets",
-        ("[SP800-188], NIST Special Publication 800-188 (2023), chapters 3 and 4",),
+        ("[SP800-188], NIST Special Publication 800-188 (2023)",),
         None,
         "The publication names no number: agencies adopt a standard with measurable performance levels; the agency states its limit (risk_limit).",
         "The agency decides, for example through a Disclosure Review Board.",
         (
             RegimeHeading(
                 "Goals and data-sharing model",
-                "chapter 3",
+                "SP 800-188, goals and data-sharing model",
                 "What the release is for, who gets it, and which controls surround it.",
                 (),
                 (
@@ -262,33 +262,33 @@ REGIMES: Mapping[str, Regime] = {
             ),
             RegimeHeading(
                 "Data survey",
-                "chapter 4",
+                "SP 800-188, identifiers and quasi-identifiers",
                 "Which columns there are, which of them identify people together, and how they were transformed.",
                 ("columns", "flow"),
                 (_KNOWN,),
             ),
             RegimeHeading(
                 "De-identification standard and measured performance",
-                "chapters 3 and 4",
+                "SP 800-188, standard with measurable performance levels",
                 "The standard that was set, and what was measured against it.",
                 ("guarantee", "risk"),
                 (_LIMIT,),
             ),
             RegimeHeading(
                 "Re-identification study",
-                "chapter 4",
+                "SP 800-188, re-identification studies",
                 "Attempts to re-identify people: what adversaries achieved who were run.",
                 ("singling out", "linkability", "inference"),
             ),
             RegimeHeading(
                 "Validation and utility",
-                "chapter 4",
+                "SP 800-188, validation",
                 "What the protection costs, and how anybody checks the claims again.",
                 ("utility", "certificate"),
             ),
             RegimeHeading(
                 "Disclosure review",
-                "chapter 3",
+                "SP 800-188, Disclosure Review Board",
                 "What remains, for the board that decides.",
                 ("residual",),
                 (

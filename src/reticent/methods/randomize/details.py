@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from reticent.base.exact import exact, whole
+from reticent.base.exact import exact, one_of, whole
 from reticent.base.privacy_cost import (
     LossBound,
     PrivacyCost,
@@ -24,6 +24,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.methods.randomize.domain import ViewDomain
 from reticent.methods.randomize.draws import POISSON_ABOVE
 from reticent.methods.randomize.frapp import FrappPlan
+from reticent.methods.randomize.instance import DUPLICATES
 from reticent.methods.randomize.plans import Plan, upwards
 from reticent.table import to_plain
 
@@ -42,6 +43,7 @@ class ViewManifest:
     def __post_init__(self) -> None:
         if not 1 <= self.index <= self.plan.views:
             raise DataError(f"The plan has {self.plan.views} views; there is no view {self.index}.")
+        one_of(self.duplicates, "duplicates", DUPLICATES)
 
     @property
     def domain(self) -> ViewDomain:

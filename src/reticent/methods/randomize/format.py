@@ -69,8 +69,13 @@ class DrawnFormat(MechanismFormat):
         return found.in_order_of(described)
 
     def check(self, public: PublicSide) -> None:
-        """All rows lie in the domain, in its order, each once where the release is a set."""
-        details = self.read(public)
+        """All rows lie in the domain, in its order, each once where the release is a set; nothing in them is true by itself."""
+        details, columns = self.read(public), public.manifest.columns
+        for column in columns:
+            if column.role != ROLE or column.kind != details.domain[column.name].kind:
+                raise DataError(
+                    f"manifest.json: column {column.name!r} has another role than {ROLE!r}, or another type than its domain."
+                )
         before = np.empty(0, details.domain.key_type)
         for keys in self._packed(public, details):
             joined = np.concatenate([before, keys])

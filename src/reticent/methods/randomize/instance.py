@@ -16,7 +16,7 @@ from reticent.methods.randomize.plans import COUNT, Plan
 from reticent.methods.randomize.tuple_sets import distinct, in_order
 
 Duplicates = Literal["refuse", "dedupe", "count"]
-_MODES: tuple[str, ...] = get_args(Duplicates)
+DUPLICATES: tuple[str, ...] = get_args(Duplicates)
 
 
 def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> ViewDomain:
@@ -46,7 +46,7 @@ def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> 
 
 def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> Keys:
     """The distinct tuples of the data as keys; more than the plan's n are refused, and repeated rows unless it was said what they mean."""
-    one_of(duplicates, "duplicates", _MODES)
+    one_of(duplicates, "duplicates", DUPLICATES)
     data = as_polars(frame)
     if data.height == 0:
         raise DataError("The table has no rows. There is nothing to publish; check the source.")

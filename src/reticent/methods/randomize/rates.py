@@ -91,7 +91,7 @@ class Rates:
                 True: min(old, missed, *rest) * lowest[True],
                 False: min(new * lowest[True], gone * lowest[False], *(r * min(lowest.values()) for r in rest)),
             }
-        return Ratios(highest[False], lowest[False])
+        return Ratios(highest[False], lowest[False], self.views > 1 and not self.frozen)
 
     def spread(self, true: Fraction, cells: Fraction) -> Fraction:
         """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet (3.3)."""

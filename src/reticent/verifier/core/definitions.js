@@ -303,10 +303,6 @@ export const DEFINITIONS = {
   DeltaPresence: { takes: { low: [probability], high: [probability] }, hidesIdentity: true, population: true, countsPeople: true, fitted: (p) => (rows, people) => isAtMost(rows, p.high, people) && !isLess(rows, p.low, people) },
   PersonalPrivacy: { takes: { h: [probability], guards: [columnName], ...COLUMN, thresholds: [columnName, null] }, hidden: true, monotone: false, test: () => () => false },
 };
-// Definitions of how a release is made, and of series (section 9.10): known by name, judged by Reticent itself.
-export const PLANS = ["BoundedBelief", "ProbabilisticDP", "LocalDP", "NoisyCounts", "UnboundedDP", "CrowdBlending"];
-export const HISTORIES = ["TauSafety", "MInvariance"];
-
 // A definition with its parameters; whatever does not fit is a Problem (section 9.1).
 export function makeDefinition(name, parameters) {
   const kind = DEFINITIONS[name], p = {};

@@ -13,7 +13,7 @@ const labelIn = (column, table) => {
 };
 
 // Labels that occur are exactly those that the manifest explains (section 3.3).
-function checkShownLabels(manifest, tables) {
+export function checkShownLabels(manifest, tables) {
   for (const column of manifest.columns.filter((each) => each.role === "quasi")) {
     const occurring = new Set(tables.flatMap((table) => table.column(column.name).distinct.map(labelIn(column, table))));
     for (const label of occurring) need(column.meanings.has(label), `Column "${column.name}" shows the label "${label}", which the manifest does not explain.`);
@@ -23,7 +23,7 @@ function checkShownLabels(manifest, tables) {
 
 const quasiColumns = (manifest) => manifest.columns.filter((column) => column.role === "quasi");
 const checkAllLabels = (manifest) => quasiColumns(manifest).forEach(checkLabels);
-const needPublished = (manifest, as) => need(quasiColumns(manifest).every((column) => column.published === as), `manifest.json: the quasi columns of a release of format "${manifest.format}" are published as ${as}.`);
+export const needPublished = (manifest, as) => need(quasiColumns(manifest).every((column) => column.published === as), `manifest.json: the quasi columns of a release of format "${manifest.format}" are published as ${as}.`);
 const typesOf = (manifest) => new Map(manifest.columns.map((column) => [column.name, column.type]));
 
 // Rows that show labels and sensitive values together: rows with the same labels (and the same number, where there is one) are a group (section 8.1).
@@ -38,7 +38,7 @@ function rowView(manifest, table, { number = null, boxes = true } = {}) {
   return new View(quasi, groups, labels, { boxes });
 }
 
-const only = (manifest, role) => {
+export const only = (manifest, role) => {
   const names = manifest.named(role);
   need(names.length === 1, `manifest.json: a release of format "${manifest.format}" has one column of role "${role}".`);
   return names[0];
@@ -146,6 +146,20 @@ function labelsOfBuckets(manifest, main, bucket, numbers) {
   });
 }
 
+// Buckets by their number: `main` has people with their labels, `hidden` the sensitive values, `times[r]` of them in run r.
+export function bucketView(manifest, main, hidden, bucket, times = hidden.times) {
+  const { ids, count } = hidden.numbered([bucket]), groups = Groups.ofTable(hidden, ids, count, manifest.named("sensitive"), typesOf(manifest), times);
+  const numbers = new Map(hidden.counted([bucket]).map(({ values: [number] }, group) => [number, group]));
+  return new View(manifest.named("quasi"), groups, labelsOfBuckets(manifest, main, bucket, numbers));
+}
+
+// Who looks like whom by labels alone, without sensitive values.
+export function labelView(manifest, table) {
+  const quasi = manifest.named("quasi"), { ids, count, firsts } = table.numbered(quasi);
+  const labels = quasi.map((name) => [...firsts].map((run) => labelIn(manifest.column(name), table)(table.value(name, run))));
+  return new View(quasi, Groups.ofTable(table, ids, count, [], typesOf(manifest)), labels);
+}
+
 // Section 7.5: exact quasi values in one table, sensitive values in another, joined by a bucket.
 const bucketize = {
   tables: ["quasi", "sensitive"], roles: ["bucket", "count"], hidesIdentity: false, shows: "values",
@@ -167,12 +181,8 @@ const bucketize = {
     checkAllLabels(manifest);
   },
   view(manifest, tables) {
-    const hidden = tables.get(this.tables[1]), [bucket] = manifest.named("bucket"), [count] = manifest.named("count");
-    const { ids, count: many } = hidden.numbered([bucket]);
-    const times = count === undefined ? hidden.times : hidden.times.map((rows, run) => rows * Number(hidden.value(count, run)));
-    const groups = Groups.ofTable(hidden, ids, many, manifest.named("sensitive"), typesOf(manifest), times);
-    const numbers = new Map(hidden.counted([bucket]).map(({ values: [number] }, group) => [number, group]));
-    return new View(manifest.named("quasi"), groups, labelsOfBuckets(manifest, tables.get(this.tables[0]), bucket, numbers));
+    const [main, hidden] = this.tables.map((name) => tables.get(name)), [count] = manifest.named("count");
+    return bucketView(manifest, main, hidden, manifest.named("bucket")[0], count && hidden.times.map((rows, run) => rows * Number(hidden.value(count, run))));
   },
   classes(manifest) { return [this.tables[0], manifest.named("quasi")]; },
   attested: (manifest) => (same(manifest.details, {}) ? null : "Mechanism attested, not checkable from files: how people were drawn into their buckets or batches."),
@@ -181,11 +191,7 @@ const bucketize = {
 // Section 7.6: generalized rows with a batch, and sensitive values by batch. Who looks like whom is judged by labels, the rest by batches.
 const angelize = {
   ...bucketize, tables: ["generalized", "sensitive"], hidesIdentity: true, shows: "labels",
-  alike(manifest, tables) {
-    const labelled = tables.get("generalized"), quasi = manifest.named("quasi"), { ids, count, firsts } = labelled.numbered(quasi);
-    const labels = quasi.map((name) => [...firsts].map((run) => labelIn(manifest.column(name), labelled)(labelled.value(name, run))));
-    return new View(quasi, Groups.ofTable(labelled, ids, count, [], typesOf(manifest)), labels);
-  },
+  alike: (manifest, tables) => labelView(manifest, tables.get("generalized")),
   refuses: (definition) => !(definition.hidesIdentity ? !definition.needsSensitive : definition.needsSensitive && definition.isConvex),
 };
 
@@ -240,6 +246,4 @@ const regions = {
   attested: (manifest) => ((manifest.details.series?.number ?? 1) > 1 ? "This is a later release of a table that grows: that people who are new in it satisfy what is promised on their own shows only beside the releases before." : null),
 };
 
-export const FORMATS = { generalize, cells, panel, typical, bucketize, angelize, clusters, regions };
-// Section 7.9: formats whose rows are not true rows, and series; their claims are judged by Reticent itself.
-export const OTHER_FORMATS = ["view", "records", "perturbed", "noisy counts", "grid sample", "grid counts", "synthetic", "series", "batch-series"];
+export const GROUP_FORMATS = { generalize, cells, panel, typical, bucketize, angelize, clusters, regions };

@@ -5,21 +5,42 @@ import { judgeOrigin } from "./origin.js";
 import { hex, sha256 as hashed } from "./signatures.js";
 import { checkCertificate, Manifest, readReference, ROLES } from "./manifest.js";
 import { fileKind, NotRead, readTable } from "./tables.js";
-import { DEFINITIONS, HISTORIES, makeDefinition, PLANS, TOO_MANY } from "./definitions.js";
-import { FORMATS, OTHER_FORMATS } from "./formats.js";
+import { DEFINITIONS, makeDefinition, TOO_MANY } from "./definitions.js";
+import { GROUP_FORMATS } from "./formats.js";
 import { Groups } from "./groups.js";
 import { readPopulation } from "./population.js";
+import { OTHER_PLANS, PLAN_DEFINITIONS, PLAN_FORMATS } from "./plans.js";
+import { historyFailure, readHistory, SERIES_FORMATS, seriesCheck } from "./series.js";
 
 const MIXTURE = "It does not hold for a mixture of batches because it holds for each.";
+const FORMATS = { ...GROUP_FORMATS, ...PLAN_FORMATS, ...SERIES_FORMATS };
+// Section 7.13: formats that Reticent itself judges.
+const OTHER_FORMATS = ["noisy counts", "grid sample", "grid counts", "synthetic"];
+const HISTORIES = ["TauSafety", "MInvariance"];
 const HOLDS = "holds", FAILS = "fails", UNCHECKED = "not re-checked";
 
 // `files`: a Map from name to {size, bytes()}, everything in the public folder. `surroundings`: {readParquet, progress, key, documents, now, population}: the publisher's key in
 // hexadecimal digits, or a Map of documents by name (trust files, a log or a proof, a remembered head); the time, for tests; and a file {name, bytes()} of a population.
-// The answer: {checks: [{id, name, status, detail, claim}], headline: {state, reasons}, certificate, manifest}.
+// `earlier`: what the releases of a series before this one were, from their answers. The answer: {checks: [{id, name, status, detail, claim}], headline: {state, reasons}, certificate, manifest}.
 export async function verify(files, surroundings = {}) {
   const run = new Run(files, surroundings);
   await run.all();
-  return { checks: run.checks, headline: headlineOf(run.checks, run.reservations), certificate: run.certificate ?? null, manifest: run.manifest ?? null, signed: run.signed };
+  return { checks: run.checks, headline: headlineOf(run.checks, run.reservations), certificate: run.certificate ?? null, manifest: run.manifest ?? null, signed: run.signed, shown: run.shown, reservations: run.reservations };
+}
+
+// Section 6.13: several releases of one data set, first to last, each beside those before it. `releases`: a list of such Maps.
+export async function verifySeries(releases, surroundings = {}) {
+  const checks = [], reasons = [], earlier = [], answers = [];
+  for (const [at, files] of releases.entries()) {
+    const found = await verify(files, { ...surroundings, earlier: [...earlier] });
+    answers.push(found);
+    checks.push(...found.checks.map((check) => ({ ...check, id: `release ${at + 1}, ${check.id}`, name: `release ${at + 1}, ${check.name}` })));
+    reasons.push(...found.reservations.map((reason) => `Release ${at + 1}: ${reason}`));
+    if (found.headline.state === "does not hold") return { ...found, checks, headline: headlineOf(checks, reasons) };
+    earlier.push(found.shown);
+  }
+  checks.push(seriesCheck(answers.map(({ certificate }) => certificate)));
+  return { ...answers.at(-1), checks, headline: headlineOf(checks, reasons), signed: answers.every(({ signed }) => signed) };
 }
 
 const words = (error) => (error instanceof Problem || error instanceof NotRead ? error.message : `The files cannot be understood (${error.message}).`);
@@ -28,6 +49,9 @@ class Run {
   constructor(files, surroundings) {
     Object.assign(this, { files, surroundings, checks: [], reservations: [], signed: false });
   }
+
+  // What a later release of a series is judged beside.
+  get shown() { return { certificate: this.certificate, manifest: this.manifest, view: this.view }; }
 
   add(id, status, detail, more = {}) { this.checks.push({ id, name: id, status, detail, claim: false, ...more }); }
   step(what, done = 0, of = 0) { this.surroundings.progress?.(what, done, of); }
@@ -114,10 +138,10 @@ class Run {
     this.tables = new Map();
     for (const name of format.tables) this.tables.set(name, await readTable(name, manifest, this.files, this.surroundings));
     this.step("checking tables and labels");
-    format.check(manifest, this.tables);
+    this.plan = format.check(manifest, this.tables);
     const wrong = disagreement();
     this.add("consistency", wrong === null ? HOLDS : FAILS, wrong ?? "Tables, labels, manifest and certificate agree.");
-    this.checkOrder();
+    this.checkOrder(format);
     await this.checkClaims(format);
     this.checkDeclared(format);
     this.checkComputable(format);
@@ -136,7 +160,8 @@ class Run {
   }
 
   // Section 6.5.
-  checkOrder() {
+  checkOrder(format) {
+    if (format.ownOrder) return this.add("order", HOLDS, "Rows are in the order that the format defines.");
     for (const [name, table] of this.tables) {
       if (table.inOrder()) continue;
       this.add("order", FAILS, `The rows of ${name} are not sorted, so their order may tell something.`);
@@ -152,22 +177,45 @@ class Run {
     const claims = readClaims(certificate.claims);
     this.definitions = claims.filter((claim) => claim.definition).map((claim) => claim.definition);
     this.allKnown = claims.every((claim) => claim.known);
-    const reference = readReference(certificate.reference, manifest), view = format.view(manifest, tables);
-    const context = { manifest, reference, format, view, alike: format.alike?.(manifest, tables) ?? null };
+    const reference = readReference(certificate.reference, manifest), context = { manifest, reference, format };
+    if (format.view) Object.assign(context, { view: (this.view = format.view(manifest, tables)), alike: format.alike?.(manifest, tables) ?? null });
     if (claims.some((claim) => claim.definition?.kind.population)) Object.assign(context, await this.population());
-    const sound = reference.size === 0 || this.checkReference(reference, view.groups);
-    claims.forEach((claim, at) => {
+    context.sound = reference.size === 0 || this.checkReference(reference, context.view.groups);
+    for (const [at, claim] of claims.entries()) {
       this.step("judging claims", at, claims.length);
-      const [status, detail] = !claim.known ? [UNCHECKED, "This verifier does not know the definition."]
-        : !claim.definition ? (format.refuses ? [FAILS, MIXTURE] : [claim.status, claim.detail])
-        : claim.definition.compares && !sound ? [UNCHECKED, "It compares with the whole table's histogram, and the one that is declared is not it."]
-        : judged(claim.definition, context);
-      this.add(`claim ${at + 1}`, status, detail, { name: `claim ${claim.text}`, claim: true, definition: claim.definition ?? null });
-    });
+      const [status, detail] = await this.judgeClaim(claim, context), id = `claim ${at + 1}`;
+      this.add(id, status, detail, { name: `claim ${claim.text}`, claim: true, definition: claim.definition ?? claim.planned ?? claim.history ?? null });
+      if (claim.history && status === HOLDS) this.add(`${id}, all of it`, UNCHECKED, "Who is in which group is not public, so only the publisher can judge releases together.", { name: `claim ${claim.text}, all of it` });
+    }
     const attested = format.attested?.(manifest);
     if (attested) this.add("mechanism", UNCHECKED, attested);
     const linked = format.judgesLinks && manifest.named("pseudonym").length > 0;
     if (manifest.unit !== "row" && !linked) this.add("people", UNCHECKED, "The published files show rows; how many people they are about does not follow.");
+  }
+
+  // A claim by what the format shows: a plan, a series, or groups.
+  async judgeClaim(claim, context) {
+    const { format } = context, { definition, planned, history } = claim;
+    if (!claim.known) return [UNCHECKED, "This verifier does not know the definition."];
+    if (definition?.compares && !context.sound) return [UNCHECKED, "It compares with the whole table's histogram, and the one that is declared is not it."];
+    if (format.claims) {
+      if (!planned?.p || !format.claims(planned.name, planned.p)) return [FAILS, "It is not about how such rows are drawn, and nothing else is known of them."];
+      return this.plan.unknown ? [UNCHECKED, this.plan.unknown] : judgedPlan(planned, this.plan.plan);
+    }
+    if (planned) return [FAILS, "It is about how a release is made, and this one shows groups of rows."];
+    if (history) return format.isSeries ? this.judgedHistory(history) : [FAILS, format.refuses ? MIXTURE : "It is about releases of a series, and this is none."];
+    if (format.isSeries && !format.allows(definition)) return [FAILS, "It is not about a series; groups hold made-up rows, so that nothing about numbers can be claimed for them."];
+    return judged(definition, context);
+  }
+
+  // Section 9.11: this release, beside those before it where they are there.
+  async judgedHistory(history) {
+    try {
+      const failure = await historyFailure(history, [...(this.surroundings.earlier ?? []), this]);
+      return failure === null ? [HOLDS, `Recomputed from the published rows: every group shows at least ${history.m} values, each of them once.`] : [FAILS, failure];
+    } catch (error) {
+      return [FAILS, words(error)];
+    }
   }
 
   // Section 8.5: the population that was given as `people`, or why it is of no use; that is no fault of the release.
@@ -209,7 +257,7 @@ class Run {
   checkDeclared(format) {
     const { manifest, certificate: said, tables } = this, names = manifest.named("declared");
     const k = this.definitions.reduce((most, each) => Math.max(most, each.crowd ?? 0), 0) || 5;
-    const [tableName, labels] = format.classes(manifest), table = tables.get(tableName), height = tables.get(format.tables[0]).rows;
+    const [tableName, labels] = format.classes?.(manifest) ?? [format.tables[0], []], table = tables.get(tableName), height = tables.get(format.tables[0]).rows;
     const figures = (columns) => {
       const sizes = table.counted([...labels, ...columns]).map((each) => each.rows);
       return { unique: sizes.filter((size) => size === 1).length, few: sizes.filter((size) => size < k).reduce((sum, each) => sum + each, 0), classes: sizes.length };
@@ -230,7 +278,7 @@ class Run {
   checkComputable(format) {
     const { manifest, tables } = this, named = manifest.columns.filter((column) => column.computable.length).map((column) => column.name);
     if (named.length === 0) return;
-    const [tableName, labels] = format.classes(manifest), table = tables.get(tableName), known = named.filter((name) => table.has(name));
+    const [tableName, labels] = format.classes?.(manifest) ?? [format.tables[0], []], table = tables.get(tableName), known = named.filter((name) => table.has(name));
     const parts = this.definitions.flatMap((each) => (each.kind.hidden || each.kind.population ? [] : each.inEachGroup())).filter((each) => each.isLocal && each.quasi === null);
     let failing = 0;
     if (known.length && parts.length) {
@@ -264,15 +312,18 @@ class Run {
   }
 }
 
-// Section 5.2. A claim is {text, known, definition}, or {text, known, status, detail} where it is not judged here.
+// Section 5.2. A claim is {text, known} and one of `definition` (of groups), `planned` ({name, p} of a plan; p is null where it is known by name only) and `history` (of a series).
 function readClaims(listed) {
   need(Array.isArray(listed) && listed.length > 0, "certificate.json makes no claims.");
   return listed.map((entry, at) => {
     need(isObject(entry) && isObject(entry.parameters), `certificate.json: claim ${at + 1} is not a definition with parameters.`);
     const name = String(entry.definition);
-    if (PLANS.includes(name)) return { text: name, known: true, status: FAILS, detail: "It is about how a release is made, and this one shows groups of rows." };
-    if (name === "TauSafety") return { text: name, known: true, status: FAILS, detail: "It is about releases of a series, and this is none." };
-    if (HISTORIES.includes(name)) return { text: name, known: true, status: UNCHECKED, detail: "It is about a series of releases; Reticent judges all of its folders together." };
+    if (Object.hasOwn(PLAN_DEFINITIONS, name)) return { text: name, known: true, planned: { name, p: PLAN_DEFINITIONS[name].read(entry.parameters) } };
+    if (OTHER_PLANS.includes(name)) return { text: name, known: true, planned: { name, p: null } };
+    if (HISTORIES.includes(name)) {
+      const history = readHistory(name, entry.parameters);
+      return { text: String(history), known: true, history };
+    }
     if (!Object.hasOwn(DEFINITIONS, name)) return { text: name, known: false };
     const definition = makeDefinition(name, entry.parameters);
     return { text: String(definition), known: true, definition };
@@ -290,6 +341,16 @@ function unpublished(column, groups) {
   need(missing.every((each) => each >= 0), `A value of column "${column.name}" is published more often than its histogram says.`);
   need(column.of === "whole table" || missing.every((each) => each === 0), `The histogram of column "${column.name}" is not that of the published rows, as it claims.`);
   return missing;
+}
+
+// Section 9.10: a claim about how rows are drawn.
+function judgedPlan({ name, p }, plan) {
+  try {
+    const failure = PLAN_DEFINITIONS[name].failure(p, plan);
+    return failure === null ? [HOLDS, "Recomputed from the published plan."] : [FAILS, failure];
+  } catch (error) {
+    return [FAILS, words(error)];
+  }
 }
 
 // Section 6.8: one claim, for each set of columns that an adversary may know, and for those left out.

@@ -35,11 +35,15 @@ function keyDigits(text) {
   throw new Error("The key is neither 64 hexadecimal digits nor the text of a .pub file.");
 }
 
-// Of a chosen folder the files of public/, or of the folder itself where it is one; anything deeper is no part of a release.
-function publicFiles(entries) {
+// The releases among chosen files, by folder: those of public/, or of the folder itself where it is one; anything deeper is no part of a release. Each is a list of {name, file}.
+function releasesIn(entries) {
   const inside = entries.filter(({ path }) => /(^|\/)public\/[^/]+$/.test(path));
-  const chosen = inside.length ? inside : entries.filter(({ path }) => path.split("/").length <= 2);
-  return chosen.map(({ path, file }) => ({ name: path.split("/").at(-1), file }));
+  const chosen = inside.length ? inside : entries.filter(({ path }) => path.split("/").length <= 2), folders = new Map();
+  for (const { path, file } of chosen) {
+    const folder = path.split("/").slice(0, -1).join("/");
+    folders.set(folder, [...(folders.get(folder) ?? []), { name: path.split("/").at(-1), file }]);
+  }
+  return [...folders.values()];
 }
 
 async function dropped(items) {
@@ -68,9 +72,8 @@ function judge(entries) {
   } catch (error) {
     return show({ checks: [], headline: { state: "not shown", reasons: [error.message] }, certificate: null, facts: null });
   }
-  const files = publicFiles(entries);
-  if (!files.some(({ name }) => name === "certificate.json"))
-    return show({ checks: [], headline: { state: "not shown", reasons: [] }, foreign: true, count: files.length, certificate: null, facts: null });
+  const releases = releasesIn(entries).filter((files) => files.some(({ name }) => name === "certificate.json"));
+  if (releases.length === 0) return show({ checks: [], headline: { state: "not shown", reasons: [] }, foreign: true, count: entries.length, certificate: null, facts: null });
   $("working").hidden = false;
   $("step").textContent = "Reading …";
   $("progress").removeAttribute("value");
@@ -90,7 +93,7 @@ function judge(entries) {
     $("working").hidden = true;
     show({ checks: [], headline: { state: "not shown", reasons: [`This browser could not run the verifier: ${event.message ?? "its worker did not start"}.`] }, certificate: null, facts: null });
   };
-  worker.postMessage({ files, key });
+  worker.postMessage({ releases, key, documents: [...$("documents").files], population: $("population").files[0] ?? null });
 }
 
 function verdict({ headline, foreign, count }) {
@@ -104,17 +107,18 @@ function verdict({ headline, foreign, count }) {
   return box;
 }
 
-function facts({ certificate, facts: described, signed, checks, seconds }) {
+function facts({ certificate, facts: described, signed, checks, seconds, releases }) {
   const made = node("dl", undefined, "facts");
   const add = (name, value) => made.append(node("dt", name), node("dd", value));
-  const origin = checks.find((check) => check.id === "origin");
+  const origin = checks.findLast((check) => check.id.endsWith("origin"));
   add("Made", `${certificate.created.replace("T", " ").replace("Z", " UTC")}, by Reticent ${certificate.reticent}`);
-  add("Origin", origin?.status === "holds" ? "Signed with the key that you gave" : signed ? "Signed; give the publisher's key to prove whose signature it is" : "Not signed: who made it cannot be proven");
+  add("Origin", origin?.status === "holds" ? origin.detail : signed ? "Signed; give the publisher's key to prove whose signature it is" : "Not signed: who made it cannot be proven");
   if (described) {
     add("An adversary may know", described.sets ? described.sets.map((set) => set.join(", ")).join("; or ") : described.quasi.join(", ") || "nothing of a person");
     if (described.sensitive.length) add("Confidential", described.sensitive.join(", "));
     if (described.declared.length) add("Declared unknown", described.declared.join(", "));
   }
+  if (releases > 1) add("Releases", `${releases}, judged in their order, each beside those before it; the facts here are those of the last`);
   if (seconds) add("Decided in", `${seconds.toFixed(2)} seconds on this computer`);
   return made;
 }
@@ -150,6 +154,7 @@ function show(answer) {
   place.scrollIntoView({ block: "start" });
 }
 
+for (const id of ["documents", "population"]) $(id).addEventListener("change", ({ target }) => { $(`${id}-chosen`).textContent = [...target.files].map((file) => file.name).join(", ") || "None chosen"; });
 const chosen = (input) => [...input.files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 for (const id of ["folder", "single"]) $(id).addEventListener("change", (event) => { judge(chosen(event.target)); event.target.value = ""; });
 const drop = $("drop");

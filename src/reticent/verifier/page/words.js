@@ -1,5 +1,7 @@
 // What a claim guarantees and what it does not, in plain words. They are this verifier's own, made from the definition that was decided: a forger's sentences are never shown.
 
+import { PLAN_DEFINITIONS } from "../core/plans.js";
+
 const percent = (fraction) => {
   const share = (100 * Number(fraction.n)) / Number(fraction.d);
   return Number.isInteger(share) ? `${share} %` : `${fraction} (${share.toFixed(1)} %)`;
@@ -32,11 +34,15 @@ const SENTENCES = {
   MUnique: (p, of) => [`sees at least ${p.m} different values of ${of}, each of them once`, "An adversary who compares several releases is not covered."],
   MEligible: (p, of) => [`is right about ${of} for at most 1 in ${p.m} of the records that look alike`, "An adversary who can rule out values may be right more often."],
   XYPrivacy: (p, of) => [`cannot narrow ${p.y ? p.y.join(" and ") : of} to fewer than ${p.k} values, and is right about it for at most ${percent(p.h)} of the records that look alike`, "An adversary who can rule out values may be right more often."],
+  KMap: (p) => [`and the same of everybody in the population finds at least ${p.k} people of it who fit each record`, "Whoever knows that a person is in the table finds the person's group. The promise holds for the population that you gave."],
+  DeltaPresence: (p) => [`and the same of everybody in the population is at least ${percent(p.low)} and at most ${percent(p.high)} sure that somebody who fits a published record is in the table`, "The promise holds for the population that you gave."],
   AverageRisk: (p) => [`and picks a record for everybody is right for at most ${percent(p.limit)} of them`, "A bound on the average protects nobody in particular: single people may be unique."],
 };
 
 export function guarantee(definition, facts) {
   const { name, p } = definition;
+  if (Object.hasOwn(PLAN_DEFINITIONS, name)) return [PLAN_DEFINITIONS[name].words(p)];
+  if (definition.m) return [`In every release each group shows at least ${definition.m} different values, each of them once.`];
   if (name === "AnyColumns") return p.inner.map((each) => sentence(each, facts, `any ${p.known} of ${facts.quasi.join(", ")}`));
   if (name === "InTurn") return p.columns.flatMap((column) => p.inner.map((each) => sentence(each, { ...facts, sensitive: [column] }, facts.quasi.filter((other) => other !== column).join(", "))));
   const known = definition.quasi ?? null;
@@ -49,6 +55,8 @@ function sentence(definition, facts, known) {
 }
 
 export function leftOpen(definition) {
+  if (Object.hasOwn(PLAN_DEFINITIONS, definition.name)) return [PLAN_DEFINITIONS[definition.name].open];
+  if (definition.m) return ["That people keep the values of their group from release to release is the publisher's word: who is in which group is not public."];
   const inner = definition.isWrapper ? definition.p.inner : [definition];
   const more = definition.name === "AnyColumns" ? [`An adversary who knows more than ${definition.p.known} columns may find fewer records or learn more.`] : [];
   return [...more, ...inner.map((each) => SENTENCES[each.name]?.(each.p, "a value")[1] ?? "")];
