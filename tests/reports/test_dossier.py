@@ -14,6 +14,7 @@ import reticent as rt
 from reticent.errors import DataError, MissingPackage, PolicyError
 from reticent.release import Release
 from reticent.reports.dossier import Dossier
+from reticent.reports.dossier_page import render_dossier
 from reticent.reports.printing import VARIABLE, printed
 from reticent.reports.regimes import REGIMES
 
@@ -205,3 +206,29 @@ def test_without_a_browser_the_message_says_what_to_do(monkeypatch: pytest.Monke
     monkeypatch.setenv(VARIABLE, str(broken))
     with pytest.raises(DataError, match=r"did not print the page \(no display\)"):
         printed(b"<p>page</p>")
+
+
+def test_the_verdict_is_that_of_verify_whatever_adversaries_achieve(tmp_path: Path) -> None:
+    """Adversaries who succeed are told beside it; a folder whose files were changed does not hold."""
+    table = table_of((12, 30))
+    made = rt.publish(table, rt.KAnonymity(12))
+    folder = made.save(tmp_path / "release")
+    beside = rt.dossier(folder, "gdpr", raw=table)
+    assert beside.headline == rt.verify(folder).headline == rt.dossier(made, "gdpr", raw=table).headline
+    assert beside.as_json()["adversaries_that_succeed"] == beside.succeeded
+    data = folder / "public" / "data.csv"
+    data.write_text("".join(data.read_text().splitlines(keepends=True)[:-1]))
+    changed = rt.dossier(folder, "gdpr")
+    assert changed.headline == rt.verify(folder).headline
+    assert changed.headline.state == "does not hold"
+
+
+def test_adversaries_that_succeed_are_told_beside_the_verdict() -> None:
+    same = pl.DataFrame({"age": [10] * 6 + [20] * 6, "illness": ["flu"] * 6 + ["cold"] * 6})
+    table = rt.Table(same, quasi=["age"], sensitive="illness")
+    made = rt.dossier(rt.publish(table, rt.KAnonymity(6)), "hipaa-expert", raw=table)
+    assert made.succeeded
+    assert made.attacked in render_dossier(made)
+    (residual,) = [block for part in made.sections for block in part.blocks if block.title == "Residual risks"]
+    assert any("succeeds" in each for each in residual.items)
+    assert not any("succeeds" in each for each in made.headline.reasons)

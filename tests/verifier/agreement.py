@@ -67,9 +67,12 @@ def _read(answer: Mapping[str, object]) -> tuple[str, Verdicts]:
     return answer["headline"]["state"], verdicts  # type: ignore[index]
 
 
-def differences(expected: Verdicts, found: Verdicts) -> dict[str, tuple[str | None, str | None]]:
-    """The checks on which two verifiers do not agree, optional ones aside."""
-    names = {*expected, *found} - set(OPTIONAL)
+def differences(
+    expected: Verdicts, found: Verdicts, also: Sequence[str] = ()
+) -> dict[str, tuple[str | None, str | None]]:
+    """The checks on which two verifiers do not agree, optional ones aside; those that are ``also`` compared may be left by the second."""
+    left = [name for name in OPTIONAL if name not in also or found.get(name) == "not re-checked"]
+    names = {*expected, *found} - set(left)
     return {
         name: (expected.get(name), found.get(name)) for name in sorted(names) if expected.get(name) != found.get(name)
     }

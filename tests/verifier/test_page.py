@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import reticent as rt
 from reticent.cli.app import app
 from reticent.release import generate_keys
+from reticent.release.trust import append, create_log
 from reticent.verifier import bundled, verifier_page, write_page
+from tests.release.trust.conftest import certificate_of, key, trust_of
 from tests.test_golden_bytes import table
 from tests.verifier.agreement import NODE
+from tests.verifier.drawn_releases import releases_of_a_series
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 CLAIMS = rt.KAnonymity(5) & rt.DistinctLDiversity(3) & rt.TCloseness("0.4")
@@ -86,14 +90,27 @@ def folders(tmp_path_factory) -> dict[str, Any]:
     }
 
 
-def asked(browser: Any, page_file: Path, folder: Path, key: str = "") -> tuple[str, str, list[str]]:
+def asked(
+    browser: Any,
+    page_file: Path,
+    folder: Path,
+    key: str = "",
+    documents: Sequence[Path] = (),
+    population: Path | None = None,
+) -> tuple[str, str, list[str]]:
     """The state and the text of the page's answer, and every address it asked for."""
     page = browser.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(page_file.as_uri())
     page.eval_on_selector("#key", "(field, key) => { field.value = key; }", key)
-    page.set_input_files("#single", [str(path) for path in sorted(folder.iterdir())])
+    page.set_input_files("#documents", list(map(str, documents)))
+    if population is not None:
+        page.set_input_files("#population", str(population))
+    if (folder / "certificate.json").exists() or not any(folder.glob("**/public")):
+        page.set_input_files("#single", [str(path) for path in sorted(folder.iterdir())])
+    else:
+        page.set_input_files("#folder", str(folder))
     page.wait_for_selector("#answer:not([hidden])", timeout=30_000)
     found = page.get_attribute("#answer", "data-state"), page.inner_text("#answer"), requests
     page.close()
@@ -111,8 +128,8 @@ def test_a_good_folder_holds_and_the_key_proves_its_origin(browser, page_file, f
     assert "finds at least 5 matching records" in text
     assert "give the publisher's key" in text
     assert all(url.startswith(("file:", "blob:")) for url in requests)
-    for key in (folders["key"], folders["pem"]):
-        _, text, _ = asked(browser, page_file, folders["good"], key)
+    for given in (folders["key"], folders["pem"]):
+        _, text, _ = asked(browser, page_file, folders["good"], given)
         assert "Signed with the key that was given" in text
     state, text, _ = asked(browser, page_file, folders["good"], "00" * 32)
     assert state == "does not hold"
@@ -139,3 +156,43 @@ def test_a_foreign_folder_is_no_release(browser, page_file, folders) -> None:
     state, text, _ = asked(browser, page_file, folders["foreign"])
     assert state == "not shown"
     assert "This is not a release" in text
+
+
+def test_a_trust_file_a_log_and_a_population_are_taken(browser, page_file, tmp_path: Path) -> None:
+    people = pl.DataFrame({"age": [20, 21, 40, 41], "s": [*"abab"]})
+    quasi = {"age": rt.Hierarchy.intervals(widths=[20], domain=(0, 99))}
+    given = rt.Table(people, quasi=quasi, sensitive="s")
+    population = pl.DataFrame({"age": [20, 25, 30, 40, 45, 50]})
+    made = rt.publish(given, rt.KMap(3, population=population), signing_key=[key("alice"), key("bob")])
+    folder = made.save(tmp_path / "release") / "public"
+    population.write_csv(tmp_path / "people.csv")
+    trust_of().save(tmp_path / "trust.json")
+    create_log(tmp_path / "log.json", "office", key("notary"))
+    append(tmp_path / "log.json", certificate_of(folder.parent), key("notary"))
+    documents = [tmp_path / "trust.json", tmp_path / "log.json"]
+    state, text, requests = asked(browser, page_file, folder, documents=documents, population=tmp_path / "people.csv")
+    assert state.startswith("holds")
+    assert "Signed by alice and bob; 2 of 3 are needed" in text
+    assert 'entry 1 of 1 in the log "office"' in text
+    assert "finds at least 3 people of it who fit each record" in text
+    assert all(url.startswith(("file:", "blob:")) for url in requests)
+    state, text, _ = asked(browser, page_file, folder, documents=documents[:1])
+    assert state == "not shown"
+    assert "none was given" in text
+    trust_of(("carol", "dave")).save(tmp_path / "trust.json")
+    state, text, _ = asked(browser, page_file, folder, documents=documents[:1])
+    assert state == "does not hold"
+    assert "is not in the trust file" in text
+
+
+def test_the_folders_of_a_series_are_judged_together(browser, page_file, tmp_path: Path) -> None:
+    first, second, _ = releases_of_a_series(tmp_path / "history", None)
+    for number, place in enumerate((second, first)):
+        shutil.copytree(place, tmp_path / "given" / f"release-{number}" / "public")
+    _, text, _ = asked(browser, page_file, tmp_path / "given")
+    assert "Releases 1, 2 of" in text
+    assert "2, judged in their order" in text
+    shutil.copytree(first, tmp_path / "given" / "again" / "public")
+    state, text, _ = asked(browser, page_file, tmp_path / "given")
+    assert state == "does not hold"
+    assert "chain of certificates is broken" in text

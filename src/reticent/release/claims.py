@@ -159,8 +159,6 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
         return "not re-checked", "It depends on what people asked for, which is not published."
     if isinstance(definition, HistoryDefinition) and about.earlier is None and not definition.judged_alone:
         return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
-    if definition.needs_population and about.people is None:
-        return "not re-checked", "It compares with a population, and none was given."
     unfit = _unfit(about.people, side.manifest.named("quasi")) if definition.needs_population else None
     if unfit is not None:
         return "not re-checked", unfit
@@ -186,8 +184,10 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     return "holds", f"Recomputed from the published {shown}; achieved: {'; '.join(values)}."
 
 
-def _unfit(people: pl.DataFrame, quasi: Sequence[str]) -> str | None:
+def _unfit(people: pl.DataFrame | None, quasi: Sequence[str]) -> str | None:
     """Why a population cannot be compared with; that is no fault of the release."""
+    if people is None:
+        return "It compares with a population, and none was given."
     for name in quasi:
         if name not in people.columns:
             return f"The population has no column {name!r}.{did_you_mean(name, people.columns)}"

@@ -22,7 +22,7 @@ from reticent.base.exact import one_of
 from reticent.base.files import write_whole
 from reticent.core import AdversaryView
 from reticent.errors import PolicyError, did_you_mean
-from reticent.release import Headline, PublicSide, Release, open_public, readable
+from reticent.release import Headline, PublicSide, Release, headline_of, open_public, readable, verify
 from reticent.reports.facts import Comparison, PrivateFacts, ReportFacts, gather
 from reticent.reports.page import measured
 from reticent.reports.regimes import REGIMES, Evidence, Regime
@@ -83,12 +83,13 @@ class DossierSection:
 
 @dataclass(frozen=True)
 class Dossier:
-    """The evidence about a release for one regime. ``private``: it holds facts that do not follow from the published files."""
+    """The evidence about a release for one regime. The ``headline`` is the verdict of ``verify``; how many adversaries ``succeeded`` is told beside it. ``private``: it holds facts that do not follow from the published files."""
 
     regime: str
     release: str
     headline: Headline
     judged: str
+    succeeded: int
     measures: tuple[DossierMeasure, ...]
     sections: tuple[DossierSection, ...]
     private: bool
@@ -106,6 +107,18 @@ class Dossier:
             return ""
         met = "is met" if first.meets else "is not met"
         return f"The threshold {met}: the {first.name.lower()} is {first.measured} ({first.exact}), and the threshold is {first.threshold}."
+
+    @property
+    def attacked(self) -> str:
+        """What adversaries achieved who were run, in a sentence; empty where none succeeded."""
+        if not self.succeeded:
+            return ""
+        many = (
+            "One adversary that was run succeeds"
+            if self.succeeded == 1
+            else f"{self.succeeded} adversaries that were run succeed"
+        )
+        return f"{many} against the release: the guarantee does not cover that. See the residual risks."
 
     @property
     def missing(self) -> tuple[DossierStatement, ...]:
@@ -141,6 +154,7 @@ class Dossier:
             "release": self.release,
             "evidence_not_a_determination": regime.determination,
             "headline": self.headline.as_json(),
+            "adversaries_that_succeed": self.succeeded,
             "threshold": None if regime.threshold is None else str(regime.threshold),
             "threshold_words": regime.threshold_words,
             "threshold_met": self.measures[0].meets,
@@ -208,16 +222,17 @@ def dossier(
     context = context or Context()
     side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
     private = _private(release)
+    # Of a folder it is the verdict of verify: its files may be other ones than the certificate is about.
+    verified = verify(release, context=context) if isinstance(release, str | Path) else None
     context.step("running adversaries")
     pairs: list[Comparison] = (
         list(compare(raw, side, context=context))
         if raw is not None
         else [(None, each) for each in run_adversaries(side)]
     )
-    facts = gather(side, private, raw, pairs, context=context)
-    if private is None:
-        headline = facts.headline.beside(after.reservation for _, after in pairs if after.succeeds)
-        facts = replace(facts, attacks=tuple(pairs), headline=headline)
+    facts = gather(side, private, raw, pairs, context=context, verified=verified)
+    headline = verified.headline if verified is not None else headline_of(side, context)
+    facts = replace(facts, attacks=tuple(pairs), headline=headline)
     measures = tuple(_measures(side.seen, asked, _limit(said, asked)))
     evidence = _Gathered(side, facts, raw, measures)
     sections = tuple(
@@ -231,7 +246,14 @@ def dossier(
         for heading in asked.headings
     )
     return Dossier(
-        regime, facts.title, facts.headline, facts.judged, measures, sections, private is not None or raw is not None
+        regime,
+        facts.title,
+        facts.headline,
+        facts.judged,
+        sum(after.succeeds for _, after in pairs),
+        measures,
+        sections,
+        private is not None or raw is not None,
     )
 
 
@@ -395,15 +417,18 @@ class _Gathered:
         )
 
     def _risk(self) -> DossierBlock:
-        rows = tuple(
+        rows: tuple[tuple[str, ...], ...] = tuple(
             (each.name, each.measured, each.exact or "", each.threshold, _RESULTS[each.meets]) for each in self.measures
         )
+        heads: tuple[str, ...] = ("measure", "measured", "exactly", "threshold", "result")
+        if all(each.meets is None for each in self.measures):
+            heads, rows = heads[:-1], tuple(row[:-1] for row in rows)
         return DossierBlock(
             "Measured risk",
             (
                 "Each probability is for an adversary who knows that a person is in the table and knows all quasi-identifiers exactly. The largest is 1 / smallest group, the average is groups / people.",
             ),
-            ("measure", "measured", "exactly", "threshold", "result"),
+            heads,
             rows,
         )
 
@@ -450,7 +475,9 @@ class _Gathered:
         return DossierBlock("Utility", text, ("measure", "value", "in plain words (less is better)"), rows)
 
     def _residual(self) -> DossierBlock:
-        told = (*self.facts.headline.reasons, *(each.not_covered for each in self.facts.promises), *self.facts.residual)
+        succeeded = (after.reservation for _, after in self.facts.attacks if after.succeeds)
+        uncovered = (each.not_covered for each in self.facts.promises)
+        told = (*self.facts.headline.reasons, *succeeded, *uncovered, *self.facts.residual)
         return DossierBlock("Residual risks", items=tuple(dict.fromkeys(told)))
 
     def _certificate(self) -> DossierBlock:

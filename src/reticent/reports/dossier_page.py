@@ -26,7 +26,7 @@ def render_dossier(made: Dossier) -> str:
     foot = f"<footer>Sources: {escape('; '.join(made.of.sources))}. They are paraphrased, not quoted. Written by Reticent {escape(__version__)}.</footer>"
     body = (
         head,
-        verdict_block(made.headline, [f"{_GUARANTEE} {made.judged}", made.judgement]),
+        verdict_block(made.headline, [f"{_GUARANTEE} {made.judged}", made.attacked, made.judgement]),
         _tiles(made),
         contents(sections),
         *map(card, sections),

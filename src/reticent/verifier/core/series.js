@@ -84,17 +84,20 @@ const batches = {
 
 export const SERIES_FORMATS = { series, "batch-series": batches };
 
-// Section 9.11: the first release of the chain that does not follow the one before it, or whose groups are not m-unique; null if there is none. A release is {certificate, manifest, view}.
-export async function historyFailure({ m }, releases) {
-  for (const [at, { manifest, view }] of releases.entries()) {
-    const before = releases[at - 1], { details } = manifest;
-    if (before) {
-      const { signature, ...body } = before.certificate;
-      if (details.number !== before.manifest.details.number + 1 || details.follows !== (await hashOf(body))) return `Release ${details.number} does not follow release ${before.manifest.details.number} as it lies here: the chain of certificates is broken.`;
-    }
-    if (makeDefinition("MUnique", { m }).failure(view, { reference: new Map() }) !== null) return `Release ${details.number}: a group does not show at least ${m} values, each of them once.`;
+// Section 7.12: where a release does not follow the one before it; null if all do. A release is {certificate, manifest, view}.
+export async function brokenChain(releases) {
+  for (const [at, { manifest: { details } }] of releases.entries()) {
+    if (at === 0) continue;
+    const before = releases[at - 1], { signature, ...body } = before.certificate, number = before.manifest.details.number;
+    if (details.number !== number + 1 || details.follows !== (await hashOf(body))) return `Release ${details.number} does not follow release ${number} as it lies here: the chain of certificates is broken.`;
   }
   return null;
+}
+
+// Section 9.11: the first release whose groups are not m-unique; null if there is none.
+export function historyFailure({ m }, releases) {
+  const unique = makeDefinition("MUnique", { m }), found = releases.find(({ view }) => unique.failure(view, { reference: new Map() }) !== null);
+  return found ? `Release ${found.manifest.details.number}: a group does not show at least ${m} values, each of them once.` : null;
 }
 
 // Section 6.13: whether several releases are one series in its order; that none is missing is the ledger's word.

@@ -91,7 +91,7 @@ export async function readTable(name, manifest, files, surroundings) {
   const table = manifest.tables.get(name), kind = fileKind(name, table.files);
   const types = table.columns.map((column) => typeIn(manifest.column(column), name));
   for (const file of table.files) need(files.has(file), `public/${file} is missing.`);
-  if (kind !== "csv" && kind !== "parquet") throw new NotRead(`Files of kind ${kind} are not read by this verifier; ask for CSV or Parquet.`);
+  if (kind !== "csv" && kind !== "parquet") throw new NotRead(`Files of kind ${kind} are not read here. Use the program (reticent verify), or ask the publisher for CSV or Parquet.`);
   const builder = new TableBuilder(table.columns, types);
   for (const file of table.files) {
     const bytes = await files.get(file).bytes();

@@ -10,7 +10,7 @@ import { GROUP_FORMATS } from "./formats.js";
 import { Groups } from "./groups.js";
 import { readPopulation } from "./population.js";
 import { OTHER_PLANS, PLAN_DEFINITIONS, PLAN_FORMATS } from "./plans.js";
-import { historyFailure, readHistory, SERIES_FORMATS, seriesCheck } from "./series.js";
+import { brokenChain, historyFailure, readHistory, SERIES_FORMATS, seriesCheck } from "./series.js";
 
 const MIXTURE = "It does not hold for a mixture of batches because it holds for each.";
 const FORMATS = { ...GROUP_FORMATS, ...PLAN_FORMATS, ...SERIES_FORMATS };
@@ -146,7 +146,7 @@ class Run {
     this.checkDeclared(format);
     this.checkComputable(format);
     this.reserve();
-    this.add("wording", UNCHECKED, "The plain words of certificate and statement are compared by Reticent itself; this verifier speaks for itself.");
+    this.checkWording();
   }
 
   // Section 6.4: on what manifest and certificate do not agree; null if they do.
@@ -203,15 +203,22 @@ class Run {
       return this.plan.unknown ? [UNCHECKED, this.plan.unknown] : judgedPlan(planned, this.plan.plan);
     }
     if (planned) return [FAILS, "It is about how a release is made, and this one shows groups of rows."];
+    if (format.isSeries) {
+      const broken = await brokenChain(this.chain);
+      if (broken !== null) return [FAILS, broken];
+    }
     if (history) return format.isSeries ? this.judgedHistory(history) : [FAILS, format.refuses ? MIXTURE : "It is about releases of a series, and this is none."];
     if (format.isSeries && !format.allows(definition)) return [FAILS, "It is not about a series; groups hold made-up rows, so that nothing about numbers can be claimed for them."];
     return judged(definition, context);
   }
 
-  // Section 9.11: this release, beside those before it where they are there.
-  async judgedHistory(history) {
+  // The releases of a series up to this one.
+  get chain() { return [...(this.surroundings.earlier ?? []), this.shown]; }
+
+  // Section 9.11: what files show of a claim about a series.
+  judgedHistory(history) {
     try {
-      const failure = await historyFailure(history, [...(this.surroundings.earlier ?? []), this]);
+      const failure = historyFailure(history, this.chain);
       return failure === null ? [HOLDS, `Recomputed from the published rows: every group shows at least ${history.m} values, each of them once.`] : [FAILS, failure];
     } catch (error) {
       return [FAILS, words(error)];
@@ -307,8 +314,16 @@ class Run {
       const same = known.same.filter((name) => new Set(definitions.flatMap((each) => each.guarded(known.same))).has(name));
       if (same.length) reservations.push(`The promises about ${same.join(", ")} are about an adversary who knows at most ${known.rows} of a person's records.`);
     }
+    for (const check of this.checks) if (check.definition?.name === "InTurn" && check.status === UNCHECKED) reservations.push(`${check.definition} is the publisher's word, and cannot be re-checked.`);
     const about = (each) => JSON.stringify([each.name, each.column]), whole = new Set(definitions.filter((each) => each.knowsAll(manifest)).map(about));
     if (definitions.some((each) => !whole.has(about(each)))) reservations.push("The promises are about an adversary who knows some of the published columns, not all of them.");
+  }
+
+  // Section 6.11: the headline that the certificate states is decided; its sentences are left to Reticent.
+  checkWording() {
+    const { state } = this.certificate.headline, found = this.reservations.length ? "holds, but" : "holds";
+    if (this.allKnown && state !== found) this.add("wording", FAILS, `The certificate states the headline "${state}", and what its claims leave open makes it "${found}".`);
+    else this.add("wording", UNCHECKED, "The plain words of certificate and statement are compared by Reticent itself; this verifier speaks for itself.");
   }
 }
 
