@@ -6,13 +6,22 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from inspect import Parameter
 from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import reticent as rt
+from reticent.base.parameters import parameters_of
+from reticent.cli.app import app
+from reticent.registry import DEFINITIONS, METHODS, ROOMS
 
 AGES = [23, 24, 26, 27, 31, 33, 36, 38, 41, 44, 46, 49]
 ZIPS = ["13053", "13068", "13053", "13068", "14853", "14853", "14850", "14850", "13053", "13068", "13053", "13068"]
@@ -466,3 +475,111 @@ def test_a_definition_can_be_evaluated_from_its_repr(table: rt.Table) -> None:
     both = rt.KAnonymity(2) & rt.TCloseness("0.3")
     assert eval(repr(both), {}, names) == both
     assert eval(repr(rt.Mondrian(values="sets")), {}, names) == rt.Mondrian(values="sets")
+
+
+@pytest.mark.parametrize("place", ["rt", *(f"rt.{door}" for door in ROOMS)])
+def test_every_door_corrects_a_misspelt_name(place: str) -> None:
+    door = eval(place, {"rt": rt})
+    name = max((each for each in door.__all__ if not each.startswith("_")), key=len)
+    with pytest.raises(AttributeError, match=f"Did you mean '{name}'"):
+        getattr(door, name[:-2] + name[-1] + name[-2] + "x")
+    assert not hasattr(door, "nothing_like_any_of_these")
+
+
+def test_an_account_is_found_by_name_in_a_fresh_process(frame: pl.DataFrame) -> None:
+    method = rt.CentralCounts(domain={"disease": ["cold", "flu", "gout"]}, budget={"epsilon": 3, "delta": "1e-6"})
+    rows = rt.Table(frame, quasi=["age"], sensitive="disease", dataset="wards")
+    rt.publish(rows, rt.NoisyCounts(1), method=method)
+    code = 'import reticent as rt; a = rt.ledger.account("wards"); print(a.unit, a.relation, a.spent.epsilon, a.left.epsilon)'
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["row", "replace", "1", "2"]
+
+
+def test_people_with_several_rows_and_declared_columns(frame: pl.DataFrame) -> None:
+    visits = pl.concat([frame, frame.head(3)]).with_columns(shoe_size=pl.lit(40))
+    quasi = {"age": None, "zip": None}
+    told = {"shoe_size": "nobody knows it"}
+    table = rt.Table(visits, quasi=quasi, sensitive="disease", identifiers=["name"], key="name", declared=told)
+    assert table.unit == "person"
+    assert dict(table.declared) == told
+    assert rt.Table(visits, quasi=quasi, identifiers=["name"], key="name", unit="person").unit == "person"
+    assert rt.Table(frame, quasi=quasi, identifiers=["name"], key="name").unit == "row"
+
+
+def test_an_adversary_who_knows_any_few_columns(table: rt.Table) -> None:
+    release = rt.publish(table, rt.AnyColumns(1, rt.KAnonymity(2)), method="Mondrian")
+    assert rt.assess(release, rt.AnyColumns(1, rt.KAnonymity(2))).holds
+
+
+def test_gate_page_and_dossier_on_the_command_line(table: rt.Table, tmp_path: Path) -> None:
+    folder = rt.publish(table, rt.KAnonymity(3), method="Mondrian").save(tmp_path / "release")
+    (tmp_path / "limits.toml").write_text('[definitions]\nhold = ["KAnonymity(3)"]')
+    page, dossier = tmp_path / "page.html", tmp_path / "dossier.html"
+    assert printed("gate", folder, "--limits", tmp_path / "limits.toml")["checks"]
+    assert printed("verify", folder, "--page", page)["page"] == str(page)
+    assert printed("dossier", folder, "--for", "gdpr", "-o", dossier)["output"] == str(dossier)
+    assert page.exists()
+    assert dossier.exists()
+
+
+def printed(*arguments: object) -> dict[str, Any]:
+    """What the command line prints with ``--json``, in this process."""
+    done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["ok"] is True
+    return found
+
+
+NAMES = {name: getattr(rt, name) for name in rt.__all__}
+NUMBERS = st.fractions(0, 8, max_denominator=10).map(str) | st.integers(1, 9) | st.sampled_from([0.25, 1.5])
+# What cannot be drawn from an annotation: a mapping with a meaning of its own, or another definition.
+GIVEN: dict[str, dict[str, Any]] = {
+    "AnyColumns": {"inner": rt.KAnonymity(3)},
+    "InTurn": {"inner": rt.DistinctLDiversity(2), "columns": ("zip",)},
+    "LAlphaDiversity": {"weights": {"flu": 1, "gout": "3/4"}},
+    "CategoryDiversity": {"categories": (("flu", "cold"), ("gout",))},
+    "ConfidenceBounding": {"values": ("flu",)},
+    "KMap": {"population": None},
+    "DeltaPresence": {"population": None, "low": "1/4", "high": "1/2"},
+    "BoundedBelief": {"d": "1/30", "gamma": "1/5"},
+}
+
+
+def drawn(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of an annotated parameter; mappings and paths are left as they are by default."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if hint is type(None):
+        return st.none()
+    if kind is Literal:
+        return st.sampled_from(inner)
+    if kind in (Union, UnionType):
+        if Fraction in inner:
+            return NUMBERS
+        return st.one_of(*(drawn(each) for each in inner))
+    return {
+        int: st.integers(1, 9),
+        bool: st.booleans(),
+        float: st.sampled_from([0.5, 2.0]),
+        str: st.sampled_from(["age", "loss", "tight", "quick", "near"]),
+        Fraction: st.fractions(0, 1, max_denominator=9),
+    }.get(hint, st.nothing())
+
+
+@pytest.mark.parametrize(("kind", "name"), [("definition", n) for n in DEFINITIONS] + [("method", n) for n in METHODS])
+@given(data=st.data())
+@settings(max_examples=6, deadline=None)
+def test_the_repr_of_a_definition_and_of_a_method_makes_it_again(kind: Any, name: str, data: st.DataObject) -> None:
+    make, hints = getattr(rt, name), get_type_hints(getattr(rt, name))
+    parameters = dict(GIVEN.get(name, {}))
+    for key, each in parameters_of(kind, name).items():
+        values = drawn(hints[key])
+        if key in parameters or values.is_empty:
+            continue
+        if each.default is Parameter.empty or data.draw(st.booleans(), label=f"{key} is given"):
+            parameters[key] = data.draw(values, label=key)
+    try:
+        made = make(**parameters)
+    except rt.PolicyError:
+        reject()
+    if parameters.get("population", 0) is not None:
+        assert eval(repr(made), {}, NAMES) == made

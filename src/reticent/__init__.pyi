@@ -99,6 +99,7 @@ from reticent import belief as belief
 from reticent import checks as checks
 from reticent import demo as demo
 from reticent import knowledge as knowledge
+from reticent import ledger as ledger
 from reticent import noise as noise
 from reticent import reports as reports
 from reticent import views as views

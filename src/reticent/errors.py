@@ -7,7 +7,9 @@ command-line user: the command line prints the message and leaves with :attr:`Re
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any, Self
 
 
@@ -111,6 +113,21 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     """A closing hint for an unknown name: ``" Did you mean 'age'?"``, or nothing when nothing is near."""
     near = difflib.get_close_matches(str(word), [str(name) for name in known], n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+class _Door(ModuleType):
+    """A package that corrects a misspelt name."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}.{did_you_mean(name, self.__all__)}")
+
+
+def correct_names(package: str) -> None:
+    """Let a package that users open by ``rt.`` say which of its names was meant where it does not have one.
+
+    Its class is changed, so that type checkers still see the names that it has and no others.
+    """
+    sys.modules[package].__class__ = _Door
 
 
 def first_line(error: BaseException) -> str:

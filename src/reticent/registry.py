@@ -310,6 +310,7 @@ ROOMS: dict[str, str] = {
             "checks",
             "demo",
             "knowledge",
+            "ledger",
             "noise",
             "reports",
             "views",

@@ -54,3 +54,30 @@ def test_methods_that_are_compared_have_different_names(
     shown = capsys.readouterr().out
     assert "Mondrian ranges, loss, effort best (chosen)" in shown
     assert "Mondrian ranges, loss  " in shown
+
+
+def options() -> list[tuple[tuple[str, ...], str, str]]:
+    """Every option with its command and help text."""
+    return [
+        (path, name, parameter.help)
+        for path, command in commands(typer.main.get_command(app))
+        for parameter in command.params
+        if getattr(parameter, "help", None)
+        for name in parameter.opts
+        if name.startswith("--")
+    ]
+
+
+def test_file_formats_layouts_and_group_sizes_have_one_spelling_each() -> None:
+    assert {name for _, name, told in options() if "csv, parquet" in told} == {"--files"}
+    assert {path for path, name, _ in options() if name == "--format"} == {("preview",), ("publish",)}
+    assert {name for path, name, told in options() if path[:1] == ("index",) and "eople of" in told} == {"--k"}
+    assert not {"--minimum", "--min-size", "--group-size", "--file-format", "--layout"} & {
+        name for _, name, _ in options()
+    }
+
+
+def test_an_option_that_commands_share_means_the_same() -> None:
+    """Budgets, ledgers, seeds, keys to sign with and engines are explained in the same words wherever they occur."""
+    for name in ("--dataset", "--insecure-seed", "--engine", "--objective", "--suppression", "--format"):
+        assert len({told for _, each, told in options() if each == name}) == 1, name

@@ -16,7 +16,7 @@ BANG = POLICY.partition("[method]")[0] + '[method]\nname = "Bang"\nindex = "peop
 
 def test_an_index_is_built_shown_cut_and_published_from(patients: Path, reticent: Command) -> None:
     (patients / "policy.toml").write_text(BANG)
-    made = reticent("index", "build", "policy.toml", "-o", "people.index", "--minimum", 2, "--json")
+    made = reticent("index", "build", "policy.toml", "-o", "people.index", "--k", 2, "--json")
     assert (made.code, made.json["minimum"]) == (0, 2), made
     shown = reticent("index", "show", "people.index", "--json").json
     assert shown == {**made.json, "folder": "people.index"}
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_said(patients: Path, reticent: Command) -> None:
     assert reticent("index", "build", "policy.toml", "-o", "people.index").code == 0
     for words, message in (
         (("build", "policy.toml", "-o", "people.index"), "exists already"),
-        (("build", "policy.toml", "-o", "new", "--minimum", 0), "minimum"),
+        (("build", "policy.toml", "-o", "new", "--k", 0), "--k"),
         (("cut", "people.index", "--k", 1), "Bang(minimum=1)"),
         (("cut", "people.index", "--k", 10**6), "fewer than"),
         (("cut", "nowhere", "--k", 3), "not a saved index"),

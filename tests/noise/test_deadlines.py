@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import numpy as np
@@ -22,17 +21,18 @@ PATIENCE = 1.0
 
 
 def rounds(parties: int, faults: int, many: int, delay: dict[int, float], total: float = 60.0) -> list[Any]:
-    """So many rounds over real links; some parties send each message ``delay`` seconds after the others."""
+    """So many rounds over real links; some parties send each message ``delay`` seconds after the others. For each party whom it blames in the end, and the rounds after which it blames somebody."""
 
-    async def play(me: int, network: LinkedNetwork) -> tuple[set[int], float]:
-        began = time.monotonic()
+    async def play(me: int, network: LinkedNetwork) -> tuple[set[int], list[int]]:
+        caught = []
         try:
-            for number in range(many):
+            for number in range(1, many + 1):
                 await asyncio.sleep(delay.get(me, 0))
                 await network.exchange(f"round {number}", dict.fromkeys(range(parties), bytes([me])))
+                caught += [number] if network.blamed else []
         finally:
             await network.leave()
-        return set(network.blamed), time.monotonic() - began
+        return set(network.blamed), caught
 
     async def main() -> list[Any]:
         identities = [Identity.new() for _ in range(parties)]
@@ -57,9 +57,9 @@ def rounds(parties: int, faults: int, many: int, delay: dict[int, float], total:
 def test_a_sender_that_is_nearly_late_in_every_round_is_cut_off_in_the_second() -> None:
     """At 85 % of every deadline it used to stretch 30 rounds to 30 deadlines."""
     found = rounds(4, 1, 30, {3: 0.85 * PATIENCE})
-    for blamed, seconds in found[:3]:
+    for blamed, caught in found[:3]:
         assert blamed == {3}
-        assert seconds < 8 * PATIENCE
+        assert caught[0] <= 2
 
 
 def test_a_run_beyond_its_total_deadline_is_ended() -> None:

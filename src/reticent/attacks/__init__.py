@@ -51,6 +51,7 @@ from reticent.attacks.tracking import (
     series,
     waiting,
 )
+from reticent.errors import correct_names
 
 __all__ = [
     "Adversary",
@@ -92,3 +93,5 @@ __all__ = [
     "waiting",
     "wilson",
 ]
+
+correct_names(__name__)

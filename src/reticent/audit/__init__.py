@@ -24,6 +24,7 @@ from reticent.audit.simulatable import decide, exhausts_bounds
 from reticent.audit.size_monitor import OverlapMonitor
 from reticent.audit.sums import SumAuditor
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 
 if TYPE_CHECKING:
     from reticent.audit.chance import ProbabilisticMaxAuditor, ProbabilisticMinAuditor, ProbabilisticSumAuditor
@@ -66,4 +67,5 @@ __all__ = [
     "read_log",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _LATER)

@@ -12,6 +12,7 @@ Names are loaded when they are first used.
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 
 if TYPE_CHECKING:
     from reticent.baselines.datafly import Datafly
@@ -47,4 +48,5 @@ __all__ = [
     "publish_incrementally",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -44,6 +44,7 @@ from reticent.belief.semantic import (
     semantic_negative,
     semantic_sets,
 )
+from reticent.errors import correct_names
 
 __all__ = [
     "ADVICE",
@@ -92,3 +93,5 @@ __all__ = [
     "uncovered",
     "worst_knowing",
 ]
+
+correct_names(__name__)

@@ -8,5 +8,8 @@
 from reticent.checks.frames import satisfies
 from reticent.checks.pandera import pandera_check
 from reticent.checks.pointblank import pointblank_check
+from reticent.errors import correct_names
 
 __all__ = ["pandera_check", "pointblank_check", "satisfies"]
+
+correct_names(__name__)

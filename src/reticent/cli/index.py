@@ -31,20 +31,20 @@ def register(app: typer.Typer) -> None:
 def build(
     policy: PolicyArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder to save the index in. Keep it private.")],
-    minimum: Annotated[
-        int | None, typer.Option("--minimum", help="People of the smallest block: the smallest k that can be cut.")
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="People of the smallest block: the smallest k that can be cut.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older index.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build the index of a policy's table and save it. Nothing is published or recorded.
 
-    Example: reticent index build policy.toml -o people.index --minimum 5
+    Example: reticent index build policy.toml -o people.index --k 5
     """
     from reticent.policy import Policy
 
     chosen = Policy.read(policy)
-    method = _method(chosen, minimum)
+    method = _method(chosen, k)
     with working("Building the index ...", as_json) as context:
         index = method.build(chosen.table(context=context), context)
         context.step("merging blocks")
@@ -103,7 +103,7 @@ def flat(
     answer(PlainResult.saying(said, {"file": output, "rows": rows.height, "columns": rows.columns}), as_json)
 
 
-def _method(policy: Policy, minimum: int | None) -> Bang:
+def _method(policy: Policy, k: int | None) -> Bang:
     """The policy's own Bang, without a saved index, or one with the usual settings."""
     from dataclasses import replace
 
@@ -111,7 +111,7 @@ def _method(policy: Policy, minimum: int | None) -> Bang:
 
     named = policy.named_method()
     method = replace(named, index=None) if isinstance(named, Bang) else Bang()
-    return method if minimum is None else replace(method, minimum=minimum)
+    return method if k is None else replace(method, minimum=k)
 
 
 def _told(index: BangIndex) -> dict[str, Any]:

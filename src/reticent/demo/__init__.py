@@ -21,6 +21,7 @@ from reticent.demo.small import (
     twelve_patients_table,
 )
 from reticent.demo.voters import voter_roll
+from reticent.errors import correct_names
 
 if TYPE_CHECKING:
     from reticent.demo.tour import Step, Tour
@@ -46,4 +47,5 @@ __all__ = [
     "voter_roll",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _HOMES)

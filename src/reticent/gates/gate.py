@@ -107,9 +107,23 @@ class GateResult(ShownAsCard):
 def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | None = None) -> GateResult:
     """Check a policy (what it would publish; nothing is recorded) or the folder of a release against a file of limits.
 
+    Parameters:
+        target: a policy (.toml), or the folder of a release.
+        limits: the file of limits (.toml), or limits that were read.
+        context: reports progress and can stop the run.
+
     Returns:
         A :class:`GateResult`: ``ok``, and ``checks`` with a sentence each, in which there is no value of the data. What is wrong with the limits file, or a target that does not
         exist, is a :class:`PolicyError`; whatever is wrong with the target itself is a failed check.
+
+    Example:
+        >>> import reticent as rt
+        >>> from pathlib import Path
+        >>> table = rt.Table({"age": [31, 33, 52, 58]}, quasi=["age"])
+        >>> folder = rt.publish(table, rt.KAnonymity(2), method="Mondrian").save("release")
+        >>> written = Path("limits.toml").write_text('[definitions]\\nhold = ["KAnonymity(2)"]')
+        >>> rt.gate(folder, "limits.toml").ok
+        True
     """
     read = limits if isinstance(limits, Limits) else Limits.read(limits)
     path, context = Path(target), context or Context()

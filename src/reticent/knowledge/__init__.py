@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 from reticent.knowledge.bucket_monitor import Monitor, Watch
 from reticent.knowledge.whatif import WhatIf, explore
 from reticent.worst_case import (
@@ -72,4 +73,5 @@ __all__ = [
     "witness",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _ABOUT_TABLES)

@@ -12,6 +12,7 @@ Nothing leaves before it is written here. A :class:`Ledger` holds an open file; 
 besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.base.disclosures`.
 """
 
+from reticent.errors import correct_names
 from reticent.ledger.accounts import Account, AccountCharge, Accounts, account, nameless, require_recognisable
 from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
 from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, AuditVerdict, Question, Token, noisy_sum_cost
@@ -55,3 +56,5 @@ __all__ = [
     "require_recognisable",
     "withdrawn_if_unsaved",
 ]
+
+correct_names(__name__)

@@ -33,6 +33,7 @@ Names are loaded when they are first used: a party's process needs a few of thes
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 
 if TYPE_CHECKING:
     from reticent.noise.central import CentralNoise, central_noise, noisy_total
@@ -146,4 +147,5 @@ __all__ = [
     "run_party",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _HOMES)

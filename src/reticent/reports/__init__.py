@@ -15,6 +15,7 @@ variant leaves all of that out and shows only what follows from the published fi
 
 from __future__ import annotations
 
+from reticent.errors import correct_names
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.dossier import Dossier, dossier
 from reticent.reports.facts import Comparison, PrivateFacts
@@ -47,3 +48,5 @@ __all__ = [
     "write_series_page",
     "write_stewards_report",
 ]
+
+correct_names(__name__)

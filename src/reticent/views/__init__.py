@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 from reticent.views.checker import Checker, check, load_schema, prepare
 from reticent.views.influence import critical_rows, is_critical
 from reticent.views.matrix import Matrix
@@ -86,4 +87,5 @@ __all__ = [
     "write_sqlite",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -170,6 +170,15 @@ class JointCounts(_CountsMethod):
     that says whose row it is: for a trial, or for data sets of one owner. Several hosts run ``reticent noise party``. How many rows each party has is told to the others.
     ``domain`` and ``budget`` are as for CentralCounts. Noise comes from the parties' own randomness; a seed does not fix it.
     Cost: :func:`reticent.noise.plan`.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"site": ["Anna", "Bruno", "Clara", "Doris"], "age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness", private=["site"])
+        >>> method = rt.JointCounts("site", domain={"illness": ["flu", "cold"]}, level="semi-honest")
+        >>> release = rt.publish(table, rt.NoisyCounts(4, "1e-2"), method)
+        >>> release.frame["illness"].to_list()
+        ['flu', 'cold']
     """
 
     party: str = "party"

@@ -9,7 +9,10 @@
 ``format``      both kinds of release; ``counts`` counts in them with intervals
 """
 
+from reticent.errors import correct_names
 from reticent.methods.grid.method import GridCounts, GridSample
 from reticent.methods.grid.required_rows import GridPlan, plan
 
 __all__ = ["GridCounts", "GridPlan", "GridSample", "plan"]
+
+correct_names(__name__)

@@ -113,6 +113,14 @@ class GridSample(_GridMethod):
     Adversary: the definition's. Neighbours are unbounded: how many rows there are, and how many were left out, is never shown.
     Cost: O(rows), one random number each. ``budget``: the totals of epsilon and delta of the data set, as for :class:`Synthetic`.
     Every draft draws a fresh sample, whose epsilon and delta add to those before; a sample that is used twice has no guarantee.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30 + number % 20 for number in range(400)]}, quasi=["age"])
+        >>> method = rt.GridSample({"age": {"from": 30, "to": 50, "step": 10}}, sample="0.3")
+        >>> release = rt.publish(table, rt.UnboundedDP(1, "1e-3"), method, insecure_seed=1)
+        >>> release.frame["age"].to_list()
+        ['[30, 40)', '[40, 50]']
     """
 
     grid: Mapping[str, Any] | None = None
@@ -228,6 +236,14 @@ class GridCounts(_GridMethod):
     Guarantee: UnboundedDP(epsilon): discrete Laplace noise of scale (depth + 1)/epsilon on each count, since a row lies in one box a level.
     Adversary: the definition's. Neighbours are unbounded; the number of rows is shown with noise only.
     Cost: O(rows x depth), one draw a box. ``budget``: the totals of epsilon and delta of the data set.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": [30 + number % 20 for number in range(400)]}, quasi=["age"])
+        >>> method = rt.GridCounts({"age": {"from": 30, "to": 50, "step": 5}}, depth=2)
+        >>> release = rt.publish(table, rt.UnboundedDP(1), method, insecure_seed=1)
+        >>> release.frame.columns
+        ['age', 'noisy_count']
     """
 
     grid: Mapping[str, Any] | None = None

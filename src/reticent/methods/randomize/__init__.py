@@ -18,6 +18,7 @@ can still be estimated (alpha-beta publishing, spec 003).
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 from reticent.methods.randomize.attainable import Feasibility, feasibility
 from reticent.methods.randomize.details import FrappManifest, ViewManifest
 from reticent.methods.randomize.domain import Attribute, ViewDomain
@@ -120,4 +121,5 @@ __all__ = [
     "worlds_posterior",
 ]
 
+correct_names(__name__)
 __getattr__ = lazy_names(__name__, _HOMES)

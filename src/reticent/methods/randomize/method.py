@@ -63,6 +63,14 @@ class AlphaBeta(_Mechanism):
     Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
     ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. ``count`` adds a column of how many rows share a
     tuple, capped there (with ``duplicates="count"``), so that people can be counted. ``budget`` are the totals that all noisy releases of the data set may cost together. Cost: O(n + beta m).
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": list(range(30, 50))}, quasi=["age"])
+        >>> method = rt.AlphaBeta(domain={"age": list(range(30, 630))})
+        >>> release = rt.publish(table, rt.BoundedBelief("1/30", "1/5"), method, insecure_seed=1)
+        >>> release.format, release.frame.columns
+        ('view', ['age'])
     """
 
     preset: str = "tight"
@@ -124,6 +132,15 @@ class Frapp(_Mechanism):
     """FRAPP (3.9): every record kept with one probability, else replaced by a uniform other tuple. The baseline.
 
     Guarantee: BoundedBelief(d, gamma, "record"): beliefs about one record. It does not hide that a tuple exists.
+    ``domain`` and ``budget`` are as for AlphaBeta; ``n_public`` is a rounded upper bound that is published instead of the number of rows.
+
+    Example:
+        >>> import reticent as rt
+        >>> table = rt.Table({"age": list(range(30, 50))}, quasi=["age"])
+        >>> method = rt.Frapp(domain={"age": list(range(30, 50))})
+        >>> release = rt.publish(table, rt.BoundedBelief("1/5", "1/2", "record"), method, insecure_seed=1)
+        >>> release.frame.height
+        20
     """
 
     domain: Mapping[str, Any] | None = None

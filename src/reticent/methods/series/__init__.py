@@ -10,6 +10,7 @@
 ``signatures``   sets of sensitive values as rows of a matrix; ``person_keys`` who is who by their keys; ``hilbert`` an order of points
 """
 
+from reticent.errors import correct_names
 from reticent.methods.series.definitions import MInvariance, TauSafety
 from reticent.methods.series.history import History, Republication, forgetting
 from reticent.methods.series.method import Republish
@@ -40,3 +41,5 @@ __all__ = [
     "plan",
     "value_turnover",
 ]
+
+correct_names(__name__)

@@ -136,6 +136,15 @@ class Republish:
 
     Guarantee: the definition's. Adversary: the definition's. Cost: O(n log n), windows of at most 128 rows a value where rows are matched by distance.
     Source: R-TS-10 to R-TS-18, section 13.1.
+
+    Example:
+        >>> import reticent as rt
+        >>> values = ["asthma", "cold", "flu", "gout", "ulcer"]
+        >>> rows = {"person": list(range(20)), "age": list(range(30, 50)), "illness": values * 4}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="illness", identifiers=["person"])
+        >>> release = rt.publish(table, rt.TauSafety(2), rt.Republish(values), insecure_seed=1)
+        >>> int(release.groups.sizes.min()) >= 2
+        True
     """
 
     domain: Sequence[Any] | None = None

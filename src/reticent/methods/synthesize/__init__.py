@@ -14,6 +14,7 @@
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.errors import correct_names
 from reticent.methods.synthesize.declared import declared_prior, declared_sizes, refine
 from reticent.methods.synthesize.disclosure_set import disclosure
 from reticent.methods.synthesize.domain_reduction import DroppingPlan, plan_dropping, sample_dropped
@@ -46,6 +47,8 @@ __all__ = [
     "sample",
     "sample_dropped",
 ]
+
+correct_names(__name__)
 
 
 __getattr__ = lazy_names(__name__, _HOMES)

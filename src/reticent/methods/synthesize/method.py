@@ -65,6 +65,15 @@ class Synthetic:
 
     One draw a plan: a draw is recorded before anybody sees it, and another one is another release. Epsilon and delta of all releases of a named data set are
     spent from its budgets, whose totals ``budget`` declares (``{"epsilon": 10, "delta": "1e-4"}``); without it the first release spends all there is.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"work": ["mill"] * 40 + ["port"] * 60, "home": ["Aix", "Apt", "Arles", "Gap"] * 25}
+        >>> table = rt.Table(rows, quasi=["work"], sensitive="home")
+        >>> method = rt.Synthetic(groups={"mill": 40, "port": 60}, domain=["Aix", "Apt", "Arles", "Gap"])
+        >>> release = rt.publish(table, rt.ProbabilisticDP(4, "1e-3"), method, insecure_seed=1)
+        >>> release.frame.height
+        100
     """
 
     groups: int | str | Path | Mapping[Any, int] | None = None
