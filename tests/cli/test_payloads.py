@@ -95,6 +95,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "index build": ("index", "build", "policy.toml", "-o", "people.index"),
     "index show": ("index", "show", "people.index"),
     "index cut": ("index", "cut", "people.index", "--k", "10"),
+    "index publish": ("publish", "policy.toml", "-o", "regions", "--method", "Bang", "--ledger", "regions.sqlite"),
+    "index flat": ("index", "flat", "regions", "-o", "flat.csv"),
     "synthesize plan": ("synthesize", "plan", "--groups", "12,40", "--domain", "100", "--epsilon", "2"),
     "synthesize publish": ("publish", "synthetic.toml", "-o", "drawn", "--ledger", "drawn.sqlite"),
     "synthesize audit": ("synthesize", "audit", "drawn", "--policy", "synthetic.toml"),
