@@ -525,6 +525,8 @@ _EXAMPLES = {
     "NoisyCounts": {"epsilon": 1},
     "ProbabilisticDP": {"epsilon": 1},
     "UnboundedDP": {"epsilon": 1},
+    "BoundedDP": {"epsilon": 1},
+    "ConcentratedDP": {"rho": 1},
     "CrowdBlending": {"k": 3},
     "TauSafety": {"m": 2},
     "MInvariance": {"m": 2},

@@ -10,8 +10,10 @@ from reticent.definitions import Definition as Definition
 from reticent.definitions import homogeneity_audit as homogeneity_audit
 from reticent.definitions.anonymity import KAnonymity as KAnonymity
 from reticent.definitions.any_columns import AnyColumns as AnyColumns
+from reticent.definitions.bounded_dp import BoundedDP as BoundedDP
 from reticent.definitions.closeness import NTCloseness as NTCloseness
 from reticent.definitions.closeness import TCloseness as TCloseness
+from reticent.definitions.concentrated_dp import ConcentratedDP as ConcentratedDP
 from reticent.definitions.crowd_blending import CrowdBlending as CrowdBlending
 from reticent.definitions.diversity import DistinctLDiversity as DistinctLDiversity
 from reticent.definitions.diversity import ProbabilisticLDiversity as ProbabilisticLDiversity
@@ -63,6 +65,7 @@ from reticent.methods.grid.method import GridCounts as GridCounts
 from reticent.methods.grid.method import GridSample as GridSample
 from reticent.methods.lattice import search as search
 from reticent.methods.lattice.method import Lattice as Lattice
+from reticent.methods.marginals.method import Marginals as Marginals
 from reticent.methods.mondrian.method import Mondrian as Mondrian
 from reticent.methods.panel.method import Panel as Panel
 from reticent.methods.randomize.method import AlphaBeta as AlphaBeta

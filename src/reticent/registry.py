@@ -125,6 +125,14 @@ DEFINITIONS: dict[str, Home] = {
         "reticent.definitions.unbounded_dp",
         "adding or removing a row changes the chance of an output by a factor of at most e^epsilon, and by delta",
     ),
+    "BoundedDP": Home(
+        "reticent.definitions.bounded_dp",
+        "replacing a record changes the chance of an output by a factor of at most e^epsilon, and by delta",
+    ),
+    "ConcentratedDP": Home(
+        "reticent.definitions.concentrated_dp",
+        "a record changes what is published by a bounded Renyi divergence (zCDP)",
+    ),
     "CrowdBlending": Home(
         "reticent.definitions.crowd_blending",
         "whoever is shown cannot be told from k - 1 others, the rest leave no trace",
@@ -178,6 +186,9 @@ METHODS: dict[str, Home] = {
     "Synthetic": Home(
         "reticent.methods.synthesize.method", "synthetic rows, drawn group by group from what is there and noise"
     ),
+    "Marginals": Home(
+        "reticent.methods.marginals.method", "synthetic records that fit noisy marginals, with differential privacy"
+    ),
     "Republish": Home(
         "reticent.methods.series.method", "the next release of a table that changes, safe beside all earlier ones"
     ),
@@ -211,6 +222,9 @@ FORMATS: dict[str, Home] = {
     "grid counts": Home("reticent.methods.grid.format", "boxes of a public grid, with noisy counts", "GRID_COUNTS"),
     "synthetic": Home(
         "reticent.methods.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"
+    ),
+    "marginals": Home(
+        "reticent.methods.marginals.format", "synthetic records, and the noisy marginals behind them", "MARGINALS"
     ),
     "series": Home(
         "reticent.methods.series.format", "a release of a series, with counterfeits told by group", "SERIES"

@@ -25,6 +25,8 @@ NOT_OF_GROUPS = {
     "NoisyCounts": "judges noise on counts",
     "ProbabilisticDP": "judges the plan of a mechanism",
     "UnboundedDP": "judges the plan of a mechanism",
+    "BoundedDP": "judges the plan of a mechanism",
+    "ConcentratedDP": "judges the plan of a mechanism",
     "CrowdBlending": "judges the plan of a mechanism",
     "MInvariance": "judges a series",
     "TauSafety": "judges a series",

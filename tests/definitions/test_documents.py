@@ -10,6 +10,8 @@ from reticent.definitions.catalogue import entries
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
 OF_OTHER_PAGES = {
     "BoundedBelief",
+    "BoundedDP",
+    "ConcentratedDP",
     "CrowdBlending",
     "LocalDP",
     "MInvariance",

@@ -101,6 +101,8 @@ PLANS: dict[str, Callable[[], Definition]] = {
     "LocalDP": lambda: rt.LocalDP(1),
     "NoisyCounts": lambda: rt.NoisyCounts(1, "1e-6"),
     "UnboundedDP": lambda: rt.UnboundedDP(1, "1e-6"),
+    "BoundedDP": lambda: rt.BoundedDP(1, "1e-6"),
+    "ConcentratedDP": lambda: rt.ConcentratedDP("1/10"),
     "CrowdBlending": lambda: rt.CrowdBlending(10, 0),
 }
 SERIES = {"TauSafety": lambda: rt.TauSafety(2), "MInvariance": lambda: rt.MInvariance(2)}
@@ -113,7 +115,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "clusters": lambda: rt.Gather(r=4),
     "regions": lambda: rt.Bang(minimum=4),
 }
-MECHANISMS = {"view", "records", "perturbed", "noisy counts", "grid sample", "grid counts", "synthetic"}
+MECHANISMS = {"view", "records", "perturbed", "noisy counts", "grid sample", "grid counts", "synthetic", "marginals"}
 
 
 def published(rows: rt.Table, definition: Definition, method: Any, folder: Path) -> Path:
@@ -486,11 +488,19 @@ def test_what_a_plan_says_follows_from_its_parameters(name: str) -> None:
     said = {
         key: Fraction(str(value))
         for key, value in definition.parameters().items()
-        if key not in ("adversary", "over_time")
+        if key not in ("adversary", "over_time", "relation")
     }
     words = definition.meaning()
     numbers = [float(each) for each in re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", words)]
-    if name in ("NoisyCounts", "UnboundedDP"):
+    if name == "ConcentratedDP":
+        # The order of the optimal conversion is searched on a grid: an epsilon that is proven cannot lie below the least of all orders.
+        orders = [1 + step / 1000 for step in range(1, 40_000)]
+        least = min(
+            order * 0.1 + (math.log(1e6) + order * math.log(1 - 1 / order) - math.log(order - 1)) / (order - 1)
+            for order in orders
+        )
+        assert math.exp(least) - 1e-6 <= numbers[0] <= math.exp(least) + 0.02
+    elif name in ("NoisyCounts", "UnboundedDP", "BoundedDP"):
         factor = math.exp(float(said["epsilon"]))
         assert factor <= numbers[0] <= factor + 0.01
         assert numbers[1] == pytest.approx(float(said["delta"]))

@@ -199,6 +199,13 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "": Job(people, rt.UnboundedDP(1), rt.GridCounts(_GRID, depth=3, stop=4, histogram="illness", budget=_TOTALS)),
         "boxes": Job(people, rt.UnboundedDP(1), rt.GridCounts({"age": 1, **_ILL}, depth=3, stop=1)),
     },
+    "Marginals": {
+        "": Job(
+            people,
+            rt.UnboundedDP(2, "1e-6"),
+            rt.Marginals([["town", "illness"]], {"town": _DOMAIN["town"], **_ILL}, **_BUDGET),
+        ),
+    },
     "Synthetic": {
         "": Job(
             wards, rt.ProbabilisticDP(2, "0.01"), rt.Synthetic(groups=_SIZES, domain=DISEASES, public="bed counts")

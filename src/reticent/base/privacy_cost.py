@@ -6,7 +6,7 @@ All figures are exact fractions; where an exponential or a logarithm is needed, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
@@ -197,16 +197,55 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         order = 1 + step
         return order * float(rho) + (logarithm - order * math.log1p(1 / step) - math.log(step)) / step
 
-    low, high = -20.0, 40.0
-    for _ in range(200):
-        third = (high - low) / 3
-        low, high = (low, high - third) if figure(low + third) < figure(high - third) else (low + third, high)
-    step = Fraction(math.exp((low + high) / 2)).limit_denominator(10**6) or Fraction(1, 10**6)
+    step = _best_order(figure)
     with localcontext() as context:
         context.prec = _PRECISION
         small, order = _decimal(step), 1 + _decimal(step)
         told = -_decimal(delta).ln() + order * (small / order).ln() - small.ln()
         return max(Fraction(0), _ceiled(order * _decimal(rho) + told / small))
+
+
+def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """A delta such that a rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable, rounded up; the inverse of :func:`concentrated_epsilon`.
+
+    For every order a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) holds [CanonneKamathSteinke2020, corollary 13].
+    """
+    if not rho:
+        return Fraction(0)
+
+    def figure(log_step: float) -> float:
+        step = math.exp(log_step)
+        order = 1 + step
+        return step * (order * float(rho) - float(epsilon)) - order * math.log1p(1 / step) - log_step
+
+    step = _best_order(figure)
+    with localcontext() as context:
+        context.prec = _PRECISION
+        small, order = _decimal(step), 1 + _decimal(step)
+        told = small * (order * _decimal(rho) - _decimal(epsilon)) + order * (small / order).ln() - small.ln()
+        if told >= 0:
+            return Fraction(1)
+        return min(Fraction(1), _rounded_up(Fraction(told.exp() * (1 + _MARGIN))))
+
+
+def concentrated_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """A rho, nearly the largest, such that every rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable."""
+    low, high = Fraction(0), exact(epsilon, "epsilon", above=0)
+    while concentrated_epsilon(high, delta) <= epsilon:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if concentrated_epsilon(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def _best_order(figure: Callable[[float], float]) -> Fraction:
+    """The order minus 1 at which a figure of its logarithm is least, nearly: floats may only make the figure larger than need be."""
+    low, high = -20.0, 40.0
+    for _ in range(200):
+        third = (high - low) / 3
+        low, high = (low, high - third) if figure(low + third) < figure(high - third) else (low + third, high)
+    return Fraction(math.exp((low + high) / 2)).limit_denominator(10**6) or Fraction(1, 10**6)
 
 
 def exponential_above(value: Fraction) -> Fraction:

@@ -15,7 +15,7 @@
 ``xy_privacy``          (X,Y)-privacy: what knowing some columns tells about others
 ``numeric``             numbers that are near each other: (k,e), (epsilon,m), ranges
 ``likeness``            beta-likeness, delta-disclosure privacy
-``unbounded_dp`` differential privacy where a row is added or removed; ``crowd_blending`` crowds of people who are treated alike
+``unbounded_dp``, ``bounded_dp``, ``concentrated_dp`` differential privacy where a record is added or removed, or replaced; ``crowd_blending`` crowds of people who are treated alike
 ``noisy_counts`` counts with noise, judged by the law of the noise; ``mechanisms`` bounds on beliefs
 ``uniqueness``          m-uniqueness, m-eligibility
 ``personal``            what people themselves want guarded
@@ -38,11 +38,13 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claimed
+from reticent.definitions.bounded_dp import BoundedDP
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, Openness, column_list, named_column
 from reticent.definitions.closed_sets import with_closed_sets
 from reticent.definitions.closeness import Distance, NTCloseness, TCloseness
 from reticent.definitions.column_sets import count_largest_sets, largest_sets
+from reticent.definitions.concentrated_dp import ConcentratedDP
 from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.definition import (
     NOT_WITH_SETS,
@@ -136,8 +138,10 @@ __all__ = [
     "AverageRisk",
     "BetaLikeness",
     "BoundedBelief",
+    "BoundedDP",
     "CategoryDiversity",
     "ClaimScope",
+    "ConcentratedDP",
     "ConfidenceBounding",
     "CountedRows",
     "CountedUnit",

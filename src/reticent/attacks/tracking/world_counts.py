@@ -27,7 +27,7 @@ _Step = Callable[[Codes, Codes], list[tuple[Codes, Codes, int]]]
 
 
 @dataclass(frozen=True)
-class Marginals:
+class WorldMarginals:
     """The chances of values for each track: shares of all consistent worlds."""
 
     tracks: Tracks
@@ -47,7 +47,7 @@ class Marginals:
         return SightingFigures(tuple(tops), which[0][self.tracks.track], which[1][self.tracks.track])
 
 
-def count_worlds(tracks: Tracks, context: Context) -> tuple[Marginals, int]:
+def count_worlds(tracks: Tracks, context: Context) -> tuple[WorldMarginals, int]:
     """Marginals of every track that was seen, and the number of worlds.
 
     *Worlds.* A world gives every track a value such that the members of each group have, together, some of the values that it shows (made-up rows have the
@@ -71,7 +71,7 @@ def count_worlds(tracks: Tracks, context: Context) -> tuple[Marginals, int]:
             found = _Transfer(component).run(context, tracks)
         counts.append(found[0])
         shares.update(found[1])
-    return Marginals(tracks, shares), math.prod(counts)
+    return WorldMarginals(tracks, shares), math.prod(counts)
 
 
 @dataclass

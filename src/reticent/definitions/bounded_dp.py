@@ -1,0 +1,72 @@
+"""Differential privacy for neighbours of the same size: one record replaced by another, the number of records public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol, cast, runtime_checkable
+
+from reticent.core import MechanismPlan
+from reticent.definitions.claim_scope import GENERAL, ClaimScope
+from reticent.definitions.definition import Assessment, Witness
+from reticent.definitions.epsilon_delta import EpsilonDelta
+
+
+@runtime_checkable
+class HidesReplacedRow(Protocol):
+    """A plan that bounds the loss when one unit's records are replaced by others."""
+
+    def keeps_replaced_row(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether the chances of any set of outputs differ by at most the factor e^epsilon and delta beside it; exactly, or to the safe side."""
+
+    def replaced_row_delta(self, epsilon: Fraction) -> Fraction:
+        """A delta that holds at epsilon, rounded up; 1 where nothing is known."""
+
+
+@dataclass(frozen=True)
+class BoundedDP(EpsilonDelta):
+    """(epsilon, delta)-differential privacy with bounded neighbours: replacing one record by another changes the chance of any set of outputs at most by the factor
+    e^epsilon, and by ``delta`` beside it.
+
+    Guarantee: for tables D and D' of the same size that differ in one record, and all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta.
+    Adversary: knows all other records, the number of records and the mechanism.
+    Judges the plan of a mechanism: nothing can be read off groups or off an output.
+    Source: Dwork, McSherry, Nissim and Smith 2006; bounded and unbounded neighbours: Kifer and Machanavajjhala 2011, section 2.
+
+    Parameters:
+        epsilon, delta: the bounds, as numbers or fractions.
+
+    Example:
+        >>> import reticent as rt
+        >>> print(rt.BoundedDP(1, "1e-6"))
+        BoundedDP(epsilon=1, delta=1/1000000)
+    """
+
+    largest: ClassVar[int] = 50
+    kept_by: ClassVar[str] = "method=Marginals(...)"
+
+    def fits(self, plan: MechanismPlan) -> str | None:
+        if isinstance(plan, HidesReplacedRow):
+            return None
+        return f"BoundedDP judges what replacing a record can change, and a {type(plan).__name__} does not bound it. Publish with {self.kept_by}."
+
+    def assess(self, plan: MechanismPlan) -> Assessment:
+        """Judge the plan; the value is the delta that it has at ``epsilon``, rounded up."""
+        epsilon, delta = self.amounts
+        loss = cast(HidesReplacedRow, plan)
+        holds, reached = loss.keeps_replaced_row(epsilon, delta), loss.replaced_row_delta(epsilon)
+        text = f"At epsilon = {float(epsilon):.6g} replacing a record has delta = {float(reached):.3g}, above {float(delta):.3g}."
+        return Assessment(self, holds, reached, None if holds else Witness(0, text))
+
+    def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        epsilon, delta = self.amounts
+        factor = math.ceil(100 * math.exp(epsilon)) / 100
+        beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
+        return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with one content of a person's record as with another{beside}."
+
+    def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        return (
+            "The number of records is public. What many records show together is published on purpose, also where it tells about a person. Several records of one person lose as much each, "
+            "unless the release says that it protects all of them. Further releases of the same records add their epsilon and delta."
+        )

@@ -1,0 +1,131 @@
+"""What the manifest of marginals holds as its details: the cells of every column, every noisy step, and what was declared impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.exact import whole
+from reticent.base.privacy_cost import UNITS, ProtectedUnit
+from reticent.conditions import Condition
+from reticent.errors import DataError, PolicyError
+from reticent.methods.marginals.columns import PublicColumn
+from reticent.methods.marginals.plan import MarginalsPlan, NoisyStep
+from reticent.table import to_plain
+
+_MOST_COMBINATIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class MarginalsDetails:
+    """The public ``columns``, the ``plan``, how marginals were chosen (``select``), whose records one ``unit`` is, the number of records where it is public (``total``), and conditions that no
+    record meets (``impossible``)."""
+
+    columns: tuple[PublicColumn, ...]
+    plan: MarginalsPlan
+    select: str
+    unit: ProtectedUnit
+    total: int | None = None
+    impossible: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise DataError(f"The unit must be one of {', '.join(UNITS)}, but it is {self.unit!r}.")
+        if self.total is not None:
+            whole(self.total, "total", low=0)
+        names = {column.name for column in self.columns}
+        for step in self.plan.steps:
+            if set(step.columns) - names or len(set(step.columns)) < len(step.columns):
+                raise DataError(
+                    f"A noisy step is about the columns {', '.join(step.columns)}, which are not all there."
+                )
+        for condition in self.impossible:
+            excluded(self.columns, condition)
+
+    @cached_property
+    def by_name(self) -> dict[str, PublicColumn]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
+
+    @property
+    def measured(self) -> tuple[NoisyStep, ...]:
+        """The steps whose noisy counts are published, in their order."""
+        return tuple(step for step in self.plan.steps if step.kind == "measure")
+
+    def cells(self, columns: Sequence[str]) -> int:
+        """The number of cells of some columns together."""
+        return int(np.prod([self.by_name[name].size for name in columns], dtype=object))
+
+    def words(self, records: int) -> str:
+        """What the release is, for everybody."""
+        whose = (
+            "one record"
+            if self.plan.rows == 1 and self.unit == "row"
+            else f"all records of one {self.unit}, of whom at most {self.plan.rows} are counted"
+            if self.plan.rows > 1
+            else f"the record of one {self.unit}"
+        )
+        known = "" if self.total is None else f" The number of records ({self.total:,}) is public."
+        return (
+            f"{records:,} synthetic records over {len(self.columns)} columns, drawn from a model that fits noisy counts of {len(self.measured)} marginals; the noisy counts are published "
+            f"beside them. Noise hides {whose}.{known} No record is a real one."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+        return {
+            "columns": {column.name: to_plain(column.as_json()) for column in self.columns},
+            "plan": self.plan.as_json(),
+            "select": self.select,
+            "unit": self.unit,
+            "total": self.total,
+            "impossible": list(self.impossible),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> MarginalsDetails:
+        """The details that :meth:`as_json` wrote."""
+        return cls(
+            tuple(PublicColumn.from_json(name, column) for name, column in written["columns"].items()),
+            MarginalsPlan.from_json(written["plan"]),
+            str(written["select"]),
+            written["unit"],
+            written["total"],
+            tuple(map(str, written["impossible"])),
+        )
+
+    def in_order_of(self, names: Sequence[str]) -> MarginalsDetails:
+        """The same with the columns in the order of the published table: JSON objects have none."""
+        return MarginalsDetails(
+            tuple(self.by_name[name] for name in names), self.plan, self.select, self.unit, self.total, self.impossible
+        )
+
+
+def excluded(columns: Sequence[PublicColumn], condition: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The columns of a condition that no record meets, and the combinations of their cells that lie wholly in it, one a row."""
+    parsed = Condition.of(condition)
+    by_name = {column.name: column for column in columns}
+    parsed.check_names(by_name)
+    concerned = [by_name[name] for name in parsed.scope]
+    size = int(np.prod([column.size for column in concerned], dtype=object))
+    if not concerned or size > _MOST_COMBINATIONS:
+        raise PolicyError(
+            f"impossible: {condition!r} is about {size:,} combinations of cells; name at most {_MOST_COMBINATIONS:,}, in one column or more."
+        )
+    codes = combinations_of([column.size for column in concerned])
+    covers = parsed.covers(
+        {column.name: codes[:, place] for place, column in enumerate(concerned)},
+        {column.name: column.cells for column in concerned},
+    )
+    return tuple(column.name for column in concerned), codes[covers.certain]
+
+
+def combinations_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """All combinations of codes below the ``sizes``, one a row, the last column varying fastest."""
+    grid = np.indices(tuple(sizes), dtype=np.int64)
+    return grid.reshape(len(sizes), -1).T

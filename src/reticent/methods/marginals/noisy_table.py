@@ -1,0 +1,170 @@
+"""A table behind a budget: the only access that the selection of marginals has to the data, each one noisy, paid and recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.extras import needed
+from reticent.base.privacy_cost import Relation
+from reticent.errors import PolicyError
+from reticent.methods.marginals.plan import Currency, MarginalsPlan, NoisyStep, StepKind
+
+Counts = NDArray[np.int64]
+Codes = NDArray[np.int64]
+MOST_CELLS = 5_000_000
+_MANTISSA = 20
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy counts of all cells of some columns, in the order of the domain (the last column varies fastest), and their standard deviation."""
+
+    columns: tuple[str, ...]
+    counts: Counts
+    deviation: float
+
+
+class NoisyTable:
+    """The records of a table as cells of public columns, behind a budget.
+
+    Mutable: every call of :meth:`measured` and :meth:`chosen` is a step that is paid before it is taken; a step that the budget cannot pay is refused.
+    *Guarantee*: everything that the methods return together costs at most ``total`` for one unit of at most ``rows`` records, by :class:`MarginalsPlan`. Noise and choices are OpenDP's,
+    from the operating system's randomness; from a seed, for tests, they are numpy's.
+    """
+
+    def __init__(
+        self,
+        codes: Mapping[str, Codes],
+        sizes: Mapping[str, int],
+        currency: Currency,
+        total: Fraction,
+        rows: int,
+        relation: Relation,
+        context: Context,
+    ) -> None:
+        self._codes, self.sizes = dict(codes), dict(sizes)
+        self.currency, self.total, self.rows, self.relation = currency, total, rows, relation
+        self.spent = Fraction(0)
+        self.steps: list[NoisyStep] = []
+        self._exact: dict[tuple[str, ...], Counts] = {}
+        self._source = context.randomness.repeatable()
+
+    @property
+    def left(self) -> Fraction:
+        """What is left of the budget."""
+        return self.total - self.spent
+
+    @property
+    def plan(self) -> MarginalsPlan:
+        """The steps so far."""
+        return MarginalsPlan(self.currency, self.rows, tuple(self.steps))
+
+    def cells(self, columns: Sequence[str]) -> int:
+        """The number of cells of some columns together."""
+        return math.prod(self.sizes[name] for name in columns)
+
+    def replaced(self, name: str, codes: Codes, size: int) -> None:
+        """Give a column other cells (bins that were cut by noisy counts)."""
+        self._codes[name], self.sizes[name] = codes, size
+        self._exact = {columns: counts for columns, counts in self._exact.items() if name not in columns}
+
+    def scale(self, kind: StepKind, cost: Fraction) -> Fraction:
+        """The least scale of noise, of few binary digits, that costs at most ``cost``."""
+        unit = NoisyStep(kind, (), Fraction(1)).cost(self.currency, self.rows, self.relation)
+        ratio = unit / cost
+        near = math.sqrt(ratio) if self.currency == "rho" else float(ratio)
+        power = math.frexp(near)[1] - _MANTISSA
+        step = Fraction(2) ** power
+        scale = math.ceil(Fraction(near) / step) * step
+        while NoisyStep(kind, (), scale).cost(self.currency, self.rows, self.relation) > cost:
+            scale += step
+        return scale
+
+    def deviation(self, scale: Fraction) -> float:
+        """The standard deviation of noise of a scale."""
+        return float(scale) if self.currency == "rho" else _laplace_deviation(float(scale))
+
+    def mean_error(self, scale: Fraction) -> float:
+        """The mean size of the noise on a cell."""
+        return float(scale) * (math.sqrt(2 / math.pi) if self.currency == "rho" else 1.0)
+
+    def measured(self, columns: tuple[str, ...], cost: Fraction, kind: StepKind = "measure") -> Measurement:
+        """The counts of all cells of ``columns`` with noise that costs at most ``cost``."""
+        if self.cells(columns) > MOST_CELLS:
+            raise PolicyError(
+                f"The marginal of {', '.join(columns)} has {self.cells(columns):,} cells; at most {MOST_CELLS:,} can be measured. Use fewer columns, or coarser bins."
+            )
+        scale = self._pay(kind, columns, cost)
+        noisy = self._noise(self.exact(columns), scale)
+        return Measurement(columns, noisy, self.deviation(scale))
+
+    def chosen(self, scores: Sequence[float], cost: Fraction) -> int:
+        """The number of a score that is nearly the largest, where one record changes each score by at most 1."""
+        scale = float(self._pay("choose", (), cost))
+        if self._source is not None:
+            return int(np.argmax(np.asarray(scores) + self._source.gumbel(0.0, scale, len(scores))))
+        dp = _opendp()
+        divergence = dp.zero_concentrated_divergence() if self.currency == "rho" else dp.max_divergence()
+        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
+        return int(dp.m.make_noisy_max(*space, output_measure=divergence, scale=scale)(list(map(float, scores))))
+
+    def exact(self, columns: tuple[str, ...]) -> Counts:
+        """The true counts; for scores and noise alone, never for what is published."""
+        if columns not in self._exact:
+            keys = np.zeros(len(next(iter(self._codes.values()))), dtype=np.int64)
+            for name in columns:
+                keys = keys * self.sizes[name] + self._codes[name]
+            self._exact[columns] = np.bincount(keys, minlength=self.cells(columns)).astype(np.int64)
+        return self._exact[columns]
+
+    def _pay(self, kind: StepKind, columns: tuple[str, ...], cost: Fraction) -> Fraction:
+        scale = self.scale(kind, cost)
+        step = NoisyStep(kind, columns, scale)
+        paid = step.cost(self.currency, self.rows, self.relation)
+        if paid > self.left:
+            raise PolicyError("The budget of this release cannot pay for another noisy step.")
+        self.spent += paid
+        self.steps.append(step)
+        return scale
+
+    def _noise(self, counts: Counts, scale: Fraction) -> Counts:
+        if self._source is not None:
+            return counts + _repeatable(self._source, self.currency, float(scale), len(counts))
+        dp = _opendp()
+        domain = dp.vector_domain(dp.atom_domain(T="i64"))
+        if self.currency == "rho":
+            made = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
+        else:
+            made = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
+        return np.array(made(counts.tolist()), dtype=np.int64)
+
+
+def _opendp() -> Any:
+    dp = needed("opendp.prelude", "noise", "Noisy marginals")
+    dp.enable_features("contrib")
+    return dp
+
+
+def _laplace_deviation(scale: float) -> float:
+    """The standard deviation of the difference of two geometric numbers."""
+    ratio = math.exp(-1 / scale)
+    return math.sqrt(2 * ratio) / (1 - ratio)
+
+
+def _repeatable(source: np.random.Generator, currency: Currency, scale: float, count: int) -> Counts:
+    """Noise of the same law, from numpy's generator."""
+    if currency == "epsilon":
+        draws = source.geometric(-math.expm1(-1 / scale), (2, count))
+        return np.asarray(draws[0] - draws[1], dtype=np.int64)
+    reach = max(2, math.ceil(12 * scale))
+    support = np.arange(-reach, reach + 1)
+    weights = np.exp(-(support.astype(float) ** 2) / (2 * scale**2))
+    return np.asarray(source.choice(support, count, p=weights / weights.sum()), dtype=np.int64)

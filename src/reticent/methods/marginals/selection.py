@@ -1,0 +1,171 @@
+"""Which marginals to measure: AIM, MST, or a fixed list, each spending a fixed budget on a :class:`NoisyTable`.
+
+Sources: McKenna, Mullins, Sheldon and Miklau 2022, AIM: an adaptive and iterative mechanism for differentially private synthetic data; McKenna, Miklau and Sheldon 2021,
+Winning the NIST contest: a scalable and general approach to differentially private synthetic data (MST).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.methods.marginals.graphical_model import Clique, GraphicalModel, ImpossibleCells, fitted
+from reticent.methods.marginals.noisy_table import Measurement, NoisyTable
+
+_FINAL_ROUNDS = 2500
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Everything that was measured, and the model that fits it."""
+
+    measurements: tuple[Measurement, ...]
+    model: GraphicalModel
+
+
+class MarginalSelection(ABC):
+    """A way to choose marginals."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        """Spend the table's budget, and fit a model to what was measured; ``total`` where the number of records is public, ``excluded`` what no record can be."""
+
+    @abstractmethod
+    def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
+        """What the first marginal costs of a budget, by the plan alone."""
+
+
+@dataclass(frozen=True)
+class FixedWorkload(MarginalSelection):
+    """The marginals of all single columns and of a public list, all with the same noise."""
+
+    cliques: tuple[Clique, ...]
+
+    name: ClassVar[str] = "workload"
+
+    def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
+        return total / len({*((name,) for name in columns), *self.cliques})
+
+    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        wanted = list(dict.fromkeys([*((name,) for name in table.sizes), *self.cliques]))
+        share = table.left / len(wanted)
+        measured = []
+        for done, clique in enumerate(wanted):
+            context.step("measuring", done, len(wanted), " x ".join(clique))
+            measured.append(table.measured(clique, share))
+        context.step("fitting a model")
+        return Fit(tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS))
+
+
+@dataclass(frozen=True)
+class MaximumSpanningTree(MarginalSelection):
+    """MST: all single columns, then the pairs of a tree over the columns, chosen one by one for what independence misses; a third of the budget each."""
+
+    name: ClassVar[str] = "mst"
+
+    def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
+        return total / (3 if len(columns) > 1 else 1) / len(columns)
+
+    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        columns = list(table.sizes)
+        pairs = len(columns) - 1
+        share = table.left / 3 if pairs else table.left
+        context.step("measuring single columns")
+        measured = [table.measured((name,), share / len(columns)) for name in columns]
+        if pairs:
+            context.step("choosing pairs of columns")
+            independent = fitted(table.sizes, measured, total, excluded)
+            missed: dict[Clique, float] = {
+                pair: float(np.abs(table.exact(pair) - independent.marginal(pair)).sum())
+                for pair in combinations(columns, 2)
+            }
+            for pair in self._tree(table, missed, share / pairs, context):
+                measured.append(table.measured(pair, share / pairs))
+        context.step("fitting a model")
+        return Fit(tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS))
+
+    def _tree(
+        self, table: NoisyTable, missed: Mapping[Clique, float], cost: Fraction, context: Context
+    ) -> Iterable[Clique]:
+        """Pairs that join all columns, each nearly the one that independence misses most among those that join two parts."""
+        part = {name: place for place, name in enumerate(table.sizes)}
+        tree: list[Clique] = []
+        while len(set(part.values())) > 1:
+            context.step("choosing pairs of columns", len(tree), len(part) - 1)
+            open_ = [pair for pair in missed if part[pair[0]] != part[pair[1]]]
+            one, other = open_[table.chosen([missed[pair] for pair in open_], cost)]
+            tree.append((one, other))
+            part = {name: part[one] if place == part[other] else place for name, place in part.items()}
+        return tree
+
+
+@dataclass(frozen=True)
+class AdaptiveIterations(MarginalSelection):
+    """AIM: again and again the marginal that the model so far misses most, beyond what its noise would be; the noise shrinks when a round taught little.
+
+    ``degree`` is the largest number of columns of a marginal, ``megabytes`` the largest size of the model. Rounds are planned for 16 a column.
+    """
+
+    degree: int = 3
+    megabytes: float = 80.0
+
+    name: ClassVar[str] = "aim"
+    _rounds: ClassVar[int] = 16
+    _on_counts: ClassVar[Fraction] = Fraction(9, 10)
+    _fit_rounds: ClassVar[int] = 1000
+
+    def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
+        return self._on_counts * total / (self._rounds * len(columns))
+
+    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        columns = list(table.sizes)
+        weights = _workload_weights(columns, min(self.degree, len(columns)))
+        cost = table.left / (self._rounds * len(columns))
+        context.step("measuring single columns")
+        measured = [table.measured((name,), self._on_counts * cost) for name in columns]
+        model = fitted(table.sizes, measured, total, excluded, rounds=self._fit_rounds)
+        largest = max(weights.values())
+        while table.left > 0:
+            if table.left < 2 * cost:
+                cost = table.left
+            context.step("measuring marginals", float(table.spent), float(table.total))
+            limit = self.megabytes * float((table.spent + cost) / table.total)
+            candidates = [
+                clique for clique in weights if model.supports(clique) or model.megabytes_with(clique) <= limit
+            ]
+            candidates = candidates or [(name,) for name in columns]
+            noise = table.mean_error(table.scale("measure", self._on_counts * cost))
+            scores = [
+                weights[clique] / largest * (_distance(table, model, clique) - noise * table.cells(clique))
+                for clique in candidates
+            ]
+            clique = candidates[table.chosen(scores, (1 - self._on_counts) * cost)]
+            before = model.marginal(clique)
+            measured.append(table.measured(clique, self._on_counts * cost))
+            last = table.left < cost / 1000
+            model = fitted(table.sizes, measured, total, excluded, model, _FINAL_ROUNDS if last else self._fit_rounds)
+            if last:
+                break
+            if np.abs(model.marginal(clique) - before).sum() <= noise * table.cells(clique):
+                cost = cost * (4 if table.currency == "rho" else 2)
+        return Fit(tuple(measured), model)
+
+
+def _distance(table: NoisyTable, model: GraphicalModel, clique: Clique) -> float:
+    return float(np.abs(table.exact(clique) - model.marginal(clique)).sum())
+
+
+def _workload_weights(columns: Sequence[str], degree: int) -> dict[Clique, float]:
+    """Every marginal of at most ``degree`` columns, with the number of columns that it shares with those of exactly so many."""
+    workload = [frozenset(each) for each in combinations(columns, degree)]
+    every = [clique for size in range(1, degree + 1) for clique in combinations(columns, size)]
+    return {clique: float(sum(len(each & set(clique)) for each in workload)) for clique in every}
