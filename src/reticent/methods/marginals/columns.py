@@ -206,7 +206,7 @@ def _column(table: Table, name: str, entry: Any) -> PublicColumn | NoisyCuts:
         return _level(table, name, kind, entry)
     if isinstance(entry, Mapping) and set(entry) == {"cuts"}:
         return PublicColumn(name, _number(kind, name), ranges(_increasing(name, entry["cuts"])))
-    if isinstance(entry, Mapping) and "bins" in entry:
+    if isinstance(entry, Mapping) and {"bins", "low", "high"} & set(entry):
         return _bins(name, _number(kind, name), entry)
     values = _listed(name, entry)
     cells: list[Meaning] = [Missing() if value is None else Value(value) for value in values.to_list()]
@@ -255,7 +255,7 @@ def _increasing(name: str, cuts: Any) -> list[Any]:
 
 
 def _bins(name: str, kind: ValueType, entry: Mapping[str, Any]) -> PublicColumn | NoisyCuts:
-    if set(entry) - {"low", "high", "bins", "cuts"} or not {"low", "high"} <= set(entry):
+    if set(entry) - {"low", "high", "bins", "cuts"} or not {"low", "high", "bins"} <= set(entry):
         raise PolicyError(
             f"domain[{name!r}] must be written as {{'low': .., 'high': .., 'bins': ..}}, perhaps with 'cuts': 'noisy', but it is {dict(entry)!r}."
         )

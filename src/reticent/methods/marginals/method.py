@@ -193,7 +193,7 @@ class Marginals:
             evidence=Evidence(plan=details.plan),
             method=self.describe(),
             details=details.as_json(),
-            utility=_errors(noisy, codes),
+            measured=_errors(noisy, codes),
             search={"measured": [" x ".join(each.columns) for each in fit.measurements]},
             cost=self._cost(table, details, target),
             budget=DeclaredBudget.of(self.budget, "Marginals"),
