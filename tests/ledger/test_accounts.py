@@ -42,7 +42,7 @@ def test_every_noisy_release_states_its_cost_in_the_account(name: str, book: Pat
     rt.publish(case.table(dataset="wards"), case.definition, case.method, ledger=book)
     account = rt.ledger.account("wards", ledger=book)
     assert account.unit == "row"
-    assert account.relation == ("add/remove" if "Grid" in name else "replace")
+    assert account.relation == ("add/remove" if isinstance(case.definition, rt.UnboundedDP) else "replace")
     assert 0 < account.spent.epsilon < 10
     assert account.left.epsilon == 100 - account.spent.epsilon
     assert len(account.charges) == 1
