@@ -32,11 +32,11 @@ from reticent.methods.randomize import (
     perturb,
     plan,
 )
-from reticent.methods.randomize.bounds import MEAN_DISTANCE
-from reticent.methods.randomize.domain import Keys
 from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.error_bounds import MEAN_DISTANCE
 from reticent.methods.randomize.sampler import ListedKeys, sample
 from reticent.methods.randomize.tuple_sets import distinct, in_order
+from reticent.methods.randomize.view_domain import Keys
 
 COLUMNS = (
     *("age", "workclass", "education", "marital-status", "occupation"),

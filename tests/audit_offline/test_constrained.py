@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import check_log
+from reticent.audit.offline.answer_region import Region
 from reticent.audit.offline.argument import ByHolder, Goal, Leaf, proves
-from reticent.audit.offline.region import Region
 from reticent.errors import PolicyError
 from tests.oracles import audit_offline_brute as brute
 from tests.sampling import examples

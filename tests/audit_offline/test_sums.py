@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from reticent.audit import AggregateQuery
 from reticent.audit.offline import Log, LogEntry, check_log
 from reticent.audit.offline import unbounded_sums as sums_room
+from reticent.audit.offline.offline_proofs import Combination
 from reticent.audit.offline.p_adic_solver import Basis, reconstruct
-from reticent.audit.offline.proofs import Combination
 from tests.oracles import audit_offline_brute as brute
 from tests.sampling import examples
 

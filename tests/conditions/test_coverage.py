@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reticent.conditions import Condition, Domain, RegionMatch
 from reticent.conditions import bounds as bounding
 from reticent.conditions import coverage as covering
-from reticent.conditions import expansion as expanding
+from reticent.conditions import region_expansion as expanding
 from reticent.conditions.nodes import positive
 from reticent.conditions.regions import LabelProducts
 from reticent.errors import DataError

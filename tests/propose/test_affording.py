@@ -15,7 +15,7 @@ import reticent as rt
 from reticent.base.context import Context
 from reticent.cli.app import app
 from reticent.policy import Inspection, Policy, inspect
-from reticent.propose import afford, pricing, propose
+from reticent.propose import afford, prices, propose
 from reticent.propose.tradeoff import OTHER_DOORS, without_computed
 from reticent.registry import DEFINITIONS, METHODS
 from reticent.utility import utility_of
@@ -177,13 +177,13 @@ def test_the_proposed_policy_writes_down_the_cheapest_method_and_what_the_others
 
 
 def test_a_large_table_is_priced_on_a_sample_and_the_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pricing, "MOST_ROWS", 100)
+    monkeypatch.setattr(prices, "MOST_ROWS", 100)
     found = inspect(people(400))
     assert "on a sample of 100 rows" in found.policy
 
 
 def test_a_rare_value_that_the_sample_lacks_is_guaranteed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pricing, "MOST_ROWS", 100)
+    monkeypatch.setattr(prices, "MOST_ROWS", 100)
     frame = people(600).with_columns(hiv=pl.when(pl.int_range(pl.len()) == 0).then(1).otherwise(0))
     rows, roles, found = published(frame)
     assert roles["hiv"] == "sensitive"
@@ -257,7 +257,7 @@ def test_better_groups_are_searched_for_and_published_alike_every_time() -> None
 
 @pytest.mark.parametrize(("rows", "columns", "effort"), [(500, 20, "best"), (20_000, 10, "good"), (10**6, 9, "quick")])
 def test_the_search_is_bounded_by_the_size_of_the_table(rows: int, columns: int, effort: str) -> None:
-    assert pricing.searched_effort(rows, columns) == effort
+    assert prices.searched_effort(rows, columns) == effort
 
 
 def test_a_rare_truth_value_gets_a_bound_that_is_measured() -> None:
@@ -273,7 +273,7 @@ def test_a_rare_truth_value_gets_a_bound_that_is_measured() -> None:
 def test_a_sensitive_column_that_anybody_computes_is_not_published() -> None:
     found = propose(people(300, hiv=lambda draw: draw.randrange(2)))
     ages = pl.Series([20 + number % 40 for number in range(300)])
-    priced = pricing.Pricing(found, people(300).with_columns(age=ages, hiv=3 * ages + 7), Context())
+    priced = prices.Pricing(found, people(300).with_columns(age=ages, hiv=3 * ages + 7), Context())
     promised = ({"name": "KAnonymity", "k": 5}, {"name": "DistinctLDiversity", "l": 2, "column": "hiv"})
     kept, computed = without_computed(priced, ["age", "sex"], promised)
     assert kept == promised[:1]
@@ -288,7 +288,7 @@ def test_few_values_under_the_name_of_an_identifier_tell_nobody_apart() -> None:
 
 
 def test_a_person_with_too_many_rows_of_a_large_table_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pricing, "MOST_ROWS", 200)
+    monkeypatch.setattr(prices, "MOST_ROWS", 200)
     ids = [1] * 250 + [number for number in range(2, 377) for _ in range(2)]
     found = inspect(people(1000).with_columns(pl.Series("patient_id", ids)))
     assert found.proposal.unit == "person"

@@ -11,7 +11,7 @@ import pytest
 
 from reticent.policy import Policy, inspect
 from reticent.propose import afford, propose
-from reticent.propose.pricing import Price, Promised, definition_of
+from reticent.propose.prices import Price, Promised, definition_of
 from reticent.propose.promises import PromiseSearch, next_stricter
 from reticent.propose.proposal import column_guarantees
 

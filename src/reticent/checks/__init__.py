@@ -2,10 +2,10 @@
 
 ``pandera``     a ``Check`` of a whole frame, for schemas over pandas and polars
 ``pointblank``  an expression for ``Validate.specially``
-``frames``      the verdict that both give
+``checked_frames``      the verdict that both give
 """
 
-from reticent.checks.frames import satisfies
+from reticent.checks.checked_frames import satisfies
 from reticent.checks.pandera import pandera_check
 from reticent.checks.pointblank import pointblank_check
 from reticent.errors import correct_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reticent.checks.frames import satisfies
+from reticent.checks.checked_frames import satisfies
 from reticent.errors import MissingPackage
 
 if TYPE_CHECKING:

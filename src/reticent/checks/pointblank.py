@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reticent.checks.frames import satisfies
+from reticent.checks.checked_frames import satisfies
 
 if TYPE_CHECKING:
     from reticent.definitions import Definition

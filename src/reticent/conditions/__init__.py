@@ -2,10 +2,10 @@
 
 ``condition``   :class:`Condition`: read once, asked of rows (``mask``) and of generalized labels (``cover``)
 ``parser``      text to tree, by sqlglot; ``words`` which words are names of columns; ``fault`` points into the text when it cannot be read
-``nodes``       the tree; ``kinds`` which operands go together; ``linear`` arithmetic as exact coefficients
+``nodes``       the tree; ``operand_kinds`` which operands go together; ``linear`` arithmetic as exact coefficients
 ``evaluation``  tree and frame to true, false or unknown for every row
 ``domain``      what is public of a column's values; ``pieces`` labels cut where the condition cuts them; ``coverage`` what a
-                condition covers of a region; ``expansion`` by writing regions out; ``bounds`` when they are too large to go through
+                condition covers of a region; ``region_expansion`` by writing regions out; ``bounds`` when they are too large to go through
 
 Nothing of the text is ever passed on as text. Known are comparisons of columns, constants, linear arithmetic and a few functions of whole numbers (``% div abs
 sign floor ceil``), ``between``, ``in``, ``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from reticent.base.ragged import starts_of
 from reticent.conditions.evaluation import truth
-from reticent.conditions.expansion import expanded
 from reticent.conditions.linear import LinearForm, difference
 from reticent.conditions.nodes import And, Column, Comparison, Node, Operator, Or, is_linear, scope
 from reticent.conditions.pieces import Pieces
+from reticent.conditions.region_expansion import expanded
 from reticent.conditions.regions import Covers, LabelProducts
 from reticent.table import ValueType
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from reticent.conditions.coverage import covers, cut_regions
 from reticent.conditions.domain import Domain
 from reticent.conditions.evaluation import truth
-from reticent.conditions.kinds import check, check_names, kinds_of, suggested
 from reticent.conditions.nodes import Always, And, Column, Comparison, Member, Node, Or, constant, scope
+from reticent.conditions.operand_kinds import check, check_names, kinds_of, suggested
 from reticent.conditions.regions import Coverage, Covers
 from reticent.errors import DataError
 from reticent.table import Meaning, ValueType

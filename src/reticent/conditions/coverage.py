@@ -18,7 +18,6 @@ from reticent.base.packing import number, pack
 from reticent.conditions.bounds import bounded, without_columns
 from reticent.conditions.domain import Domain
 from reticent.conditions.evaluation import truth
-from reticent.conditions.expansion import cells_in_all, expanded
 from reticent.conditions.linear import difference, threshold
 from reticent.conditions.nodes import (
     And,
@@ -38,6 +37,7 @@ from reticent.conditions.nodes import (
     scope,
 )
 from reticent.conditions.pieces import CutPoints, Pieces, constant_of, pieces_of, pieces_of_leaves
+from reticent.conditions.region_expansion import cells_in_all, expanded
 from reticent.conditions.regions import Covers, LabelProducts
 from reticent.table import Meaning, ValueType
 

@@ -1,6 +1,6 @@
 """Worst-case background knowledge about tables and releases: curves, worst facts, what-if, growing tables (R-WK).
 
-``whatif``                the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
+``whatif``                the answer to "and if somebody knew this?"; ``people_source`` finds the people in a table or a release
 ``world_samples``         estimated beliefs where exact ones take too long; ``tiny_worlds`` lists all worlds of a tiny table
 ``subject``               a table or a release with names, for explanations; ``disclosure_curves`` draws both curves
 ``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table
@@ -35,8 +35,8 @@ from reticent.worst_case import (
 
 if TYPE_CHECKING:
     from reticent.knowledge.disclosure_curves import save_chart
+    from reticent.knowledge.people_source import what_if
     from reticent.knowledge.row_stream import Growth, watch
-    from reticent.knowledge.source import what_if
     from reticent.knowledge.subject import Explanation, Subject
 
 _ABOUT_TABLES = {
@@ -45,7 +45,7 @@ _ABOUT_TABLES = {
     "Subject": "subject",
     "save_chart": "disclosure_curves",
     "watch": "row_stream",
-    "what_if": "source",
+    "what_if": "people_source",
 }
 
 __all__ = [

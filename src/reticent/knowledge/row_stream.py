@@ -14,7 +14,7 @@ from reticent.base.exact import Number
 from reticent.base.frames import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.knowledge.bucket_monitor import Monitor, Watch
-from reticent.knowledge.source import check_rows_are_people
+from reticent.knowledge.people_source import check_rows_are_people
 from reticent.release import adversary_view_of
 from reticent.table import NULL_LABEL, Table
 

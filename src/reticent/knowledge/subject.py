@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.core import AdversaryView, Groups
-from reticent.knowledge.source import check_rows_are_people, column_of_names, one_secret
+from reticent.knowledge.people_source import check_rows_are_people, column_of_names, one_secret
 from reticent.release import adversary_view_of
 from reticent.table import Table
 from reticent.worst_case import Buckets, RankedAtom, WorstFacts, negation_witness, witness

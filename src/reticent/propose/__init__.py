@@ -8,7 +8,7 @@
 ``relations``        columns that follow from each other
 ``hierarchies``      proposed hierarchies; ``orders`` categories that tell their order
 ``proposal``         proposed roles and a definition that the rows allow
-``tradeoff``         columns, guarantees and method that the table can afford; ``selection`` the columns, ``promises`` the guarantees, ``pricing`` what they cost
+``tradeoff``         columns, guarantees and method that the table can afford; ``selection`` the columns, ``promises`` the guarantees, ``prices`` what they cost
 ``guarantees``       what can be promised about one sensitive column; ``study_columns`` treatments and outcomes, which are left out last
 ``document``         the proposal as the text of a policy; ``policy_draft`` the way from a source to it
 ``exposure``         what the rows would give away if they went out unchanged

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reticent.propose.guarantees import ColumnGuarantees, PromisedPart
-from reticent.propose.pricing import Price, Promised, definition_of
+from reticent.propose.prices import Price, Promised, definition_of
 
 _AFFORDABLE, _DEARER = 0.10, 0.02
 _FREE, _HARDLY_DEARER = 0.05, 0.01

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reticent.propose.guarantees import ColumnGuarantees, PromisedPart
-from reticent.propose.pricing import Price, Pricing, Promised
+from reticent.propose.prices import Price, Pricing, Promised
 from reticent.propose.proposal import ColumnProposal
 from reticent.propose.study_columns import is_studied
 

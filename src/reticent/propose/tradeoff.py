@@ -16,7 +16,7 @@ from reticent.core import Draft, Kind
 from reticent.definitions import Definition, GroupDefinition, Method
 from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
 from reticent.propose.conclusions import with_conclusions
-from reticent.propose.pricing import LOCAL, Price, Pricing, Promised, definition_of, searched_effort
+from reticent.propose.prices import LOCAL, Price, Pricing, Promised, definition_of, searched_effort
 from reticent.propose.promises import PromiseCost, PromiseSearch, next_stricter
 from reticent.propose.proposal import ColumnProposal, Proposal, column_guarantees
 from reticent.propose.relations import families

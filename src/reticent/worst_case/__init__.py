@@ -7,7 +7,7 @@
 ``disclosure``         the curve D(B, k), its negation-only companion, breaking point, certainty point, verdict
 ``worst_facts``        the worst facts themselves, in words
 ``tree``               the same for buckets that change one by one
-``facts``              facts as people type them; ``bucket_people``: who is in which bucket; ``solver``: exact beliefs from facts
+``known_facts``              facts as people type them; ``bucket_people``: who is in which bucket; ``solver``: exact beliefs from facts
 
 This room lies below ``definitions`` and needs numpy only. The tools for tables and releases are in ``knowledge``.
 """
@@ -29,8 +29,8 @@ from reticent.worst_case.disclosure import (
     screened_verdict,
     unsafe_alone,
 )
-from reticent.worst_case.facts import Clause, Fact, PersonValue, parse_fact
 from reticent.worst_case.histogram_buckets import Buckets, Measured
+from reticent.worst_case.known_facts import Clause, Fact, PersonValue, parse_fact
 from reticent.worst_case.screen import Floats, least_chances, merge, merge_all
 from reticent.worst_case.solver import (
     BUDGET,

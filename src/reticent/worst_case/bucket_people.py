@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.worst_case.facts import Clause, Fact, PersonValue
+from reticent.worst_case.known_facts import Clause, Fact, PersonValue
 
 if TYPE_CHECKING:
     from reticent.core import Groups

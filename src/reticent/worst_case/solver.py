@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from reticent.errors import ReticentError
 from reticent.worst_case.bucket_people import Population
-from reticent.worst_case.facts import Clause, PersonValue
+from reticent.worst_case.known_facts import Clause, PersonValue
 
 if TYPE_CHECKING:
     from reticent.base.context import Context

@@ -17,8 +17,8 @@ import numpy as np
 from reticent.worst_case.bucket_people import Population
 from reticent.worst_case.contenders import Contender, strongest
 from reticent.worst_case.disclosure import fact_count, worst_negations
-from reticent.worst_case.facts import Clause, PersonValue
 from reticent.worst_case.histogram_buckets import Buckets, Measured
+from reticent.worst_case.known_facts import Clause, PersonValue
 from reticent.worst_case.screen import screen
 from reticent.worst_case.solver import conditional
 

@@ -194,7 +194,7 @@ def test_a_table_on_spark_is_not_loaded_behind_anybodys_back(to_spark):
 
 def profiled(frame):
     """What the engine finds out about a frame of people and secrets."""
-    from reticent.engine.spark.counts import profile
+    from reticent.engine.spark.spark_counts import profile
     from reticent.engine.spark.spark_rows import SparkRows
 
     return profile(SparkRows.of(frame, frame.columns), frame.columns)
@@ -202,7 +202,7 @@ def profiled(frame):
 
 @pytest.mark.parametrize(("people", "sketches"), [(1, 0), (150_000, 1)], ids=["rows that repeat", "rows that do not"])
 def test_rows_that_repeat_are_counted_without_a_sketch(people, sketches, session, monkeypatch):
-    from reticent.engine.spark import counts as counting
+    from reticent.engine.spark import spark_counts as counting
 
     asked, sketch = [], counting._sketch
     monkeypatch.setattr(counting, "_sketch", lambda *given: asked.append(given) or sketch(*given))
@@ -215,7 +215,7 @@ def test_rows_that_repeat_are_counted_without_a_sketch(people, sketches, session
 
 
 def test_no_more_distinct_rows_come_to_the_driver_than_it_may_hold(session, monkeypatch):
-    monkeypatch.setattr("reticent.engine.spark.counts.most_rows", lambda _: 10)
+    monkeypatch.setattr("reticent.engine.spark.spark_counts.most_rows", lambda _: 10)
     found = profiled(session.range(1_000).selectExpr("id % 20 as person", "'x' as secret"))
     assert (found.rows, sorted(found.values["person"])) == (1_000, list(range(20)))
     assert found.distinct is None

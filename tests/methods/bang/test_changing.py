@@ -187,7 +187,7 @@ def test_values_without_a_cell_are_told_with_the_way_out():
 
 def test_a_refused_split_is_tried_again_only_after_as_many_rows_as_a_block_needs(monkeypatch):
     """Rows in one cell can never be split; looking again at each of them would cost the square of their number."""
-    from reticent.methods.bang import updates as changing
+    from reticent.methods.bang import index_updates as changing
 
     tried = []
     divided = changing.PartialTrie.divided

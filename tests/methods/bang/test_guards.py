@@ -14,7 +14,7 @@ import reticent as rt
 from reticent.base.context import Context
 from reticent.core import Groups
 from reticent.definitions import of_groups
-from reticent.methods.bang.index import IndexParts
+from reticent.methods.bang.region_index import IndexParts
 from tests.sampling import seeds, spread
 
 DEFINITIONS = [

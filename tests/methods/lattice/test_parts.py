@@ -14,7 +14,7 @@ from reticent.base.packing import Distinct, number
 from reticent.definitions import EntropyLDiversity, KAnonymity
 from reticent.engine import count_table
 from reticent.methods.lattice import search
-from reticent.methods.lattice.evaluation import Evaluator
+from reticent.methods.lattice.node_evaluation import Evaluator
 from reticent.methods.lattice.node_space import NodeSpace
 from reticent.methods.lattice.outliers import Outliers
 from reticent.methods.lattice.packed_columns import Runs
@@ -102,7 +102,7 @@ def test_an_outlier_fails_exactly_where_its_group_fails(definition):
 
 @pytest.mark.parametrize("seed", seeds(6))
 def test_small_groups_rule_a_node_out_only_where_counting_does(seed, monkeypatch):
-    monkeypatch.setattr("reticent.methods.lattice.evaluation._MANY_POINTS", 0)
+    monkeypatch.setattr("reticent.methods.lattice.node_evaluation._MANY_POINTS", 0)
     draw = np.random.default_rng(seed)
     # More combinations than are listed in a table, so that the groups of a node must be sorted.
     columns = {name: np.minimum(draw.geometric(0.1, 300), 40) for name in ("a", "b", "c")}

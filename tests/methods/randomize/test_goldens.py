@@ -20,7 +20,7 @@ from reticent.methods.randomize import (
     tuple_posterior,
     worlds_posterior,
 )
-from reticent.methods.randomize.bounds import variance
+from reticent.methods.randomize.error_bounds import variance
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.tuple_sets import among
 from tests.methods.randomize.examples import (

@@ -17,9 +17,9 @@ import pytest
 from scipy.stats import binom
 
 from reticent.methods.randomize import FrappPlan, Plan, Rates, ViewDomain, count_domain, plan, publish
-from reticent.methods.randomize.bounds import bernstein, printed_rho
 from reticent.methods.randomize.domain_counts import Sample, tabulate
 from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.error_bounds import bernstein, printed_rho
 from reticent.methods.randomize.estimators import Stratum, answer, average_interval
 from reticent.methods.randomize.exact_intervals import exact_interval
 from reticent.methods.randomize.sampler import ListedKeys, sample

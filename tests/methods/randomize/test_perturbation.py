@@ -13,12 +13,12 @@ import pytest
 
 import reticent as rt
 from reticent.conditions import Condition
-from reticent.methods.randomize.domain import ViewDomain
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.kept_draws import DrawnValues
 from reticent.methods.randomize.perturbation import PerturbedManifest, drawn, fingerprint
 from reticent.methods.randomize.perturbation_format import _estimate, _strata
+from reticent.methods.randomize.view_domain import ViewDomain
 from reticent.table import FrameRows
 
 VALUES = ("flu", "cold", "gout", "ulcer")

@@ -326,7 +326,7 @@ def test_very_many_columns_are_placed_all_the_same():
 
 
 def test_the_compiled_sweep_is_the_uncompiled_one():
-    from reticent.methods.suppress import local_search as improving
+    from reticent.methods.suppress import cell_search as improving
 
     own = rt.Table(people(600), quasi=["age", "town", "job"])
     one = rt.Suppress(k=4).fit(own).cost
@@ -341,7 +341,7 @@ def test_the_compiled_sweep_is_the_uncompiled_one():
 def test_improving_never_costs_more_and_keeps_every_class_large():
     import numpy as np
 
-    from reticent.methods.suppress.local_search import improved
+    from reticent.methods.suppress.cell_search import improved
     from reticent.methods.suppress.patterns import PatternGreedy, enough_people
     from tests.methods.suppress.instances import units_of
 

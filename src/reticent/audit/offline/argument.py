@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reticent.audit.offline.log import Log
-from reticent.audit.offline.proofs import named, signed
-from reticent.audit.offline.region import Bound, Box, Region
+from reticent.audit.offline.answer_region import Bound, Box, Region
+from reticent.audit.offline.offline_proofs import named, signed
+from reticent.audit.offline.question_log import Log
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from reticent.audit.offline.answer_region import Bound, Region
 from reticent.audit.offline.argument import Argument, Goal, Leaf
 from reticent.audit.offline.exposure_report import Report
-from reticent.audit.offline.log import Log
-from reticent.audit.offline.proofs import Certificate, NotWhole
-from reticent.audit.offline.region import Bound, Region
+from reticent.audit.offline.offline_proofs import Certificate, NotWhole
+from reticent.audit.offline.question_log import Log
 from reticent.audit.offline.region_search import RegionSearch
 
 if TYPE_CHECKING:

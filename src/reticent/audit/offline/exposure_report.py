@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from reticent.audit.offline.log import Log
-from reticent.audit.offline.proofs import Certificate
+from reticent.audit.offline.offline_proofs import Certificate
+from reticent.audit.offline.question_log import Log
 from reticent.base.cards import SaidInLines
 
 _SHOWN = 50

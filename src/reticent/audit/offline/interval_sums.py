@@ -19,8 +19,8 @@ from scipy.sparse.csgraph import dijkstra
 from reticent.audit.offline.argument import Argument, Leaf
 from reticent.audit.offline.constrained import not_whole
 from reticent.audit.offline.exposure_report import Report
-from reticent.audit.offline.log import Log
-from reticent.audit.offline.proofs import Certificate
+from reticent.audit.offline.offline_proofs import Certificate
+from reticent.audit.offline.question_log import Log
 
 IntArray = NDArray[np.int64]
 

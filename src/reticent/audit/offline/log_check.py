@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reticent.audit.offline.constrained import check_constrained
 from reticent.audit.offline.exposure_report import Report
 from reticent.audit.offline.interval_sums import are_intervals, check_intervals
-from reticent.audit.offline.log import LogLike, as_log
+from reticent.audit.offline.question_log import LogLike, as_log
 from reticent.audit.offline.unbounded_maxima import check_maxima
 from reticent.audit.offline.unbounded_sums import check_sums
 from reticent.base.exact import Number, whole

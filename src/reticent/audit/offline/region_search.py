@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from reticent.audit.offline.answer_region import Bound, Box, Region
 from reticent.audit.offline.argument import ByHolder, ByValue, Goal, Leaf, Tree, leaf_proves, upper_bound
-from reticent.audit.offline.region import Bound, Box, Region
 
 if TYPE_CHECKING:
     from reticent.base.context import Context

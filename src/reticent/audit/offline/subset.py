@@ -12,8 +12,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from reticent.audit.offline.log import Declared, Log, LogLike, as_log
 from reticent.audit.offline.log_check import LIMIT, check_log
+from reticent.audit.offline.question_log import Declared, Log, LogLike, as_log
 from reticent.errors import Infeasible
 
 EXACT_QUESTIONS = 20

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from reticent.audit.offline.log import LogEntry
+from reticent.audit.offline.question_log import LogEntry
 
 IntArray = NDArray[np.int64]
 

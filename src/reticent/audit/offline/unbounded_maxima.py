@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.audit.offline.exposure_report import Report
-from reticent.audit.offline.log import Log, LogEntry
-from reticent.audit.offline.proofs import SoleHolder
+from reticent.audit.offline.offline_proofs import SoleHolder
+from reticent.audit.offline.question_log import Log, LogEntry
 
 IntArray = NDArray[np.int64]
 

@@ -15,9 +15,9 @@ from math import lcm
 import numpy as np
 
 from reticent.audit.offline.exposure_report import Report
-from reticent.audit.offline.log import Log
+from reticent.audit.offline.offline_proofs import Combination, Weights
 from reticent.audit.offline.p_adic_solver import Basis, BigArray, multiply, times
-from reticent.audit.offline.proofs import Combination, Weights
+from reticent.audit.offline.question_log import Log
 from reticent.audit.offline.trace_classes import IntArray, PersonClasses
 
 # Above this rank an explicit null vector has thousands of digits a person; two private primes decide instead.

@@ -5,7 +5,7 @@
 ``spark_sources``  what Spark reads: files, folders, tables of a catalogue, queries, JDBC
 ``spark_rows``     a frame of Spark as rows
 ``maps``           tables that are joined with the rows: values to codes, points to what is shown of them
-``counts``         what the driver may hold: sketches, distinct rows, floors
+``spark_counts``         what the driver may hold: sketches, distinct rows, floors
 ``output_files``   public files, written by the executors
 ``engine``         all of it behind the protocol of engines
 """

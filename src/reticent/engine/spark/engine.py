@@ -28,8 +28,8 @@ from reticent.core import (
     listed_columns,
 )
 from reticent.engine.local import LocalEngine
-from reticent.engine.spark import counts as counting
 from reticent.engine.spark import output_files as writing
+from reticent.engine.spark import spark_counts as counting
 from reticent.engine.spark.maps import coded, shown
 from reticent.engine.spark.session import session_from
 from reticent.engine.spark.spark_rows import TIMES, SparkRows

@@ -26,7 +26,7 @@ from reticent.methods.typical import group_column
 from reticent.table import FrameRows, Meaning, Missing, OrMissing, Table, ValueType, unused
 
 if TYPE_CHECKING:
-    from reticent.methods.bang.index import BangIndex
+    from reticent.methods.bang.region_index import BangIndex
 
 FORMAT = "regions"
 LEVEL, FROM, BELOW, MISSING, EXTENT = "level", "{} from", "{} below", "{} missing", "{} extent"

@@ -40,8 +40,8 @@ from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.methods.bang.cell_space import GridSpace, Ids
 from reticent.methods.bang.cut import BangCut
 from reticent.methods.bang.digest import RowDigest
-from reticent.methods.bang.index import BangIndex, IndexParts
 from reticent.methods.bang.newcomers import CohortGuard, clusters_of, matched_at_once
+from reticent.methods.bang.region_index import BangIndex, IndexParts
 from reticent.methods.bang.storage import open_index
 from reticent.methods.grouping import Grouping, GroupRun
 from reticent.table import Table, as_parquet, to_plain, unused

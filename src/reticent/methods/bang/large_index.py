@@ -25,7 +25,7 @@ from reticent.errors import PolicyError
 from reticent.methods.bang.cell_space import GridSpace, Ids, Words, common_bits, order_of_keys, sortable
 from reticent.methods.bang.digest import RowDigest
 from reticent.methods.bang.directory import BangDirectory, KeyLeaves
-from reticent.methods.bang.index import BangIndex, IndexParts
+from reticent.methods.bang.region_index import BangIndex, IndexParts
 from reticent.table import SensitiveColumn, Table
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from reticent.errors import PolicyError
 from reticent.methods.bang.dendrogram import ORDERS, MergeOrder
 from reticent.methods.bang.flat import flat_rows
 from reticent.methods.bang.growing_table import grown, refused_growth
-from reticent.methods.bang.index import BangIndex
 from reticent.methods.bang.large_index import index_of_stream
 from reticent.methods.bang.newcomers import FEW, Few
+from reticent.methods.bang.region_index import BangIndex
 from reticent.methods.bang.storage import open_index
 from reticent.methods.grouping import Grouping, GroupMethod, GroupRun, rows_of_people
 from reticent.table import Table

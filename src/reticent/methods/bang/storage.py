@@ -25,7 +25,7 @@ from reticent.methods.bang.cell_space import ColumnAxis, GridSpace, LineAxis, Ra
 from reticent.methods.bang.dendrogram import Dendrogram
 from reticent.methods.bang.digest import RowDigest
 from reticent.methods.bang.directory import BangDirectory
-from reticent.methods.bang.index import BangIndex, IndexParts
+from reticent.methods.bang.region_index import BangIndex, IndexParts
 from reticent.table import BoundHierarchy, Level, Meaning, SensitiveColumn, ValueType, as_parquet
 
 if TYPE_CHECKING:

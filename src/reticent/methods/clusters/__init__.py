@@ -4,7 +4,7 @@
 ``units``     what is clustered: people as records of a metric, in the order of their content, and parts of them
 ``radii``     clusters of the least radius: r-gather, with outliers, with at most k clusters; groups of neighbours (MDAV)
 ``cellular``  clusters of the least total cost
-``solver``    the algorithm on all units or part by part, finer clusters, centres
+``cluster_solver``    the algorithm on all units or part by part, finer clusters, centres
 """
 
 from reticent.methods.clusters.method import Cellular, FittedClusters, Gather

@@ -18,6 +18,7 @@ from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.clusters.cellular import cellular, primal_dual
 from reticent.methods.clusters.cluster_draft import ClusterDraft, ClusterLayout
+from reticent.methods.clusters.cluster_solver import Algorithm, ClusterPlan, PartSolution, Solution
 from reticent.methods.clusters.column_ranges import ShownCategories
 from reticent.methods.clusters.radii import (
     Floats,
@@ -29,7 +30,6 @@ from reticent.methods.clusters.radii import (
     lowest_possible_radius,
     neighbours,
 )
-from reticent.methods.clusters.solver import Algorithm, ClusterPlan, PartSolution, Solution
 from reticent.methods.clusters.units import ClusterUnits
 from reticent.methods.grouping import Grouping, GroupMethod, GroupRun, rows_of_people
 from reticent.table import Table

@@ -6,13 +6,13 @@
 ``quasi_sets``   what each adversary sees, where there are several sets of quasi columns
 ``buckets``      what methods that publish buckets have in common
 ``scales``       the order in which a column is cut; ``stage`` groups while they are cut; ``column_cells`` what is published of a group in one column
-``recoding``     rows of one point in several groups; ``shown_groups`` what a local recoding shows; ``local_grouping`` its grouping
+``recoding``     rows of one point in several groups; ``shown_groups`` what a local recoding shows; ``local_groups`` its grouping
 ``format``       the format ``generalize``: one table of generalized rows
 """
 
 from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
 from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, cells_of, column_cells
-from reticent.methods.grouping.local_grouping import local_grouping
+from reticent.methods.grouping.local_groups import local_grouping
 from reticent.methods.grouping.method import Grouping, GroupMethod, GroupRun
 from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
 from reticent.methods.grouping.recoding import Allocation

@@ -5,12 +5,12 @@
 ``frontier``        the default search, exact branch and bound; ``outliers`` prunes by single people, ``forecast`` guesses where to look
 ``classification``  all passing nodes: by tagging, Incognito, exhaustively
 ``anytime``         lattices too large to hold
-``evaluation``      judging one node; ``points`` merges groups (``packed_columns`` looks several columns up at once), ``objectives`` and ``costs`` measure them
+``node_evaluation``      judging one node; ``points`` merges groups (``packed_columns`` looks several columns up at once), ``objectives`` and ``costs`` measure them
 ``node_space``      the lattice as an array
 """
 
-from reticent.methods.lattice.evaluation import Evaluator
 from reticent.methods.lattice.method import Lattice
+from reticent.methods.lattice.node_evaluation import Evaluator
 from reticent.methods.lattice.node_space import NodeSpace
 from reticent.methods.lattice.objectives import NodeView, objective_for
 from reticent.methods.lattice.points import Points

@@ -11,8 +11,8 @@ import heapq
 import time
 
 from reticent.core import NodeLevels
-from reticent.methods.lattice.evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.frontier import SearchOutcome
+from reticent.methods.lattice.node_evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.node_space import NodeSpace
 
 

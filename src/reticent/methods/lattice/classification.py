@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.core import NodeLevels
 from reticent.errors import PolicyError
-from reticent.methods.lattice.evaluation import Evaluator
+from reticent.methods.lattice.node_evaluation import Evaluator
 from reticent.methods.lattice.node_space import NodeSpace
 
 

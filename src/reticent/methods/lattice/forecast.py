@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import FrequencySet
-from reticent.methods.lattice.evaluation import Evaluation
+from reticent.methods.lattice.node_evaluation import Evaluation
 from reticent.methods.lattice.node_space import NodeSpace
 
 _ENOUGH = 5

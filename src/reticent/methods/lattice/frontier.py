@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.methods.lattice.evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.forecast import Forecast
+from reticent.methods.lattice.node_evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.outliers import Outliers
 
 _ROUNDING = 1e-12

@@ -21,8 +21,8 @@ from reticent.errors import PolicyError, did_you_mean
 from reticent.methods.grouping import adversary_sets, judged_sets
 from reticent.methods.lattice.anytime import BestFirstSearch
 from reticent.methods.lattice.classification import exhaustive, incognito, tagging
-from reticent.methods.lattice.evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.frontier import Frontier, SearchOutcome
+from reticent.methods.lattice.node_evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.objectives import NodeView, Weights
 from reticent.table import Table
 

@@ -2,11 +2,11 @@
 can still be estimated (alpha-beta publishing, spec 003).
 
 ``plans``           from public facts to a plan: its rates, guarantee and cost; ``rates`` the arithmetic, ``attainable`` what can be had at all
-``domain``          the public domain and its tuples as keys; ``tuple_sets`` sorted sets of them
+``view_domain``          the public domain and its tuples as keys; ``tuple_sets`` sorted sets of them
 ``tuple_draft``     tuples as they are drawn, and the draft that they make; ``method`` AlphaBeta and Frapp; ``instance`` the private tuples
-``format``          the formats ``view`` and ``perturbed_records`` of a release; ``details`` what their manifests hold; ``publication`` the calls of this room
+``format``          the formats ``view`` and ``perturbed_records`` of a release; ``details`` what their manifests hold; ``view_publication`` the calls of this room
 ``sampler``         the sampler of uniform noise; ``reference_noise`` non-uniform noise; ``draws`` randomness
-``reader``          what analysts work with; ``view`` a view and what it can be asked; ``estimators``, ``exact_intervals``, ``bounds`` how answers and errors are made
+``reader``          what analysts work with; ``view`` a view and what it can be asked; ``estimators``, ``exact_intervals``, ``error_bounds`` how answers and errors are made
 ``linear_queries``  what rows hold of a query; ``grouped_counts`` one count for each combination of values; ``marginals`` those of one to three columns at once
 ``domain_counts``   exact counts over the domain; ``elimination`` the algorithm
 ``view_series``     several views of data that change
@@ -21,7 +21,6 @@ from reticent.base.lazy_names import lazy_names
 from reticent.errors import correct_names
 from reticent.methods.randomize.attainable import Feasibility, feasibility
 from reticent.methods.randomize.details import FrappManifest, ViewManifest
-from reticent.methods.randomize.domain import Attribute, ViewDomain
 from reticent.methods.randomize.domain_counts import count_domain
 from reticent.methods.randomize.estimators import Estimate
 from reticent.methods.randomize.frapp import FrappPlan, error_constants, frapp_plan, kept_share
@@ -47,10 +46,11 @@ from reticent.methods.randomize.posteriors import (
     tuple_posterior,
     worlds_posterior,
 )
-from reticent.methods.randomize.publication import open_published, open_view, publish, publish_to
 from reticent.methods.randomize.rates import Rates, rates_for
 from reticent.methods.randomize.reference_noise import NoiseSource, SourceRates
 from reticent.methods.randomize.view import View
+from reticent.methods.randomize.view_domain import Attribute, ViewDomain
+from reticent.methods.randomize.view_publication import open_published, open_view, publish, publish_to
 from reticent.methods.randomize.view_series import Series, read_views
 
 

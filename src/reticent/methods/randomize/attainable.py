@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from reticent.base.exact import Number, exact, whole
 from reticent.errors import Infeasible, PolicyError
-from reticent.methods.randomize.bounds import Law, bernstein
-from reticent.methods.randomize.domain import ViewDomain
+from reticent.methods.randomize.error_bounds import Law, bernstein
 from reticent.methods.randomize.rates import rates_for
+from reticent.methods.randomize.view_domain import ViewDomain
 
 
 @dataclass(frozen=True)

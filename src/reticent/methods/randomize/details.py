@@ -21,11 +21,11 @@ from reticent.base.privacy_cost import (
 )
 from reticent.definitions import BoundedBelief
 from reticent.errors import DataError, PolicyError
-from reticent.methods.randomize.domain import ViewDomain
 from reticent.methods.randomize.draws import POISSON_ABOVE
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.instance import DUPLICATES
 from reticent.methods.randomize.plans import Plan, upwards
+from reticent.methods.randomize.view_domain import ViewDomain
 from reticent.table import to_plain
 
 

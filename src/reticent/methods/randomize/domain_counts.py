@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from reticent.conditions import And, Condition, Node, Or, positive, scope, truth
 from reticent.errors import Infeasible, PolicyError
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.elimination import CountedSpace, Factor, TooLarge, eliminate
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 SAMPLES = 1_000_000
 _LARGEST_PREDICATE = 1 << 23

@@ -15,10 +15,10 @@ from reticent.base.exact import Number, exact
 from reticent.base.files import write_whole
 from reticent.errors import Infeasible
 from reticent.methods.randomize.attainable import is_above_wall, prior_of
-from reticent.methods.randomize.bounds import MEAN_DISTANCE, variance
-from reticent.methods.randomize.domain import ViewDomain
+from reticent.methods.randomize.error_bounds import MEAN_DISTANCE, variance
 from reticent.methods.randomize.frapp import frapp_plan
 from reticent.methods.randomize.plans import plan
+from reticent.methods.randomize.view_domain import ViewDomain
 
 _GAMMAS = tuple(f"{value}/100" for value in range(1, 100))
 _PRESETS = ("paper", "tight", "max-utility")

@@ -17,8 +17,8 @@ from typing import Any
 
 from reticent.base.cards import SaidInLines
 from reticent.errors import PolicyError
-from reticent.methods.randomize.bounds import bernstein_from
 from reticent.methods.randomize.domain_counts import Sample
+from reticent.methods.randomize.error_bounds import bernstein_from
 from reticent.methods.randomize.exact_intervals import exact_interval
 
 

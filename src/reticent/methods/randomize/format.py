@@ -17,13 +17,13 @@ from reticent.core import AdversaryView, Channel, Draft, MechanismPlan
 from reticent.definitions import BoundedBelief, Definition
 from reticent.errors import DataError
 from reticent.methods.randomize.details import Details, FrappManifest, ViewManifest
-from reticent.methods.randomize.domain import Keys
 from reticent.methods.randomize.estimators import Estimate
 from reticent.methods.randomize.linear_queries import ROWS_AT_ONCE
 from reticent.methods.randomize.perturbed_records import FrappView
 from reticent.methods.randomize.reader import Reader
 from reticent.methods.randomize.tuple_sets import among, in_order, is_rising
 from reticent.methods.randomize.view import View
+from reticent.methods.randomize.view_domain import Keys
 from reticent.release import ManifestColumn
 from reticent.release.format import MechanismFormat, Words, read_details
 from reticent.table import Rows, Table, ValueType

@@ -21,13 +21,13 @@ from reticent.base.exact import Number, exact, whole
 from reticent.base.privacy_cost import LossBound, logarithm_above
 from reticent.definitions import Adversary, BoundedBelief, ExpectedError, Ratios, highest_allowed
 from reticent.errors import DataError, Infeasible, PolicyError
-from reticent.methods.randomize.bounds import bernstein_from
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.error_bounds import bernstein_from
 from reticent.methods.randomize.exact_intervals import exact_interval
 from reticent.methods.randomize.grouped_counts import Floats, Layer, times
 from reticent.methods.randomize.instance import rows_of
 from reticent.methods.randomize.tuple_sets import in_order
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 
 def kept_share(k: Number, gamma: Number) -> Fraction:

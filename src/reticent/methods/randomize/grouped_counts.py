@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from reticent.conditions import Condition
 from reticent.errors import PolicyError
-from reticent.methods.randomize.bounds import bernstein_many
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.domain_counts import checked, count_or_refuse, masker
+from reticent.methods.randomize.error_bounds import bernstein_many
 from reticent.methods.randomize.linear_queries import in_chunks
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 LARGEST_CELLS = 1 << 24
 FIGURES = ("shown", "value", "standard_error", "clipped", "bound", "low", "high")

@@ -11,9 +11,9 @@ import polars as pl
 from reticent.base.exact import one_of
 from reticent.base.frames import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.plans import COUNT, Plan
 from reticent.methods.randomize.tuple_sets import distinct, in_order
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 Duplicates = Literal["refuse", "dedupe", "count"]
 DUPLICATES: tuple[str, ...] = get_args(Duplicates)

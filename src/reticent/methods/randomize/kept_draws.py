@@ -16,7 +16,7 @@ import polars as pl
 
 from reticent.base.files import write_whole
 from reticent.errors import DataError, PolicyError
-from reticent.methods.randomize.domain import Codes
+from reticent.methods.randomize.view_domain import Codes
 
 _SCHEMA = pl.Schema({"person": pl.String, "value": pl.Int64, "shown": pl.Int64, "plan": pl.String, "name": pl.String})
 _NAME_BYTES = 8

@@ -10,8 +10,8 @@ import numpy as np
 from reticent.base.exact import exact
 from reticent.conditions import And, Column, Condition, IsNull, Not
 from reticent.errors import PolicyError
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.domain_counts import masker
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 ROWS_AT_ONCE = 1_000_000
 

@@ -14,11 +14,11 @@ from reticent.core import Draft, Kind
 from reticent.definitions import BoundedBelief, Definition, ExpectedError
 from reticent.errors import PolicyError
 from reticent.methods.randomize.details import FrappManifest, ViewManifest
-from reticent.methods.randomize.domain import ViewDomain
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.plans import Plan, plan
 from reticent.methods.randomize.tuple_draft import DrawnTuples, draw
+from reticent.methods.randomize.view_domain import ViewDomain
 from reticent.table import Table
 
 

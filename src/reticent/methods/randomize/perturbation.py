@@ -25,10 +25,10 @@ from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import BoundedBelief, Definition, ExpectedError, LocalDP, highest_allowed, ratio_within
 from reticent.errors import DataError, PolicyError
-from reticent.methods.randomize.domain import Attribute, Codes, ViewDomain
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.frapp import FrappPlan
 from reticent.methods.randomize.kept_draws import DrawnValues
+from reticent.methods.randomize.view_domain import Attribute, Codes, ViewDomain
 from reticent.table import FrameRows, Hierarchy, Table, to_plain
 
 FORMAT = "perturbed"

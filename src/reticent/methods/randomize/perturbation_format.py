@@ -17,7 +17,7 @@ from reticent.conditions import Condition
 from reticent.core import AdversaryView, Channel, Draft, MechanismPlan
 from reticent.definitions import Definition, column_list
 from reticent.errors import DataError, PolicyError
-from reticent.methods.randomize.bounds import bernstein_from
+from reticent.methods.randomize.error_bounds import bernstein_from
 from reticent.methods.randomize.estimators import Estimate
 from reticent.methods.randomize.format import ROLE
 from reticent.methods.randomize.frapp import FrappPlan

@@ -12,16 +12,16 @@ import polars as pl
 
 from reticent.base.exact import Number
 from reticent.conditions import Condition
-from reticent.methods.randomize.bounds import level_of
 from reticent.methods.randomize.details import FrappManifest
-from reticent.methods.randomize.domain import Keys
 from reticent.methods.randomize.domain_counts import checked, count_or_refuse
 from reticent.methods.randomize.draws import Draws
+from reticent.methods.randomize.error_bounds import level_of
 from reticent.methods.randomize.estimators import Estimate, average_of, fitting
 from reticent.methods.randomize.frapp import FrappPlan, Perturbed, RecordLayer
 from reticent.methods.randomize.grouped_counts import QueryCells
 from reticent.methods.randomize.linear_queries import held, moment, numbers, without_nulls
 from reticent.methods.randomize.reader import Reader
+from reticent.methods.randomize.view_domain import Keys
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide, Release

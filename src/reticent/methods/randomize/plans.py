@@ -14,11 +14,11 @@ from reticent.base.exact import Number, exact, one_of, whole
 from reticent.definitions import ADVERSARIES, Adversary, BoundedBelief, Ratios, posterior
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.methods.randomize.attainable import Feasibility, judge, prior_of
-from reticent.methods.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
-from reticent.methods.randomize.domain import Attribute, ViewDomain
+from reticent.methods.randomize.error_bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
 from reticent.methods.randomize.informativeness import is_meaningless, least_k
 from reticent.methods.randomize.rates import Rates, rates_for
 from reticent.methods.randomize.reference_noise import NoiseSource, SourceRates
+from reticent.methods.randomize.view_domain import Attribute, ViewDomain
 
 VERSION = 1
 COUNT = "count"

@@ -14,8 +14,8 @@ from reticent.base.exact import Number
 from reticent.conditions import Condition
 from reticent.errors import PolicyError
 from reticent.methods.randomize.details import Details
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.estimators import Estimate
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 if TYPE_CHECKING:
     from reticent.release import FileKind, PublicSide, Release
@@ -68,7 +68,7 @@ class Reader(ABC):
     @cached_property
     def release(self) -> Release:
         """The release that was given out; tuples that were not given out yet are certified here, without a name of their data set."""
-        from reticent.methods.randomize.publication import released
+        from reticent.methods.randomize.view_publication import released
         from reticent.release import Release
 
         return self.given if isinstance(self.given, Release) else released(self)
@@ -82,7 +82,7 @@ class Reader(ABC):
 
     def save(self, path: str | Path, *, files: FileKind | None = None, overwrite: bool = False) -> Path:
         """Write the release to a folder, whole or not at all. ``files`` says of which kind, where it was not given out yet."""
-        from reticent.methods.randomize.publication import released
+        from reticent.methods.randomize.view_publication import released
         from reticent.release import Release
 
         if files is None:

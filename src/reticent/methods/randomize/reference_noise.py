@@ -20,11 +20,11 @@ from reticent.base.exact import Number, exact
 from reticent.conditions import Condition
 from reticent.definitions import Adversary, Ratios, posterior
 from reticent.errors import Infeasible, PolicyError, did_you_mean
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.domain_counts import count_exactly
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.grouped_counts import QueryCells
 from reticent.methods.randomize.tuple_sets import distinct, in_order, without
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 _MOST_WEIGHT = 2**62
 

@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.tuple_sets import distinct, in_order, without
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 ROWS_AT_ONCE = 1_000_000
 _WALKED_CELLS = 1_000_000

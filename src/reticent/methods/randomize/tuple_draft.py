@@ -16,12 +16,12 @@ from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.randomize.details import Details, ViewManifest
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.instance import full_domain, instance_of
 from reticent.methods.randomize.plans import Plan
 from reticent.methods.randomize.reference_noise import NoiseSource
 from reticent.methods.randomize.sampler import ListedKeys, sample
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 from reticent.table import DrawnRows, FrameRows, Rows, Table
 
 # About so many tuples are held in memory; more are drawn while they are written.

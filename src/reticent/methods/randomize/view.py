@@ -16,10 +16,9 @@ import polars as pl
 from reticent.base.exact import Number
 from reticent.conditions import Condition
 from reticent.errors import PolicyError
-from reticent.methods.randomize.bounds import level_of
 from reticent.methods.randomize.details import ViewManifest
-from reticent.methods.randomize.domain import Keys
 from reticent.methods.randomize.domain_counts import DomainCount, checked, count_or_refuse, count_or_sample
+from reticent.methods.randomize.error_bounds import level_of
 from reticent.methods.randomize.estimators import Estimate, Stratum, answer, average_interval, average_of
 from reticent.methods.randomize.exact_intervals import exact_interval
 from reticent.methods.randomize.grouped_counts import Layer, QueryCells, at_most, bernstein_intervals
@@ -29,6 +28,7 @@ from reticent.methods.randomize.rates import Rates
 from reticent.methods.randomize.reader import Reader
 from reticent.methods.randomize.reference_noise import SourceRates
 from reticent.methods.randomize.tuple_sets import among
+from reticent.methods.randomize.view_domain import Keys
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide, Release

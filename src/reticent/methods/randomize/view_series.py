@@ -25,16 +25,16 @@ from reticent.base.files import write_whole
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.ledger import Ledger
 from reticent.methods.randomize.details import ViewManifest
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.estimators import Estimate
 from reticent.methods.randomize.instance import full_domain, instance_of
 from reticent.methods.randomize.plans import Plan
-from reticent.methods.randomize.publication import open_view, released, table_of
 from reticent.methods.randomize.sampler import ListedKeys, sample
 from reticent.methods.randomize.tuple_draft import DrawnTuples, check_size
 from reticent.methods.randomize.tuple_sets import union, without
 from reticent.methods.randomize.view import View
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
+from reticent.methods.randomize.view_publication import open_view, released, table_of
 from reticent.release import EarlierLayout
 
 _STATE = "series.json"

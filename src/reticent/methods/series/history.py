@@ -34,12 +34,12 @@ from reticent.methods.series.assignment import (
     PublishingRules,
     domain_blocks,
 )
+from reticent.methods.series.bound_ledger import LedgerChoice, located_ledger
 from reticent.methods.series.box_scales import PeopleByGroup, merged_order, positions_of, scales_of, settled_ranges
 from reticent.methods.series.definitions import MInvariance, TauSafety
 from reticent.methods.series.diff import bind, gone_after
 from reticent.methods.series.feed import CHANGE, with_changes
 from reticent.methods.series.history_folder import HistoryFolder, hashes_of, state_files, with_snapshot
-from reticent.methods.series.ledger_binding import LedgerChoice, located_ledger
 from reticent.methods.series.method import PublishedChange, Republish, SeriesPosition, StateStore
 from reticent.methods.series.series import PublishedSeries, SeriesRelease
 from reticent.methods.series.series_check import SeriesVerdict, check_tau_safety

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from reticent.base.context import Context
+from reticent.methods.suppress.cell_search import improved
 from reticent.methods.suppress.factors import by_factor
 from reticent.methods.suppress.forest import by_forest
 from reticent.methods.suppress.ladders import Ids, Units
 from reticent.methods.suppress.leftovers import settled
-from reticent.methods.suppress.local_search import improved
 from reticent.methods.suppress.optimum import least_cost
 from reticent.methods.suppress.patterns import Passing, PatternGreedy, enough_people
 

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.table.relations.agreement import is_shown
+from reticent.table.relations.column_agreement import is_shown
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.relation import ColumnRelation, Numbers, RelationKind
 

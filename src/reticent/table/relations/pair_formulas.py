@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.table.relations.agreement import Agreement, agreement, is_shown
 from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, rows_of_rare_values
+from reticent.table.relations.column_agreement import Agreement, agreement, is_shown
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.correlation import by_blocks, correlations
 from reticent.table.relations.least_squares import product_words, sum_words, weights_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from reticent.table.relations.agreement import FEWEST_ROWS, Agreement, agreement, is_shown
 from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, evidence, rows_of_rare_values
+from reticent.table.relations.column_agreement import FEWEST_ROWS, Agreement, agreement, is_shown
 from reticent.table.relations.column_forms import Codes, ColumnForm, middle
 from reticent.table.relations.correlation import by_blocks, correlations
 from reticent.table.relations.least_squares import weights_of

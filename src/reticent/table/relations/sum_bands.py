@@ -11,8 +11,8 @@ from math import log
 
 import numpy as np
 
-from reticent.table.relations.agreement import is_shown
 from reticent.table.relations.bands import MOST_BANDS, OrderedNumbers, band_errors, evidence
+from reticent.table.relations.column_agreement import is_shown
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.least_squares import product_words, sum_words
 from reticent.table.relations.pair_formulas import Known, is_known, step_error

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from reticent.table.relations.agreement import agreement
+from reticent.table.relations.column_agreement import agreement
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.least_squares import sum_words, weights_of
 from reticent.table.relations.pair_formulas import Known, is_known

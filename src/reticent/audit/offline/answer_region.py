@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from reticent.audit.offline.log import Log
+from reticent.audit.offline.question_log import Log
 from reticent.audit.offline.trace_classes import PersonClasses
 
 Bound = Fraction | None

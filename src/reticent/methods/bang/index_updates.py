@@ -25,7 +25,7 @@ from reticent.methods.bang.partial import PartialTrie
 from reticent.table import BoundHierarchy, SensitiveColumn, SensitiveKind, Table, bind_sensitive
 
 if TYPE_CHECKING:
-    from reticent.methods.bang.index import BangIndex
+    from reticent.methods.bang.region_index import BangIndex
 
 
 def with_rows(index: BangIndex, table: Table, context: Context) -> BangIndex:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from reticent.audit.offline.log import Log
+from reticent.audit.offline.question_log import Log
 
 Weights = tuple[tuple[int, Fraction], ...]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from reticent.table.relations.agreement import FEWEST_ROWS, is_shown
+from reticent.table.relations.column_agreement import FEWEST_ROWS, is_shown
 from reticent.table.relations.column_forms import Codes, ColumnForm
 from reticent.table.relations.relation import ColumnRelation
 

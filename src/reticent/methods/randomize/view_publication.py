@@ -13,13 +13,13 @@ from reticent.base.frames import as_polars
 from reticent.base.privacy_cost import DeclaredBudget
 from reticent.errors import DataError
 from reticent.ledger import Ledger, withdrawn_if_unsaved
-from reticent.methods.randomize.domain import Keys, ViewDomain
 from reticent.methods.randomize.perturbed_records import FrappView
 from reticent.methods.randomize.plans import Plan
 from reticent.methods.randomize.reader import Reader
 from reticent.methods.randomize.reference_noise import NoiseSource
 from reticent.methods.randomize.tuple_draft import DrawnTuples, draw
 from reticent.methods.randomize.view import View
+from reticent.methods.randomize.view_domain import Keys, ViewDomain
 from reticent.release import FileKind, Release, open_public
 from reticent.release import publish as give
 from reticent.table import Table

@@ -23,7 +23,7 @@ from reticent.methods.bang.cut import BangCut, ClusterRanges
 from reticent.methods.bang.dendrogram import Dendrogram
 from reticent.methods.bang.digest import RowDigest
 from reticent.methods.bang.directory import BangDirectory
-from reticent.methods.bang.updates import with_rows, without_rows
+from reticent.methods.bang.index_updates import with_rows, without_rows
 from reticent.methods.grouping import together_of
 from reticent.table import Table
 
