@@ -29,6 +29,7 @@ from tests.seams import jobs
 from tests.seams.counting_engine import CALLS, elsewhere
 from tests.seams.evenness import Evenness
 from tests.seams.jobs import registered
+from tests.seams.largest_group import LargestGroup
 from tests.seams.no_shrinking import NoShrinking, publish_next
 from tests.seams.noisy_histogram import HistogramPlan, NoisyHistogram, OnePersonRatio
 from tests.seams.shaped import Gathered, Holes
@@ -310,3 +311,20 @@ def test_shapes_go_the_whole_way(method, tmp_path):
 def test_rows_that_lie_elsewhere_go_the_whole_way(tmp_path):
     other = people(elsewhere(rows(239)))
     walk(people(elsewhere(rows())), rt.KAnonymity(4), rt.Lattice(suppression="0.1"), tmp_path, other=other)
+
+
+# An adversary.
+
+
+def test_an_adversary_of_ones_own_runs_beside_the_others(tmp_path):
+    release = rt.publish(people(), rt.KAnonymity(4), rt.Lattice(suppression="0.1"))
+    folder = release.save(tmp_path / "release")
+    published = release.frame.group_by("age", "town").agg(pl.len(), pl.col("illness"))
+    size = int(published["len"].max())
+    for target in (release, folder):
+        (found,) = rt.attack(target, LargestGroup())
+        assert (found.adversary, found.people) == ("largest group", size)
+        assert any(
+            len(each) == size and max(each.count(value) for value in set(each)) == found.hits
+            for each in published["illness"].to_list()
+        )
