@@ -159,8 +159,9 @@ def search(
     only = None if node is None else levels_of(table, node, "node")
     wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     if counted is None:
-        counted = count_table(table, context, sensitive=wants_values, floor=start)
-    frequencies = counted if wants_values else counted.bare()
+        frequencies = count_table(table, context, sensitive=wants_values, floor=start)
+    else:
+        frequencies = counted if wants_values else counted.bare()
     columns = list(table.quasi)
     several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
     evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only, context)
