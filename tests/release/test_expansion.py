@@ -22,8 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent as rt
-from reticent.base.expansion import check_parquet, check_zip, gunzipped, most_expanded
+from reticent.base.arrow_layout import ArrowLayout
+from reticent.base.expansion import check_arrow, check_parquet, check_zip, gunzipped, most_expanded
 from reticent.errors import DataError
+from reticent.io import read_frame
 from reticent.release.canonical_json import readable
 
 MEGABYTES = 900
@@ -143,11 +145,13 @@ def test_inspecting_a_gzip_file_that_expands_takes_little_memory(tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "xlsx"])
 def test_inspecting_other_files_that_expand_takes_little_memory(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"bomb.{kind}"
     if kind == "parquet":
         path.write_bytes(parquet(pa.table({"a": ["a" * 300_000_000]})))
+    elif kind == "arrow":
+        path.write_bytes(arrow(pa.table({"a": ["a" * 300_000_000]})))
     else:
         pl.DataFrame({"a": [1]}).write_excel(path)
         path.write_bytes(repacked(path.read_bytes(), lambda parts: {**parts, "xl/media/x": b"\0" * 300_000_000}))
@@ -179,6 +183,59 @@ def test_a_parquet_file_cut_or_changed_anywhere_is_read_within_bounds_or_refused
         for changed in (content[:place], content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :]):
             with suppress(DataError):
                 assert check_parquet(changed, "t.parquet").expanded <= most_expanded(len(changed))
+
+
+def arrow(table: pa.Table, compression: str | None = "zstd") -> bytes:
+    kept = io.BytesIO()
+    with pa.ipc.new_file(kept, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as file:
+        file.write_table(table)
+    return kept.getvalue()
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_what_an_arrow_file_declares_is_what_it_takes(tmp_path: Path, compression: str | None) -> None:
+    texts = pa.array(["a" * 50, None] * 5_000)
+    table = pa.table({"n": np.arange(10_000), "s": texts, "d": texts.dictionary_encode(), "l": [[1, 2]] * 10_000})
+    (tmp_path / "t.arrow").write_bytes(arrow(table, compression))
+    found = ArrowLayout.of(tmp_path / "t.arrow", "t.arrow")
+    assert found.packed == (tmp_path / "t.arrow").stat().st_size
+    # Four columns, the dictionary, and the numbers within lists.
+    assert found.values == 4 * 10_000 + 1 + 20_000
+    assert table.nbytes <= found.expanded < table.nbytes + 64 * 8
+
+
+BOMBS_OF_ARROW = {
+    "one long text": lambda: pa.table({"a": ["a" * 200_000_000]}),
+    "many numbers": lambda: pa.table({"a": np.zeros(20_000_000, dtype=np.int64)}),
+    "a dictionary": lambda: pa.table({"a": pa.array(["a" * 200_000_000]).dictionary_encode()}),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS_OF_ARROW)
+def test_an_arrow_file_that_expands_is_refused_before_anything_is_unpacked(tmp_path: Path, bomb: str) -> None:
+    path = tmp_path / "bomb.feather"
+    path.write_bytes(arrow(BOMBS_OF_ARROW[bomb]()))
+    assert path.stat().st_size < 200_000
+    with pytest.raises(DataError, match=r"bomb.feather would unpack from [0-9,]+ to [0-9,]+ bytes"):
+        read_frame(path)
+
+
+def test_an_arrow_file_of_more_values_than_people_have_is_refused(tmp_path: Path) -> None:
+    """A column of nulls takes no byte at all, however long it is."""
+    path = tmp_path / "bomb.arrow"
+    path.write_bytes(arrow(pa.table({"a": pa.nulls(2 * 10**9)})))
+    with pytest.raises(DataError, match="declares 2,000,000,000 values in"):
+        read_frame(path)
+
+
+def test_an_arrow_file_cut_or_changed_anywhere_is_read_within_bounds_or_refused(tmp_path: Path) -> None:
+    content, path = arrow(pa.table({"age": list(range(50)), "s": ["a", "b"] * 25})), tmp_path / "t.arrow"
+    for place in range(0, len(content), 11):
+        for changed in (content[:place], content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :]):
+            path.write_bytes(changed)
+            with suppress(DataError):
+                check_arrow(path, "t.arrow")
+                assert ArrowLayout.of(path, "t.arrow").expanded <= most_expanded(len(changed))
 
 
 HIDDEN_PARQUET = {

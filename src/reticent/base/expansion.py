@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from reticent.base.arrow_layout import ArrowLayout
 from reticent.base.memory import budget, cell_memory, text_memory
 from reticent.base.parquet_layout import ParquetLayout
 from reticent.errors import DataError
@@ -42,17 +43,25 @@ def may_be_held(memory: int, packed: int) -> bool:
 def check_parquet(content: bytes | Path, file: str) -> ParquetLayout:
     """The layout of a Parquet file whose declared sizes are within bounds; a :class:`DataError` otherwise."""
     layout = ParquetLayout.of(content, file)
-    packed = len(layout.content)
-    cells = layout.rows * max(layout.columns, 1)
+    _check_declared(len(layout.content), layout.rows * max(layout.columns, 1), layout.expanded, file)
+    return layout
+
+
+def check_arrow(path: Path, file: str) -> None:
+    """Refuse an Arrow file whose buffers declare more than they may unpack to."""
+    layout = ArrowLayout.of(path, file)
+    _check_declared(layout.packed, layout.values, layout.expanded, file)
+
+
+def _check_declared(packed: int, cells: int, expanded: int, file: str) -> None:
     if cells > max(_MOST_CELLS, _CELLS_A_BYTE * packed):
         raise DataError(
             f"{file} declares {cells:,} values in {packed:,} bytes, which no table of people has. It was not read. {_WAY_OUT}."
         )
-    if layout.expanded > most_expanded(packed):
+    if expanded > most_expanded(packed):
         raise DataError(
-            f"{file} would unpack from {packed:,} to {layout.expanded:,} bytes; at most {most_expanded(packed):,} are unpacked. It was not read. {_WAY_OUT}."
+            f"{file} would unpack from {packed:,} to {expanded:,} bytes; at most {most_expanded(packed):,} are unpacked. It was not read. {_WAY_OUT}."
         )
-    return layout
 
 
 def check_held(content: bytes, file: str) -> ParquetLayout:

@@ -18,7 +18,7 @@ import polars as pl
 from polars import selectors
 
 from reticent.base.documents import check_ordinary
-from reticent.base.expansion import check_parquet, may_be_held
+from reticent.base.expansion import check_arrow, check_parquet, may_be_held
 from reticent.base.frames import as_polars
 from reticent.base.memory import cell_memory, fits
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -228,7 +228,7 @@ class Source:
 
             return StatisticsFile(path, self.encoding, cast(Any, self.labels or "text"))
         if suffix in (*_PARQUET, *_ARROW):
-            return _LazyRows(partial(_parquet if suffix in _PARQUET else pl.scan_ipc, path), self.name, path)
+            return _LazyRows(partial(_parquet if suffix in _PARQUET else _arrow, path), self.name, path)
         delimiter = self.delimiter or ("\t" if suffix in (".tsv", ".tab") else None)
         return CsvFile(
             path,
@@ -357,6 +357,11 @@ def _existing(location: str | Path) -> Path:
 def _parquet(path: Path) -> pl.LazyFrame:
     check_parquet(path, str(path))
     return pl.scan_parquet(path)
+
+
+def _arrow(path: Path) -> pl.LazyFrame:
+    check_arrow(path, str(path))
+    return pl.scan_ipc(path)
 
 
 def _suffix(path: Path) -> str:
