@@ -43,7 +43,9 @@ def _status(secret: str, view: str, ddl: str, dialect: str = "postgres") -> str:
     ],
 )
 def test_a_nested_query_counts_as_read_wherever_it_stands(view: str) -> None:
-    assert _status(_SECRET, view, _TABLES) in ("UNKNOWN", "DISCLOSES")
+    undecided = "ORDER BY CASE WHEN EXISTS (SELECT 1 FROM s WHERE", "ORDER BY (SELECT", "GROUP BY"
+    expected = "UNKNOWN" if any(each in view for each in undecided) else "DISCLOSES"
+    assert _status(_SECRET, view, _TABLES) == expected
 
 
 def test_an_order_that_shows_more_than_its_rows_is_not_taken_for_their_set() -> None:
@@ -52,10 +54,10 @@ def test_an_order_that_shows_more_than_its_rows_is_not_taken_for_their_set() -> 
     view = "SELECT x.a FROM r x JOIN r y ON x.a = y.a WHERE y.b = 1 GROUP BY x.a"
     assert _status(secret, view, _TABLES) == "PRIVATE"
     assert _status(secret, f"{view} ORDER BY x.a DESC", _TABLES) == "PRIVATE"
-    assert _status(secret, f"{view} ORDER BY max(x.b)", _TABLES) in ("UNKNOWN", "DISCLOSES")
+    assert _status(secret, f"{view} ORDER BY max(x.b)", _TABLES) == "UNKNOWN"
     distinct = "SELECT DISTINCT x.a AS shown FROM r x JOIN r y ON x.a = y.a WHERE y.b = 1"
     assert _status(secret, f"{distinct} ORDER BY shown", _TABLES) == "PRIVATE"
-    assert _status(secret, f"{distinct} ORDER BY x.b", _TABLES, "mysql") in ("UNKNOWN", "DISCLOSES")
+    assert _status(secret, f"{distinct} ORDER BY x.b", _TABLES, "mysql") == "UNKNOWN"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_a_function_of_ones_own_may_read_any_table(view: str) -> None:
     ddl = f"{_TABLES} CREATE VIEW stored AS SELECT a FROM r WHERE my_fn(a)"
     schema, (secret, shown) = views.prepare([_SECRET, view], views.load_schema(ddl))
     verdict = views.Checker(schema).check(secret, shown)
-    assert verdict.status in ("UNKNOWN", "DISCLOSES")
+    assert verdict.status == "UNKNOWN"
     assert "which may read any table" in verdict.reason
     assert _status(_SECRET, view.replace("my_fn(a)", "abs(a)").replace("stored", "r"), _TABLES) in (
         "PRIVATE",
@@ -127,7 +129,8 @@ def test_two_ways_to_write_one_value_are_not_taken_for_two_values(
 ) -> None:
     ddl = f"CREATE TABLE t (id INT NOT NULL, x {kind} NOT NULL)"
     pair = [f"SELECT id FROM t WHERE x = {value}" for value in (one, other)]
-    assert _status(*pair, ddl, dialect) in ("UNKNOWN", "DISCLOSES")
+    decided = (kind, one) in (("BOOLEAN", "2"), ("INT", "2.5")) or other == "1/2"
+    assert _status(*pair, ddl, dialect) == ("DISCLOSES" if decided else "UNKNOWN")
 
 
 @pytest.mark.parametrize(
@@ -152,14 +155,13 @@ def test_columns_that_write_equal_values_differently_are_not_taken_for_different
     folded = "CITEXT" if dialect == "postgres" else "TEXT"
     ddl = f"""CREATE TABLE r (a INT NOT NULL, d DATE NOT NULL, n {folded} NOT NULL);
         CREATE TABLE s (c TEXT NOT NULL, t TIMESTAMP NOT NULL)"""
-    assert _status(f"SELECT c FROM s WHERE {secret}", view, ddl, dialect) in ("UNKNOWN", "DISCLOSES")
+    expected = "DISCLOSES" if "INTERSECT" in view else "UNKNOWN"
+    assert _status(f"SELECT c FROM s WHERE {secret}", view, ddl, dialect) == expected
 
 
 def test_between_symmetric_is_not_empty_where_its_ends_are_turned_round() -> None:
-    assert _status("SELECT b FROM r WHERE a = 3", "SELECT b FROM r WHERE a BETWEEN SYMMETRIC 5 AND 1", _TABLES) in (
-        "UNKNOWN",
-        "DISCLOSES",
-    )
+    turned = "SELECT b FROM r WHERE a BETWEEN SYMMETRIC 5 AND 1"
+    assert _status("SELECT b FROM r WHERE a = 3", turned, _TABLES) == "DISCLOSES"
     assert _status("SELECT b FROM r WHERE a = 3", "SELECT b FROM r WHERE a BETWEEN 5 AND 1", _TABLES) == "PRIVATE"
 
 
@@ -270,7 +272,7 @@ def test_parts_of_a_partitioned_table_are_not_tables_beside_it(postgres_url: str
     with pytest.raises(PolicyError, match=r"There is no table or view 'viewqa.part'"):
         views.check("SELECT b FROM viewqa.part", "SELECT b FROM viewqa.whole", schema)
     pair = [f"SELECT a FROM viewqa.tied WHERE b = {value}" for value in (1, 2)]
-    assert views.check(*pair, schema).status in ("UNKNOWN", "DISCLOSES")
+    assert views.check(*pair, schema).status == "UNKNOWN"
     assert (
         views.check("SELECT a FROM viewqa.tied WHERE b = 7", "SELECT a FROM viewqa.tied WHERE b = 7", schema).status
         == "DISCLOSES"

@@ -40,13 +40,13 @@ def ordinary(name: str) -> tuple[str, list[str], list[str]]:
     )
 
 
-def judged(name: str) -> Iterator[tuple[Verdict, Checker]]:
+def judged(name: str, foreign_keys: str = "known") -> Iterator[tuple[Verdict, Checker]]:
     ddl, secrets, shown = ordinary(name)
     schema = load_schema(ddl)
     for secret in secrets:
         for view in shown:
             known, queries = prepare([secret, view], schema)
-            checker = Checker(known, replay="definition")
+            checker = Checker(known, replay="definition", foreign_keys=foreign_keys)
             verdict = checker.check(*queries)
             if verdict.private:
                 assert search(*queries, known) is None, (secret, view)
@@ -55,11 +55,15 @@ def judged(name: str) -> Iterator[tuple[Verdict, Checker]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["shop", "hospital", "northwind", "sakila", "chinook", "tpch"])
-def test_few_pairs_of_ordinary_views_and_secrets_are_unknown_and_none_is_falsely_private(name: str) -> None:
-    found = Counter(verdict.status for verdict, _ in judged(name))
+@pytest.mark.parametrize("foreign_keys", ["known", "ignored"])
+def test_few_pairs_of_ordinary_views_and_secrets_are_unknown_and_none_is_falsely_private(
+    name: str, foreign_keys: str
+) -> None:
+    found = Counter(verdict.status for verdict, _ in judged(name, foreign_keys))
     assert found["UNKNOWN"] <= 0.15 * found.total(), found
     assert found["DISCLOSES"]
-    assert found["PRIVATE"]
+    # In the hospital everything hangs together.
+    assert found["PRIVATE"] or (name, foreign_keys) == ("hospital", "known")
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,11 @@ class ProofOptions:
 
     keys: Annotated[str, typer.Option("--keys", help="exact, or conservative (the thesis's test).")] = "exact"
     strict: Annotated[
-        bool, typer.Option("--strict", help="Answer UNKNOWN where foreign keys are outside the theory.")
+        bool, typer.Option("--strict", help="Answer UNKNOWN where ignored foreign keys tie the tables of a pair.")
     ] = False
+    foreign_keys: Annotated[
+        str, typer.Option("--foreign-keys", help="known to the adversary, or ignored (with a warning).")
+    ] = "known"
     nodes: Annotated[int, typer.Option("--nodes", help="The largest number of search nodes per pair.", min=1)] = (
         1_000_000
     )
@@ -127,7 +130,13 @@ def check(
         if len(shown) != 1:
             raise PolicyError("A certificate covers one secret and one view. Check the views one at a time.")
         written = certify(
-            each[0], hidden, shown[0], checker.schema, semantics=setting.semantics, dialect=setting.dialect
+            each[0],
+            hidden,
+            shown[0],
+            checker.schema,
+            semantics=setting.semantics,
+            dialect=setting.dialect,
+            foreign_keys=proof.foreign_keys,
         )
         certificate.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     answer(verdict, as_json)
@@ -318,6 +327,7 @@ def _prepared(
         known,
         key_mode=proof.keys,
         strict=proof.strict,
+        foreign_keys=proof.foreign_keys,
         nodes=proof.nodes,
         seconds=proof.seconds,
         replay=replay,
@@ -329,12 +339,15 @@ def _prepared(
 def _databases(witness: DatabaseWitness, schema: Schema) -> tuple[list[CardTable], list[str]]:
     """The two databases of a witness, the row that is added marked, and how both answers change."""
     tables, answers = [], []
-    for side, row in (("secret", witness.row), ("view", witness.view_row)):
+    for side, added, row in (
+        ("secret", witness.relation, witness.row),
+        ("view", witness.view_relation, witness.view_row),
+    ):
         database = witness.secret_database if side == "secret" else witness.view_database
-        for name in sorted({*database, witness.relation}):
+        for name in sorted({*database, added}):
             columns = [column.name for column in schema.relation(name).columns]
             rows = [["", *map(str, item)] for item in database.get(name, ())]
-            if name == witness.relation:
+            if name == added:
                 rows.append(["+", *map(str, row)])
             tables.append(CardTable(["", *columns], rows, f"{side}'s database: {name}"))
         before, after = getattr(witness, f"{side}_before"), getattr(witness, f"{side}_after")

@@ -15,6 +15,7 @@ from typing import Any
 from reticent.base.cards import Card, tone_of
 from reticent.views.checker import Checker, prepare
 from reticent.views.constants import Constant
+from reticent.views.dependence import is_possible
 from reticent.views.naive_evaluation import TooManyAnswers, gains
 from reticent.views.queries import ConjunctiveQuery, Query, Term, Variable
 from reticent.views.schema import Schema
@@ -54,7 +55,8 @@ def verify(certificate: Mapping[str, Any]) -> CertificateCheck:
     """Check a certificate (as :func:`reticent.views.view_certificate.read_certificate` reads it)."""
     status = str(certificate.get("status"))
     try:
-        schema = schema_from_json(certificate["schema"])
+        schema = schema_from_json(certificate["schema"], certificate["dialect"])
+        foreign_keys = certificate.get("foreign_keys", "known")
         texts = [certificate["secret"]["text"], certificate["view"]["text"]]
         names = [certificate["secret"]["name"], certificate["view"]["name"]]
         schema, (secret, view) = prepare(
@@ -64,11 +66,12 @@ def verify(certificate: Mapping[str, Any]) -> CertificateCheck:
         if [_rules(secret), _rules(view)] != meaning:
             raise _Wrong("the query texts do not mean what the certificate says")
         if status == DISCLOSES:
-            how = _check_witness(certificate["witness"], secret, view, schema)
+            how = _check_witness(certificate["witness"], secret, view, schema, foreign_keys)
         elif status == PRIVATE and certificate["proof"]["kind"] == "homomorphisms":
             how = _check_homomorphisms(certificate["proof"]["pairs"], secret, view, schema)
         elif status == PRIVATE:
-            if not Checker(schema, fast=False, minimize=False).check(secret, view).private:
+            checker = Checker(schema, foreign_keys=foreign_keys, fast=False, minimize=False)
+            if not checker.check(secret, view).private:
                 raise _Wrong("decided again, the pair is not private")
             how = "decided again by the generic engine (keys, comparisons or finite domains have no short proof)"
         else:
@@ -86,7 +89,10 @@ def _rules(query: Query) -> list[list[str]]:
     return [[str(rule) for rule in part.disjuncts] for part in query.parts]
 
 
-def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema) -> str:
+def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema, foreign_keys: str) -> str:
+    checker = Checker(schema, foreign_keys=foreign_keys)
+    if checker.is_constrained(secret, view):
+        return _check_possible(witness, secret, view, checker)
     relation = schema.relation(witness["relation"])
     rows = [row_from_json(witness[name]) for name in ("row", "view_row")]
     agree = [column for column in range(len(relation.columns)) if rows[0][column] == rows[1][column]]
@@ -108,6 +114,19 @@ def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schem
     return "the witness changes both answers, evaluated from the definition"
 
 
+def _check_possible(witness: Mapping[str, Any], secret: Query, view: Query, checker: Checker) -> str:
+    """Where foreign keys and CHECK constraints are known, changed answers alone prove nothing: the databases must be possible, and the pair is decided again."""
+    for side, name, row in (("secret", "relation", "row"), ("view", "view_relation", "view_row")):
+        facts = [(table, row_from_json(item)) for table, items in witness[f"{side}_database"].items() for item in items]
+        for database in (facts, [*facts, (witness[name], row_from_json(witness[row]))]):
+            if not is_possible(database, checker.schema):
+                raise _Wrong(f"the constraints of the schema allow no such database (of the {side})")
+    _run_again(witness, secret, view, checker.schema)
+    if checker.check(secret, view).status != DISCLOSES:
+        raise _Wrong("decided again, the pair does not disclose")
+    return "the witness changes both answers in possible databases, and the pair was decided again"
+
+
 def _run_again(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema) -> None:
     """Queries beyond the exact fragment have no definition here: their own texts are run on the witness."""
     from reticent.views.replay import NotReplayed, TookTooLong, replay_on
@@ -118,7 +137,15 @@ def _run_again(witness: Mapping[str, Any], secret: Query, view: Query, schema: S
         for side in ("secret_database", "view_database")
     ]
     rebuilt = DatabaseWitness(
-        witness["relation"], first, second, databases[0], databases[1], (), (), (secret, view, schema)
+        witness["relation"],
+        first,
+        second,
+        databases[0],
+        databases[1],
+        (),
+        (),
+        (secret, view, schema),
+        view_relation=witness.get("view_relation", ""),
     )
     for engine in ("duckdb", "sqlite"):
         try:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from reticent.base.exact import one_of
 from reticent.errors import PolicyError
 from reticent.views.budget import NODES, SECONDS, OutOfBudget, SearchBudget
-from reticent.views.collision import Collision, find_collision
+from reticent.views.collision import Collision, find_collision, find_ties
 from reticent.views.critical import Setting, Signature
 from reticent.views.datalog import looks_like_datalog, parse
+from reticent.views.dependence import prove
 from reticent.views.integer_queries import Codebook, encode
+from reticent.views.links import tied_tables
 from reticent.views.naive_evaluation import TooManyAnswers, gains
 from reticent.views.queries import Query
 from reticent.views.query_classes import QueryClass, bound, classify
@@ -32,6 +34,8 @@ Keys = Mapping[str, Iterable[Iterable[int | str]]]
 Domains = Mapping[str, Mapping[int | str, Iterable[object]]]
 KEY_MODES = ("exact", "conservative")
 REPLAYS = ("sql", "definition")
+FOREIGN_KEYS = ("known", "ignored")
+_MOST_TIES = 6
 
 
 def check(
@@ -44,6 +48,7 @@ def check(
     domains: Domains | None = None,
     key_mode: str = "exact",
     strict: bool = False,
+    foreign_keys: str = "known",
     dialect: str = "postgres",
     nodes: int = NODES,
     seconds: float = SECONDS,
@@ -53,7 +58,8 @@ def check(
 
     Queries are SQL, or Datalog text, which is always read with set semantics. ``schema`` is DDL text, a path to it or
     a :class:`Schema`; Datalog needs none. ``keys={"R": [[0]]}`` and ``domains={"R": {0: [0, 1]}}`` add to it, columns by
-    position from 0 or by name. Nothing but the texts is looked at, so a denial leaks nothing.
+    position from 0 or by name. The adversary knows the constraints of the schema: keys, CHECK and foreign keys. With ``foreign_keys="ignored"`` rows of different
+    tables count as independent, and a warning names the foreign keys that tie them (with ``strict`` the verdict is then UNKNOWN). Nothing but the texts is looked at, so a denial leaks nothing.
 
     >>> check("S(x) :- R(x,y)", "V(y) :- R(x,y)").status
     'DISCLOSES'
@@ -63,7 +69,15 @@ def check(
         raise PolicyError("Name at least one view to check.")
     known = load_schema(schema, dialect)
     known, (hidden, *shown) = prepare([secret, *views], known, semantics, keys, domains, dialect)
-    checker = Checker(known, key_mode=key_mode, strict=strict, nodes=nodes, seconds=seconds, context=context)
+    checker = Checker(
+        known,
+        key_mode=key_mode,
+        strict=strict,
+        foreign_keys=foreign_keys,
+        nodes=nodes,
+        seconds=seconds,
+        context=context,
+    )
     return jointly(tuple(checker.check(hidden, item) for item in shown))
 
 
@@ -143,6 +157,7 @@ class Checker:
         *,
         key_mode: str = "exact",
         strict: bool = False,
+        foreign_keys: str = "known",
         nodes: int = NODES,
         seconds: float = SECONDS,
         fast: bool = True,
@@ -152,9 +167,11 @@ class Checker:
     ) -> None:
         one_of(key_mode, "key_mode", KEY_MODES)
         one_of(replay, "replay", REPLAYS)
+        one_of(foreign_keys, "foreign_keys", FOREIGN_KEYS)
         self.schema = schema
         self.setting = Setting(schema, Codebook(), key_mode == "exact", fast)
         self._strict = strict
+        self._tied = tied_tables(schema) if foreign_keys == "known" else frozenset()
         self._nodes, self._seconds = nodes, seconds
         self.context = context
         self._minimize = minimize
@@ -217,12 +234,42 @@ class Checker:
             reasons = "; ".join([*unread, *tied, *unsorted])
             reason = f"No shared critical row was found, but that proves nothing because of {reasons}."
             return self._verdict(UNKNOWN, secret, view, reason, budget)
-        outside = self._outside(secret, view)
+        if self._tied:
+            try:
+                tied_verdict = self._tied_together(secret, view, budget)
+            except OutOfBudget as cut:
+                return self._verdict(UNKNOWN, secret, view, f"{str(cut)[0].upper()}{str(cut)[1:]}.", budget)
+            if tied_verdict is not None:
+                return tied_verdict
+        outside = [] if self._tied else self._outside(secret, view)
         if outside and self._strict:
             reason = f"No shared critical row, but the theory does not cover {'; '.join(outside)} (--strict)."
             return self._verdict(UNKNOWN, secret, view, reason, budget, outside)
         reason = "No row of any table can change both answers."
+        if self._tied & {name.lower() for name in secret.relations() | view.relations()}:
+            reason += " No foreign key ties rows of the two."
         return self._verdict(PRIVATE, secret, view, reason, budget, outside)
+
+    def _tied_together(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict | None:
+        """The verdict where rows that the two queries depend on are tied by foreign keys; None where none are."""
+        tried = None
+        for first in self.signatures(secret, budget):
+            for second in self.signatures(view, budget):
+                for count, (found, tie) in enumerate(find_ties(first, second, budget)):
+                    tried = tie
+                    witness = build(found, secret, view, self.schema, self.setting.book)
+                    shown = prove(witness, tie.steps)
+                    if shown is not None:
+                        keys = " and ".join(tie.foreign_keys) or "a key"
+                        reason = f"Rows of {shown.relation}, on which the secret depends, and of {shown.view_relation}, on which the view depends, are tied by {keys}."
+                        verdict = self._verdict(DISCLOSES, secret, view, reason, budget)
+                        return replace(verdict, relation=shown.relation, witness=shown)
+                    if count >= _MOST_TIES:
+                        break
+        if tried is None:
+            return None
+        reason = f"No row changes both answers, but {' and '.join(tried.foreign_keys) or 'a key'} ties rows on which the two depend, and whether that shows is not decided."
+        return self._verdict(UNKNOWN, secret, view, reason, budget)
 
     def _collided(self, secret: Query, view: Query, found: Collision, budget: SearchBudget) -> Verdict:
         from reticent.views.explanation import pattern_text, reading
@@ -234,20 +281,35 @@ class Checker:
             *(f"{secret.name}: {why}" for why in secret.inexact),
             *(f"{view.name}: {why}" for why in view.inexact),
         ]
-        if inexact:
-            shown = None if any(map(_depends_on_database, inexact)) else search(secret, view, self.schema)
+        is_constrained = self.is_constrained(secret, view)
+        if inexact or is_constrained:
+            shown = None if any(map(_depends_on_database, inexact)) else self._run(secret, view, found, is_constrained)
+            why = "; ".join(inexact)
             if shown is not None:
-                reason = f"A row of {shown.relation} changes both answers when they are run (because of {'; '.join(inexact)})."
-                return replace(
-                    self._verdict(DISCLOSES, secret, view, reason, budget), relation=shown.relation, witness=shown
-                )
-            reason = f"{overlap} Whether that shows is not decided, because of {'; '.join(inexact)}."
+                reason = f"A row of {shown.relation} changes both answers when they are run (because of {why})."
+                verdict = self._verdict(DISCLOSES, secret, view, reason if inexact else overlap, budget)
+                return replace(verdict, relation=shown.relation, witness=shown)
+            why = why or "foreign keys and CHECK constraints, under which no small database shows it"
+            reason = f"{overlap} Whether that shows is not decided, because of {why}."
             verdict = self._verdict(UNKNOWN, secret, view, reason, budget)
             return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other)
         witness = build(found, secret, view, self.schema, self.setting.book)
         witness = self._replayed(witness, secret, view)
         verdict = self._verdict(DISCLOSES, secret, view, overlap, budget)
         return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other, witness=witness)
+
+    def is_constrained(self, secret: Query, view: Query) -> bool:
+        """Whether a witness must be tried in databases that satisfy more than keys: foreign keys, or a CHECK that the queries do not know of."""
+        names = {name.lower() for name in secret.relations() | view.relations()}
+        return bool(self._tied & names) or any(self.schema.relation(name).checks for name in names)
+
+    def _run(self, secret: Query, view: Query, found: Collision, is_constrained: bool) -> DatabaseWitness | None:
+        """A disclosure that a real database shows, under all constraints: with the rows of the collision, or with random ones."""
+        shown = prove(build(found, secret, view, self.schema, self.setting.book), ())
+        if shown is not None:
+            return shown
+        random = search(secret, view, self.schema)
+        return prove(random, ()) if is_constrained and random is not None else random
 
     def _replayed(self, witness: DatabaseWitness, secret: Query, view: Query) -> DatabaseWitness:
         """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
@@ -295,7 +357,8 @@ class Checker:
 
     def _assumptions(self, secret: Query, view: Query) -> tuple[str, ...]:
         found = [
-            "rows are independent of each other, apart from declared keys",
+            "rows are independent of each other, apart from "
+            + ("keys and foreign keys" if self._tied else "declared keys"),
             "the answers are seen, and nothing else: grant a view as a security barrier (reticent views grant)",
         ]
         shared = [self.schema.relation(name) for name in sorted(secret.relations() & view.relations())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reticent.views.budget import SearchBudget
@@ -10,6 +10,7 @@ from reticent.views.cases import Cases, Removal
 from reticent.views.chase import chase
 from reticent.views.critical import APART, CriticalSubgoals, Signature, base_literals, loses_answer
 from reticent.views.integer_queries import NULL_CODE, CodedQuery, Fact
+from reticent.views.links import RowTie, ties_of
 from reticent.views.schema import RowDependence
 from reticent.views.sorts import Sorts
 from reticent.views.unification import EqualTerms, respects_null
@@ -62,18 +63,33 @@ def find_collision(
     return None
 
 
+def find_ties(secret: Signature, view: Signature, budget: SearchBudget) -> Iterator[tuple[Collision, RowTie]]:
+    """Critical rows of two unions that foreign keys may tie to each other, where no row is critical to both: none at all means that the answers are independent."""
+    pair = _Pair(secret, view, budget, False)
+    for single in (True, False):
+        for relation in sorted(secret.relations):
+            ties = [tie for tie in ties_of(relation, secret.setting.schema) if tie.relation in view.relations]
+            for tie in ties:
+                for first in secret.live(relation, budget, single):
+                    for second in view.live(tie.relation, budget, single):
+                        if single or len(first.gamma) + len(second.gamma) > 2:
+                            found = pair.meet_by(first, second, [tie.meeting])
+                            if found is not None:
+                                yield found, tie
+
+
 def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
     meetings = secret.setting.schema.relation(relation).meetings
     return any(
-        not _clash(first, second, meeting.columns)
+        not _clash(first, second, meeting)
         for meeting in meetings
         for first in secret.rows[relation]
         for second in view.rows[relation]
     )
 
 
-def _clash(first: Fact, second: Fact, columns: tuple[int, ...]) -> bool:
-    return any(first[c] < 0 and second[c] < 0 and first[c] != second[c] for c in columns)
+def _clash(first: Fact, second: Fact, meeting: RowDependence) -> bool:
+    return any(first[one] < 0 and second[other] < 0 and first[one] != second[other] for one, other in meeting.pairs)
 
 
 class _Pair:
@@ -90,9 +106,15 @@ class _Pair:
         """The collision of two live sets over one relation, if they have one."""
         everything = RowDependence(tuple(range(len(first.pattern))))
         meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings
+        return self.meet_by(first, second, meetings)
+
+    def meet_by(
+        self, first: CriticalSubgoals, second: CriticalSubgoals, meetings: Sequence[RowDependence]
+    ) -> Collision | None:
+        """The collision of two live sets by one of some dependences between their rows."""
         for meeting in meetings:
             self.budget.tick()
-            if _clash(first.pattern, second.pattern, meeting.columns):
+            if _clash(first.pattern, second.pattern, meeting):
                 continue
             query = self.secret.union.disjuncts[first.disjunct]
             other = self.view.moved[second.disjunct]
@@ -116,7 +138,8 @@ class _Pair:
         classes = first.classes.copy()
         merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
         terms = query.atoms[min(first.gamma)].terms
-        if not merged or not classes.merge_rows(terms, other.atoms[min(second.gamma)].terms, meeting.columns):
+        others = other.atoms[min(second.gamma)].terms
+        if not merged or not all(classes.merge(terms[one], others[two]) for one, two in meeting.pairs):
             return None
         if meeting.filled and any(classes.find(terms[column]) == NULL_CODE for column in meeting.columns):
             return None

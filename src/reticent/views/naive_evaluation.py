@@ -19,13 +19,14 @@ def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...])
     """Whether ``answer`` (a tuple of what some part's head lists) is an answer of that part after, and was not before."""
     return any(
         len(part.disjuncts[0].head) == len(answer)
-        and any(_returns(rule, after, answer) for rule in part.disjuncts)
-        and not any(_returns(rule, before, answer) for rule in part.disjuncts)
+        and any(returns(rule, after, answer) for rule in part.disjuncts)
+        and not any(returns(rule, before, answer) for rule in part.disjuncts)
         for part in query.parts
     )
 
 
-def _returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
+def returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
+    """Whether a rule has an answer in a database."""
     first = _match(rule.head, answer, {})
     partial = [] if first is None else [first]
     steps = 0

@@ -103,6 +103,20 @@ def scratch_database(engine: str, relations: Sequence[Relation], seconds: float)
         yield execute
 
 
+def holds_in_sqlite(relation: Relation, condition: str, row: tuple[Constant, ...]) -> bool:
+    """Whether a condition on one row is not false, as SQLite says; :class:`NotReplayed` where it cannot say."""
+    from sqlglot import transpile
+
+    try:
+        (text,) = transpile(condition, write="sqlite")
+    except Exception as error:
+        raise NotReplayed(str(error)) from None
+    with scratch_database("sqlite", [relation], SECONDS) as execute:
+        fill_table(execute, "sqlite", relation, [row])
+        ((holds,),) = execute(f"SELECT coalesce(({text}), 1) FROM {table_name(relation.name)}").fetchall()
+    return bool(holds)
+
+
 def fill_table(
     execute: Callable[..., Any], engine: str, relation: Relation, rows: Sequence[tuple[Constant, ...]]
 ) -> None:
@@ -144,7 +158,7 @@ def _is_held(item: Constant) -> bool:
 
 
 def _relations(witness: DatabaseWitness, schema: Schema) -> list[Relation]:
-    names = {witness.relation, *witness.secret_database, *witness.view_database}
+    names = {witness.relation, witness.view_relation, *witness.secret_database, *witness.view_database}
     return [schema.relation(name) for name in sorted(names)]
 
 
@@ -153,7 +167,7 @@ def _run(
 ) -> DatabaseWitness:
     statements = [_statement(query, text, schema, engine) for query, text in (secret, view)]
     names = {*secret[0].relations(), *view[0].relations(), *witness.secret_database, *witness.view_database}
-    relations = [schema.relation(name) for name in sorted({witness.relation, *names})]
+    relations = [schema.relation(name) for name in sorted({witness.relation, witness.view_relation, *names})]
     if engine == "sqlite" and any(column.kind == "moment" for relation in relations for column in relation.columns):
         raise NotReplayed("SQLite has no time zones")
     with _session(engine, time.monotonic() + SECONDS) as execute:

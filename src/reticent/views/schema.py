@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.constants import Constant, DependsOnDatabase, coerce, constant, is_exact_whole, number, rounds_alike
-from reticent.views.queries import Query
+from reticent.views.queries import Query, Union
 
 Item = TypeVar("Item")
 
@@ -116,15 +116,24 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class RowDependence:
-    """When two rows of a relation depend on each other: they agree on ``columns`` (and those are filled)."""
+    """When two rows depend on each other: they agree on ``columns`` (and those are filled), which are ``view_columns`` of the second row where that is one of another relation."""
 
     columns: tuple[int, ...]
     filled: bool = False
+    view_columns: tuple[int, ...] | None = None
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The columns of the first and of the second row that have equal values."""
+        return tuple(zip(self.columns, self.columns if self.view_columns is None else self.view_columns, strict=True))
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A base table. ``ties`` names constraints that make its rows depend on each other in ways that no key describes, ``reads`` row security that may read other tables."""
+    """A base table. ``ties`` names constraints that make its rows depend on each other in ways that no key describes, ``reads`` row security that may read other tables.
+
+    ``checks`` are the texts of its CHECK constraints. ``rule`` says which rows satisfy them, as a query of the table alone; None where all do, or where one of them cannot be read.
+    """
 
     name: str
     columns: tuple[SchemaColumn, ...]
@@ -132,6 +141,7 @@ class Relation:
     checks: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    rule: Union | None = None
 
     def __post_init__(self) -> None:
         names = [column.name.lower() for column in self.columns]
@@ -177,11 +187,16 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A dependency between two tables, outside the theory: it only makes warnings (R-PP-20)."""
+    """Every row of ``child`` whose ``columns`` are all filled has a row of ``parent`` with the same values in its columns ``references``; both by position.
+
+    Without positions it is not known which columns are meant, and every row of the child may depend on every row of the parent.
+    """
 
     child: str
     parent: str
     text: str
+    columns: tuple[int, ...] = ()
+    references: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +225,17 @@ class Schema:
                 "Declare it, or correct the name."
             )
         return found
+
+    def linked_columns(self, link: ForeignKey) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+        """The columns, by table and position, that a foreign key gives equal values, where both are of one kind."""
+        child, parent = self.find(link.child), self.find(link.parent)
+        if child is None or parent is None:
+            return []
+        return [
+            ((child.name, column), (parent.name, reference))
+            for column, reference in zip(link.columns, link.references, strict=True)
+            if child.columns[column].kind == parent.columns[reference].kind
+        ]
 
     def with_keys(self, keys: Mapping[str, Iterable[Iterable[int | str]]]) -> Schema:
         """The schema with further keys: ``{"R": [[0], ["name"]]}``, columns by position (from 0) or name."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from reticent.errors import PolicyError
 from reticent.views.constants import Constant, DependsOnDatabase, order_key
 from reticent.views.queries import Atom, ConjunctiveQuery, Query, Term, TermComparison, Union, Variable
+from reticent.views.row_rules import alternatives
 from reticent.views.schema import Schema, SchemaColumn
 
 
@@ -25,10 +26,16 @@ def fit(query: Query, schema: Schema) -> Query:
     for part in query.parts:
         kept = []
         for disjunct in part.disjuncts:
-            try:
-                kept.append(_fit_disjunct(disjunct, schema))
-            except _Impossible as reason:
-                warnings.append(f"{query.name}: a disjunct can have no answer, because {reason}.")
+            fitting, reasons = [], []
+            for way in alternatives(disjunct, schema):
+                try:
+                    fitting.append(_fit_disjunct(way, schema))
+                except _Impossible as reason:
+                    reasons.append(str(reason))
+            if not fitting:
+                why = reasons[0] if reasons else "no row satisfies the CHECK constraints and it"
+                warnings.append(f"{query.name}: a disjunct can have no answer, because {why}.")
+            kept += fitting
         if kept:
             parts.append(Union(tuple(dict.fromkeys(kept))))
     if not parts:

@@ -1,4 +1,4 @@
-"""Columns that are joined or compared form a sort; a sort that carries ``<`` or ``<=`` is ordered (R-PP-14, R-PP-22)."""
+"""Columns that are joined, compared or tied by a foreign key form a sort; a sort that carries ``<`` or ``<=`` is ordered (R-PP-14, R-PP-22)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ class Sorts:
         self._parent: dict[Place, Place] = {}
         constants: list[tuple[Place, int]] = []
         ordered: list[Place] = []
+        for link in schema.foreign_keys:
+            for first, second in schema.linked_columns(link):
+                self._join(first, second)
         for union in unions:
             shown: dict[int, Place] = {}
             fixed: list[tuple[int, int]] = []

@@ -18,8 +18,8 @@ PRIVATE, DISCLOSES, UNKNOWN = "PRIVATE", "DISCLOSES", "UNKNOWN"
 class Verdict:
     """Whether seeing the view's answer changes any observer's belief about the secret's answer.
 
-    *Guarantee*: PRIVATE holds for every prior in which rows are independent of each other (apart from declared keys),
-    whatever else the observer saw that is private too (collusion resistant, stateless). DISCLOSES carries a witness
+    *Guarantee*: PRIVATE holds for every prior in which rows are independent of each other, given the constraints of the schema
+    (keys, foreign keys, CHECK), whatever else the observer saw that is private too (collusion resistant, stateless). DISCLOSES carries a witness
     that replays. UNKNOWN proves nothing and must be treated as a denial.
     """
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -22,7 +23,8 @@ from reticent.views.containment import answer_remains
 from reticent.views.homomorphism import gather
 from reticent.views.integer_queries import CodedQuery, CodedUnion, Fact, encode
 from reticent.views.queries import Query
-from reticent.views.schema import Key, Relation, Schema, SchemaColumn
+from reticent.views.row_rules import rule_of
+from reticent.views.schema import ForeignKey, Key, Relation, Schema, SchemaColumn
 from reticent.views.unification import EqualTerms, unify
 from reticent.views.verdict import PRIVATE, Verdict
 from reticent.views.witness import DatabaseWitness, plain
@@ -32,7 +34,14 @@ MOST_PAIRS = 20_000
 
 
 def certify(
-    verdict: Verdict, secret: Query, view: Query, schema: Schema, *, semantics: str = "sql", dialect: str = "postgres"
+    verdict: Verdict,
+    secret: Query,
+    view: Query,
+    schema: Schema,
+    *,
+    semantics: str = "sql",
+    dialect: str = "postgres",
+    foreign_keys: str = "known",
 ) -> dict[str, Any]:
     """The certificate of a verdict on one pair."""
     used = secret.relations() | view.relations()
@@ -44,6 +53,7 @@ def certify(
         "view": {"name": view.name, "text": view.text},
         "semantics": semantics,
         "dialect": dialect,
+        "foreign_keys": foreign_keys,
         "meaning": {"secret": _rules(secret), "view": _rules(view)},
         "schema": schema_to_json(schema, used if secret.language == view.language == "datalog" else None),
         "assumptions": list(verdict.assumptions),
@@ -87,16 +97,28 @@ def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[s
                 ],
                 "keys": [{"columns": list(key.columns), "partial": key.partial} for key in relation.keys],
                 "ties": list(relation.ties),
+                "checks": list(relation.checks),
             }
             for relation in schema.relations.values()
             if only is None or relation.name in only
         ],
         "views": dict(schema.views),
+        "foreign_keys": [
+            {
+                "child": link.child,
+                "parent": link.parent,
+                "text": link.text,
+                "columns": list(link.columns),
+                "references": list(link.references),
+            }
+            for link in schema.foreign_keys
+            if only is None or {link.child, link.parent} <= only
+        ],
     }
 
 
-def schema_from_json(found: Mapping[str, Any]) -> Schema:
-    """The schema that :func:`schema_to_json` wrote down."""
+def schema_from_json(found: Mapping[str, Any], dialect: str = "postgres") -> Schema:
+    """The schema that :func:`schema_to_json` wrote down; its CHECK constraints are read again, in their ``dialect``."""
     relations = {}
     for item in found["relations"]:
         columns = tuple(
@@ -112,8 +134,14 @@ def schema_from_json(found: Mapping[str, Any]) -> Schema:
             for column in item["columns"]
         )
         keys = tuple(Key(tuple(key["columns"]), key["partial"]) for key in item["keys"])
-        relations[item["name"].lower()] = Relation(item["name"], columns, keys, ties=tuple(item.get("ties", ())))
-    return Schema(relations, dict(found["views"]))
+        checks = tuple(item.get("checks", ()))
+        made = Relation(item["name"], columns, keys, checks, tuple(item.get("ties", ())))
+        relations[item["name"].lower()] = replace(made, rule=rule_of(made, dialect)) if checks else made
+    links = tuple(
+        ForeignKey(link["child"], link["parent"], link["text"], tuple(link["columns"]), tuple(link["references"]))
+        for link in found.get("foreign_keys", ())
+    )
+    return Schema(relations, dict(found["views"]), links)
 
 
 def typed_row(row: Iterable[Constant]) -> list[list[object]]:
@@ -129,6 +157,7 @@ def row_from_json(row: Iterable[tuple[str, object]]) -> tuple[Constant, ...]:
 def _typed(witness: DatabaseWitness) -> dict[str, Any]:
     return {
         "relation": witness.relation,
+        "view_relation": witness.view_relation,
         "row": typed_row(witness.row),
         "view_row": typed_row(witness.view_row),
         "secret_answer": typed_row(witness.secret_answer),
@@ -141,9 +170,9 @@ def _typed(witness: DatabaseWitness) -> dict[str, Any]:
 def has_short_proof(secret: Query, view: Query, schema: Schema) -> bool:
     """Whether homomorphisms alone can prove a pair PRIVATE, and there are not too many sets of subgoals to list.
 
-    They can without keys, comparisons, finite domains, any say about NULL, and functions that may read any table.
+    They can without keys, foreign keys, comparisons, finite domains, any say about NULL, and functions that may read any table.
     """
-    if secret.boundless or view.boundless:
+    if secret.boundless or view.boundless or schema.foreign_keys:
         return False
     return all(_is_plain(query, schema) for query in (secret, view)) and _size(secret, view) <= MOST_PAIRS
 

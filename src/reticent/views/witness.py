@@ -23,7 +23,7 @@ class DatabaseWitness:
     """Adding ``row`` to ``secret_database`` changes the secret's answer; the same for the view's side.
 
     Without keys both rows are one and the same. With keys the view's row may differ: the two agree on the key, so
-    a database holds at most one of them. ``secret_answer`` and ``view_answer`` are the answers that come with the row, with
+    a database holds at most one of them. With foreign keys it may be a row of another table, ``view_relation``. ``secret_answer`` and ``view_answer`` are the answers that come with the row, with
     everything that is counted (R-PP-24); the four answers as SQL returns them are filled in by the replay.
     """
 
@@ -40,6 +40,10 @@ class DatabaseWitness:
     view_before: Answers = ()
     view_after: Answers = ()
     engine: str = ""
+    view_relation: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "view_relation", self.view_relation or self.relation)
 
     def replay(self) -> bool:
         """Run both queries on the databases again; True when adding the row changes both answers."""
@@ -53,7 +57,7 @@ class DatabaseWitness:
             "secret_before": self.secret_database,
             "secret_after": with_row(self.secret_database, self.relation, self.row),
             "view_before": self.view_database,
-            "view_after": with_row(self.view_database, self.relation, self.view_row),
+            "view_after": with_row(self.view_database, self.view_relation, self.view_row),
         }
 
     def constants(self) -> Iterator[Constant]:
@@ -66,6 +70,7 @@ class DatabaseWitness:
         """Plain values, for machines."""
         return {
             "relation": self.relation,
+            "view_relation": self.view_relation,
             "row": plain_row(self.row),
             "view_row": plain_row(self.view_row),
             "secret_database": _plain_database(self.secret_database),
@@ -88,16 +93,18 @@ def build(collision: Collision, secret: Query, view: Query, schema: Schema, book
     """The witness of a collision, with plausible values of the columns' types for everything left open."""
     values = _Values(collision, (secret, view), schema, book)
     row = values.row(collision.secret.atoms[min(collision.secret_gamma)].terms)
-    view_row = values.row(collision.view.atoms[min(collision.view_gamma)].terms)
+    other = collision.view.atoms[min(collision.view_gamma)]
+    view_row = values.row(other.terms)
     return DatabaseWitness(
         collision.relation,
         row,
         view_row,
         values.database(collision.secret, collision.secret_gamma, (collision.relation, row)),
-        values.database(collision.view, collision.view_gamma, (collision.relation, view_row)),
+        values.database(collision.view, collision.view_gamma, (other.relation, view_row)),
         values.row(collision.secret.head),
         values.row(collision.view.head),
         (secret, view, schema),
+        view_relation=other.relation,
     )
 
 
@@ -147,12 +154,13 @@ class _Values:
             item = None
             while item is None or item in self._taken:
                 self._handed += 1
-                item = _plausible(kind, column, self._handed)
+                item = plausible(kind, column, self._handed)
             self._given[code] = item
         return self._given[code]
 
 
-def _plausible(kind: str, column: SchemaColumn, number: int) -> Constant:
+def plausible(kind: str, column: SchemaColumn, number: int) -> Constant:
+    """A value of a kind that looks like one of the column's; each number has its own."""
     if kind == "date":
         return Constant("date", date(2000, 1, 1) + timedelta(days=number))
     if kind in ("timestamp", "moment"):

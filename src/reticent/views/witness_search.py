@@ -47,7 +47,7 @@ _COMPARISONS = (
     exp.Case,
     exp.If,
 )
-_BY_CHANCE = (exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, exp.CurrentDatetime, exp.TableSample)
+BY_CHANCE = (exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, exp.CurrentDatetime, exp.TableSample)
 Row = tuple[Constant, ...]
 
 
@@ -67,6 +67,14 @@ def search(secret: Query, view: Query, schema: Schema, seconds: float = SECONDS)
         except (NotReplayed, TookTooLong):
             continue
     return None
+
+
+def is_repeatable(query: Query, schema: Schema) -> bool:
+    """Whether the answers of a query depend on its tables alone: not on chance, on the time, or on functions that may read anything."""
+    try:
+        return not query.boundless and not any(node.find(*BY_CHANCE) for node in _parsed(query, schema))
+    except (ReticentError, RecursionError):
+        return False
 
 
 def _parsed(query: Query, schema: Schema) -> Iterator[exp.Expr]:
@@ -113,7 +121,7 @@ class _TrialValues:
     @property
     def repeatable(self) -> bool:
         """Whether the answers depend on the tables alone."""
-        return not any(node.find(*_BY_CHANCE) for node in self.nodes)
+        return not any(node.find(*BY_CHANCE) for node in self.nodes)
 
     def of(self, column: SchemaColumn, rows: int) -> list[Constant]:
         """The values of a column in tables of so many rows."""

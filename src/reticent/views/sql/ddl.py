@@ -157,7 +157,7 @@ class _SchemaReader:
         self.drafts: dict[str, _Draft] = {}
         self.enums: dict[str, tuple[Constant, ...]] = {}
         self.views: dict[str, str] = {}
-        self.foreign: list[ForeignKey] = []
+        self.foreign: list[tuple[ForeignKey, tuple[str, ...], tuple[str, ...]]] = []
         self.collations: set[str] = set()
 
     def read(self, statement: exp.Expr, dialect: str) -> None:
@@ -206,8 +206,12 @@ class _SchemaReader:
                 continue
             if draft is None or not isinstance(action, exp.AddConstraint):
                 raise self._unread(statement, f"ALTER ({action.sql()[:60]})")
+            satisfied = list(draft.checks)
             for constraint in action.expressions:
                 self._constraint(draft, constraint)
+            if statement.args.get("not_valid"):
+                # Rows that were there before may violate it.
+                draft.checks = satisfied
 
     def _unread(self, statement: exp.Expr, what: str) -> PolicyError:
         return PolicyError(
@@ -219,8 +223,9 @@ class _SchemaReader:
         relations = {}
         notes: list[str] = []
         for key, draft in self.drafts.items():
-            relations[key] = _finished(draft, notes)
-        return Schema(relations, self.views, tuple(self.foreign), tuple(notes))
+            relations[key] = _ruled(_finished(draft, notes, self.dialect), self.dialect)
+        foreign = tuple(self._placed(*each) for each in self.foreign)
+        return Schema(relations, self.views, foreign, tuple(notes))
 
     def _type(self, statement: exp.Create) -> None:
         body = statement.expression
@@ -406,10 +411,26 @@ class _SchemaReader:
         if table is None:
             return
         parent = _name(table)
-        self.foreign.append(ForeignKey(draft.name, parent, f"{draft.name}({', '.join(columns)}) references {parent}"))
+        text = f"{draft.name}({', '.join(columns)}) references {parent}"
+        holder = reference.find(exp.Schema)
+        named = _names(holder.expressions) if holder is not None else ()
+        self.foreign.append((ForeignKey(draft.name, parent, text), tuple(columns), named))
+
+    def _placed(self, key: ForeignKey, columns: Sequence[str], named: Sequence[str]) -> ForeignKey:
+        """The foreign key with the places of its columns, where both tables have them."""
+        child, parent = (self.drafts.get(name.lower()) for name in (key.child, key.parent))
+        if child is None or parent is None:
+            return key
+        primary = next((names for is_primary, names in parent.keys if is_primary), ())
+        ends = [
+            [_place(draft, name) for name in names] for draft, names in ((child, columns), (parent, named or primary))
+        ]
+        if not ends[0] or len(ends[0]) != len(ends[1]) or None in (*ends[0], *ends[1]):
+            return key
+        return replace(key, columns=tuple(ends[0]), references=tuple(ends[1]))  # type: ignore[arg-type]  # no None is left
 
 
-def _finished(draft: _Draft, notes: list[str]) -> Relation:
+def _finished(draft: _Draft, notes: list[str], dialect: str) -> Relation:
     places = {column.name.lower(): place for place, column in enumerate(draft.columns)}
     columns = list(draft.columns)
     for primary, names in draft.keys:
@@ -422,9 +443,8 @@ def _finished(draft: _Draft, notes: list[str]) -> Relation:
             if primary:
                 place = places[name.lower()]
                 columns[place] = replace(columns[place], nullable=False)
-    for check in draft.checks:
-        if not _narrow(check, columns, places):
-            notes.append(f"CHECK ({check.sql()}) of {draft.name}")
+    checks = [check for check in draft.checks if not _narrow(check, columns, places)]
+    notes += [f"CHECK ({check.sql()}) of {draft.name}" for check in checks]
     keys = []
     for _, names in draft.keys:
         positions = tuple(sorted({places[name.lower()] for name in names}))
@@ -435,10 +455,21 @@ def _finished(draft: _Draft, notes: list[str]) -> Relation:
         draft.name,
         tuple(columns),
         _without_larger(keys),
-        tuple(check.sql() for check in draft.checks),
+        tuple(check.sql(dialect) for check in checks),
         tuple(draft.ties),
         tuple(draft.reads),
     )
+
+
+def _place(draft: _Draft, name: str) -> int | None:
+    return next((place for place, column in enumerate(draft.columns) if column.name.lower() == name.lower()), None)
+
+
+def _ruled(relation: Relation, dialect: str) -> Relation:
+    """The table with a rule for its CHECK constraints, if they can be read."""
+    from reticent.views.row_rules import rule_of
+
+    return replace(relation, rule=rule_of(relation, dialect)) if relation.checks else relation
 
 
 def _without_larger(keys: list[Key]) -> tuple[Key, ...]:

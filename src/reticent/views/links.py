@@ -1,0 +1,88 @@
+"""Foreign keys as what everybody knows: which rows of other tables a row may depend on.
+
+Possible databases satisfy the foreign keys, so rows are no longer independent: the prior is one of independent rows, given that all constraints hold. Such a prior is a product of factors, one for
+each row and one for each constraint: a row of a child is tied to all rows of its parent that have the key which it names, and rows that agree on a key are tied to each other. Answers that depend on rows
+which no chain of ties connects are independent under every such prior (:func:`ties_of` over-approximates the chains: it takes every row to be possible). Where a chain exists they may be dependent: a
+small database decides (:mod:`reticent.views.dependence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reticent.views.schema import ForeignKey, RowDependence, Schema
+
+
+@dataclass(frozen=True)
+class TieStep:
+    """From one row to the next: equal values in ``columns`` of the first and ``next_columns`` of the next, which is in ``relation``; ``text`` names the foreign key, if it is one."""
+
+    relation: str
+    columns: tuple[int, ...]
+    next_columns: tuple[int, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class RowTie:
+    """A chain of ties from any row of a table: ``kept`` maps columns of the last row to those of the first whose values they must have; all others are free."""
+
+    relation: str
+    kept: Mapping[int, int]
+    steps: tuple[TieStep, ...] = ()
+
+    @property
+    def meeting(self) -> RowDependence:
+        """How a row at the end must agree with the one at the start."""
+        places = sorted(self.kept)
+        return RowDependence(tuple(self.kept[place] for place in places), True, tuple(places))
+
+    @property
+    def foreign_keys(self) -> tuple[str, ...]:
+        """The foreign keys of the chain."""
+        return tuple(dict.fromkeys(step.text for step in self.steps if step.text))
+
+
+def ties_of(start: str, schema: Schema) -> list[RowTie]:
+    """All chains of ties from a row of a table, the shortest first; of two that end in one table, one that keeps more of the first row's values adds nothing and is left out."""
+    width = len(schema.relation(start).columns)
+    found = [RowTie(start, {place: place for place in range(width)})]
+    for tie in found:
+        for step in _steps(tie.relation, schema):
+            kept = {
+                after: tie.kept[before]
+                for before, after in zip(step.columns, step.next_columns, strict=True)
+                if before in tie.kept
+            }
+            known = [other.kept for other in found if other.relation.lower() == step.relation.lower()]
+            if not any(each.items() <= kept.items() for each in known):
+                found.append(RowTie(step.relation, kept, (*tie.steps, step)))
+    return found[1:]
+
+
+def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
+    relation = schema.relation(name)
+    for key in relation.keys:
+        yield TieStep(relation.name, key.columns, key.columns)
+    for link in schema.foreign_keys:
+        child, parent = schema.find(link.child), schema.find(link.parent)
+        if child is not None and parent is not None:
+            linked = schema.linked_columns(link)
+            columns, references = (
+                (tuple(place for _, place in side) for side in zip(*linked, strict=True)) if linked else ((), ())
+            )
+            if child.name == relation.name:
+                yield TieStep(parent.name, columns, references, link.text)
+            if parent.name == relation.name:
+                yield TieStep(child.name, references, columns, link.text)
+
+
+def tied_tables(schema: Schema) -> frozenset[str]:
+    """The tables that have a foreign key or are named by one, in lower case."""
+    return frozenset(name.lower() for link in schema.foreign_keys for name in (link.child, link.parent))
+
+
+def parents_of(name: str, schema: Schema) -> Iterator[ForeignKey]:
+    """The foreign keys of a table's own rows whose columns are known."""
+    return (link for link in schema.foreign_keys if link.columns and link.child.lower() == name.lower())

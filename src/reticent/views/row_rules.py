@@ -1,0 +1,144 @@
+"""CHECK constraints as what everybody knows of each row: a query that reads a table reads only rows that satisfy them.
+
+A CHECK looks at one row. So possible databases are those of possible rows, rows stay independent of each other, and a condition that every row satisfies may be written into every query without
+changing an answer. Then whatever is found out about critical rows is found out about possible ones. A CHECK that cannot be read allows rows that do not exist: PRIVATE stays sound, and a witness is
+tried in a database that enforces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+from sqlglot import exp
+
+from reticent.errors import ReticentError
+from reticent.views.constants import NULL, Constant
+from reticent.views.naive_evaluation import returns
+from reticent.views.queries import Atom, ConjunctiveQuery, Term, TermComparison, Union, Variable
+from reticent.views.schema import Relation, Schema
+
+MOST = 32
+"""Into how many alternatives the rules of its tables may split a disjunct; with more they are not used."""
+
+
+def rule_of(relation: Relation, dialect: str) -> Union | None:
+    """Which rows satisfy all CHECK constraints of a table, None where that cannot be said exactly; a CHECK holds where it is not false."""
+    from reticent.views.sql.dialect import parse_statements
+    from reticent.views.sql.translate import translate
+
+    nullable = {column.name.lower() for column in relation.columns if column.nullable}
+    try:
+        conditions = []
+        for check in relation.checks:
+            (statement,) = parse_statements(f"SELECT 1 WHERE {check}", dialect, "CHECK")
+            where = statement.find(exp.Where)
+            if where is None or where.find(exp.Query):
+                return None
+            conditions.append(f"({_not_false(where.this, nullable).sql(dialect)})")
+        quoted = exp.Table(this=exp.to_identifier(relation.name.rsplit(".", 1)[-1], quoted=True)).sql(dialect)
+        alone = replace(relation, name=relation.name.rsplit(".", 1)[-1], rule=None, reads=(), ties=())
+        text = f"SELECT * FROM {quoted} WHERE {' AND '.join(conditions)}"
+        found = translate(text, "CHECK", Schema({alone.name.lower(): alone}), dialect)
+    except (ReticentError, RecursionError):
+        return None
+    if found.inexact or found.boundless or len(found.parts) != 1 or len(found.parts[0].disjuncts) > MOST:
+        return None
+    return found.parts[0]
+
+
+def _not_false(node: exp.Expr, nullable: set[str], wanted: bool = True) -> exp.Expr:
+    """A condition that is true wherever ``node`` (or its negation) is not false."""
+    node = node.unnest()
+    if isinstance(node, exp.Not):
+        return _not_false(node.this, nullable, not wanted)
+    if isinstance(node, exp.And | exp.Or):
+        sides = [_not_false(side, nullable, wanted) for side in (node.left, node.right)]
+        return (exp.and_ if isinstance(node, exp.And) == wanted else exp.or_)(*sides)
+    leaf = node.copy() if wanted else exp.not_(node.copy())
+    if isinstance(node, exp.Is):
+        return leaf
+    columns = {column.name.lower(): column for column in node.find_all(exp.Column)}
+    empty = [exp.Is(this=column.copy(), expression=exp.Null()) for name, column in columns.items() if name in nullable]
+    return exp.or_(leaf, *empty) if empty else leaf
+
+
+def satisfies_checks(relation: Relation, row: tuple[Constant, ...]) -> bool:
+    """Whether a row may exist; a CHECK that cannot be read is asked of SQLite, and counts as violated where that does not know it either."""
+    if not relation.checks:
+        return True
+    if relation.rule is not None:
+        return any(returns(rule, {rule.body[0].relation: [row]}, row) for rule in relation.rule.disjuncts)
+    from reticent.views.replay import NotReplayed, TookTooLong, holds_in_sqlite
+
+    try:
+        return all(holds_in_sqlite(relation, check, row) for check in relation.checks)
+    except (NotReplayed, TookTooLong):
+        return False
+
+
+def alternatives(query: ConjunctiveQuery, schema: Schema) -> Iterator[ConjunctiveQuery]:
+    """The query with the rules of its tables: its answers, on possible databases, are those of the alternatives together."""
+    rules = [schema.relation(atom.relation).rule for atom in query.body]
+    ways = [[None] if rule is None else list(rule.disjuncts) for rule in rules]
+    count = 1
+    for each in ways:
+        count *= len(each)
+    if count > MOST or all(rule is None for rule in rules):
+        yield query
+        return
+    for chosen in product(*ways):
+        found: ConjunctiveQuery | None = query
+        for place, way in enumerate(chosen):
+            if way is not None and found is not None:
+                found = _restricted(found, place, way)
+        if found is not None:
+            yield found
+
+
+def _restricted(query: ConjunctiveQuery, place: int, rule: ConjunctiveQuery) -> ConjunctiveQuery | None:
+    """The query with one more condition on a subgoal; None where the subgoal cannot satisfy it."""
+    (pattern,) = rule.body
+    bound: dict[Variable, Term] = {}
+    equal: list[tuple[Term, Term]] = []
+    for wanted, term in zip(pattern.terms, query.body[place].terms, strict=True):
+        if isinstance(wanted, Constant):
+            equal.append((wanted, term))
+        elif wanted in bound:
+            equal.append((bound[wanted], term))
+        else:
+            bound[wanted] = term
+    known = {*query.known, *(bound[variable] for variable in rule.known if variable in bound)}
+    comparisons = [*query.comparisons, *(_replaced(item, bound) for item in rule.comparisons)]
+    meaning: dict[Variable, Term] = {}
+    for left, right in equal:
+        one, other = _resolved(left, meaning), _resolved(right, meaning)
+        if isinstance(one, Variable):
+            meaning[one] = other
+        elif isinstance(other, Variable):
+            meaning[other] = one
+        elif one != other:
+            return None
+    filled = {_resolved(term, meaning) for term in known}
+    if NULL in filled:
+        return None
+    full = {variable: _resolved(variable, meaning) for variable in meaning}
+    return ConjunctiveQuery(
+        tuple(full.get(term, term) if isinstance(term, Variable) else term for term in query.head),
+        tuple(
+            Atom(atom.relation, tuple(_resolved(term, full) for term in atom.terms), atom.alias) for atom in query.body
+        ),
+        tuple(dict.fromkeys(_replaced(item, full) for item in comparisons)),
+        frozenset(term for term in filled if isinstance(term, Variable)),
+    )
+
+
+def _replaced(item: TermComparison, meaning: Mapping[Variable, Term]) -> TermComparison:
+    return replace(item, left=_resolved(item.left, meaning), right=_resolved(item.right, meaning))
+
+
+def _resolved(term: Term, meaning: Mapping[Variable, Term]) -> Term:
+    while isinstance(term, Variable) and term in meaning and meaning[term] != term:
+        term = meaning[term]
+    return term
