@@ -15,7 +15,7 @@ from reticent.views.critical import Setting, Signature
 from reticent.views.datalog import looks_like_datalog, parse
 from reticent.views.dependence import prove
 from reticent.views.integer_queries import Codebook, encode
-from reticent.views.links import tied_tables
+from reticent.views.links import steps_between, tied_tables
 from reticent.views.naive_evaluation import TooManyAnswers, gains
 from reticent.views.queries import Query
 from reticent.views.query_classes import QueryClass, bound, classify
@@ -305,9 +305,11 @@ class Checker:
 
     def _run(self, secret: Query, view: Query, found: Collision, is_constrained: bool) -> DatabaseWitness | None:
         """A disclosure that a real database shows, under all constraints: with the rows of the collision, or with random ones."""
-        shown = prove(build(found, secret, view, self.schema, self.setting.book), ())
-        if shown is not None:
-            return shown
+        witness = build(found, secret, view, self.schema, self.setting.book)
+        for steps in steps_between(witness.relation, witness.row, witness.view_row, self.schema):
+            shown = prove(witness, steps)
+            if shown is not None:
+                return shown
         random = search(secret, view, self.schema)
         return prove(random, ()) if is_constrained and random is not None else random
 

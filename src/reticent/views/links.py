@@ -8,9 +8,10 @@ small database decides (:mod:`reticent.views.dependence`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from reticent.views.constants import Constant
 from reticent.views.schema import ForeignKey, RowDependence, Schema
 
 
@@ -76,6 +77,17 @@ def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
                 yield TieStep(parent.name, columns, references, link.text)
             if parent.name == relation.name:
                 yield TieStep(child.name, references, columns, link.text)
+
+
+def steps_between(
+    name: str, row: Sequence[Constant], other: Sequence[Constant], schema: Schema
+) -> Iterator[tuple[TieStep, ...]]:
+    """Ways from one row of a table to another one: none at all, and the chains that may tie the two where they differ."""
+    yield ()
+    if row != other:
+        for tie in ties_of(name, schema):
+            if tie.relation == name and all(other[last] == row[first] for last, first in tie.kept.items()):
+                yield tie.steps
 
 
 def tied_tables(schema: Schema) -> frozenset[str]:

@@ -86,9 +86,9 @@ def replay_on(engine: str, witness: DatabaseWitness, secret: Query, view: Query,
     raise NotReplayed(f"{engine} gives the same answers with and without the row")
 
 
-def statement_for(query: Query, schema: Schema, engine: str) -> str:
-    """A query's own text for an engine, or the rules of a Datalog query; :class:`NotReplayed` where the engine has no such text."""
-    return _statement(query, query.text, schema, engine)
+def statement_for(query: Query, schema: Schema, engine: str, translated: bool = False) -> str:
+    """A query's own text for an engine, or the rules that it was ``translated`` to; :class:`NotReplayed` where the engine has no such text."""
+    return _statement(query, "" if translated else query.text, schema, engine)
 
 
 @contextmanager
