@@ -23,7 +23,7 @@ from reticent.methods.randomize import plan, publish_to
 generator = np.random.default_rng(0)
 frame = pl.DataFrame({f"c{i}": generator.integers(0, 100, 1_000_000) for i in range(6)}).unique()
 made = plan(n=1_000_000, domain={f"c{i}": range(100) for i in range(6)}, k=25, gamma="1/5")
-rows = publish_to(frame, made, sys.argv[1], files="parquet")
+rows = publish_to(frame, made, sys.argv[1], dataset="people", ledger=sys.argv[1] + ".sqlite", files="parquet")
 # ru_maxrss would begin with the memory of the process that started this one; the high-water mark is this one's own.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(rows, int(peak.split()[1]) // 1024)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +114,20 @@ def count_rows(
     error = math.sqrt(float(spread[touched].sum()))
     estimate = float(estimates[touched].sum())
     return SyntheticCount(str(condition), estimate, error, int(shown.sum()), most, float(bias[touched].sum()))
+
+
+def added_up(counts: Sequence[SyntheticCount]) -> SyntheticCount:
+    """The count of groups that have plans of their own, from those of each plan: their draws are independent."""
+    if len(counts) == 1:
+        return counts[0]
+    return SyntheticCount(
+        counts[0].condition,
+        math.fsum(each.value for each in counts),
+        math.sqrt(math.fsum(each.standard_error**2 for each in counts)),
+        sum(each.shown for each in counts),
+        sum(each.most for each in counts),
+        math.fsum(each.bias for each in counts),
+    )
 
 
 @dataclass(frozen=True, eq=False)

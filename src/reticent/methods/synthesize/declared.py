@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,11 @@ from reticent.methods.synthesize.keep_probabilities import KeptValues
 from reticent.methods.synthesize.prior import PublicPrior
 from reticent.table import ValueType
 
-SIZE, WEIGHT, KEEP = "group_size", "domain_weight", "domain_keep"
+SIZE, WEIGHT, KEEP, GROUP_KEEP = "group_size", "domain_weight", "domain_keep", "group_keep"
+KEEP_OF = f"{KEEP}_"
+"""What the public columns of probabilities begin with that groups name."""
 _SIZES, _WEIGHTS, _KEEPS, _PART = ("size", SIZE), ("weight", WEIGHT), ("keep", KEEP), "part"
+_GROUP_KEEPS, _KEEPS_OF = ("keep", GROUP_KEEP), ("keep_", KEEP_OF)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +43,19 @@ class DeclaredGroups:
         sized = [name for name in _SIZES if name in frame.columns]
         if len(sized) != 1:
             raise _wrong("groups", f"must have a column 'size', but its columns are {', '.join(frame.columns)}")
-        by = [name for name in frame.columns if name != sized[0]]
+        named = next((name for name in _GROUP_KEEPS if name in frame.columns and name not in columns), None)
+        by = [name for name in frame.columns if name not in (sized[0], named)]
         for name in by:
             if name not in columns:
                 raise _wrong("groups", f"has the column {name!r}, which is not a quasi column of the table", name)
         made = [as_type_of(frame[name], plain_type(schema[name])) for name in by]
-        return cls.checked(pl.DataFrame([*made, _whole(frame[sized[0]], "groups").alias(SIZE)]))
+        kept = [] if named is None else [frame[named].cast(pl.String).alias(GROUP_KEEP)]
+        return cls.checked(pl.DataFrame([*made, _whole(frame[sized[0]], "groups").alias(SIZE), *kept]))
 
     @classmethod
     def checked(cls, frame: pl.DataFrame) -> DeclaredGroups:
         """Groups from their table, in order, if each is there once and has somebody."""
-        by = [name for name in frame.columns if name != SIZE]
+        by = [name for name in frame.columns if name not in (SIZE, GROUP_KEEP)]
         if not frame.height:
             raise _wrong("groups", "is empty; declare the public size of every group")
         if frame.null_count().sum_horizontal().item():
@@ -64,7 +69,19 @@ class DeclaredGroups:
     @property
     def columns(self) -> list[str]:
         """The columns that make a group."""
-        return [name for name in self.frame.columns if name != SIZE]
+        return [name for name in self.frame.columns if name not in (SIZE, GROUP_KEEP)]
+
+    @cached_property
+    def by_keep(self) -> dict[str, NDArray[np.int64]]:
+        """The places of the groups that name each column of probabilities, where they do."""
+        if GROUP_KEEP not in self.frame.columns:
+            return {}
+        named = self.frame[GROUP_KEEP].to_numpy()
+        return {name: np.flatnonzero(named == name) for name in sorted(set(named.tolist()))}
+
+    def some(self, places: NDArray[np.int64]) -> DeclaredGroups:
+        """Some of the groups, by their places."""
+        return DeclaredGroups(self.frame[places])
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -78,6 +95,13 @@ class DeclaredDomain:
 
     values: pl.Series = field(repr=False)
     prior: PublicPrior
+    by_group: Mapping[str, KeptValues] = field(default_factory=dict)
+
+    def prior_of(self, name: str) -> PublicPrior:
+        """The prior of the groups that name a column of probabilities."""
+        if name not in self.by_group:
+            raise _wrong("domain", f"has no column 'keep_{name}', which a group names under 'keep'", name)
+        return replace(self.prior, kept=self.by_group[name])
 
     @classmethod
     def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
@@ -86,10 +110,11 @@ class DeclaredDomain:
         ``added`` values belong to it too. ``keep`` maps values to the probabilities with which they stay, where the domain does not list these.
         """
         values, weights, keeps = _domain(given, name)
+        by_group = _of_groups(given)
         _check_listed(values)
         for each in added:
             if each not in values.cast(pl.String).to_list():
-                for listed, what in ((weights, "weight"), (keeps, "keep")):
+                for listed, what in ((weights, "weight"), (keeps, "keep"), (by_group or None, "keep")):
                     if listed is not None:
                         raise _wrong("domain", f"has a {what} for every value, and none for {each!r}; list it", each)
                 values = pl.concat([values.cast(pl.String), pl.Series([each])])
@@ -98,11 +123,15 @@ class DeclaredDomain:
             if keeps is not None:
                 raise _wrong("domain", "has a column 'keep', and keep lists probabilities too; give one of them")
             keeps = _probabilities(keep, typed)
-        return cls.checked(typed, weights, keeps)
+        return cls.checked(typed, weights, keeps, by_group)
 
     @classmethod
     def checked(
-        cls, values: pl.Series, weights: Sequence[Any] | None, keeps: Sequence[Any] | None = None
+        cls,
+        values: pl.Series,
+        weights: Sequence[Any] | None,
+        keeps: Sequence[Any] | None = None,
+        by_group: Mapping[str, Sequence[Any]] | None = None,
     ) -> DeclaredDomain:
         """A domain from its values, in order, if each is there once."""
         _check_listed(values)
@@ -113,7 +142,11 @@ class DeclaredDomain:
         weighted = None if weights is None else [weights[place] for place in order.to_list()]
         prior = PublicPrior(len(values)) if weighted is None else PublicPrior.of(dict(enumerate(weighted)))
         kept = None if keeps is None else KeptValues.listed([keeps[place] for place in order.to_list()], len(values))
-        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, kept))
+        listed = {
+            name: KeptValues.listed([each[place] for place in order.to_list()], len(values))
+            for name, each in sorted((by_group or {}).items())
+        }
+        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, kept), listed)
 
     def strangers(self, values: pl.Series) -> tuple[pl.Series, pl.Series]:
         """Which of the values are missing, and which are there but not in the domain."""
@@ -138,7 +171,10 @@ class DeclaredDomain:
         """The domain as a public table."""
         weights, kept = self.prior.weights, self.prior.kept
         weighted = [] if weights is None else [pl.Series(WEIGHT, weights)]
-        return pl.DataFrame([self.values, *weighted, *([] if kept is None else [pl.Series(KEEP, kept.texts())])])
+        by_group = [pl.Series(f"{KEEP_OF}{name}", each.texts()) for name, each in self.by_group.items()]
+        return pl.DataFrame(
+            [self.values, *weighted, *([] if kept is None else [pl.Series(KEEP, kept.texts())]), *by_group]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +293,7 @@ def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[An
             raise _wrong("domain", "lists values of different types", given) from None
     frame = _read(given, "domain")
     weight, keep = (next((each for each in names if each in frame.columns), None) for names in (_WEIGHTS, _KEEPS))
-    others = [each for each in frame.columns if each not in (weight, keep)]
+    others = [each for each in frame.columns if each not in (weight, keep) and not each.startswith(_KEEPS_OF)]
     if name not in others and len(others) != 1:
         raise _wrong("domain", f"must have a column {name!r}, but its columns are {', '.join(frame.columns)}")
     values = frame[name if name in others else others[0]]
@@ -266,6 +302,23 @@ def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[An
         None if weight is None else frame[weight].to_list(),
         None if keep is None else frame[keep].to_list(),
     )
+
+
+def _of_groups(given: Any) -> dict[str, list[Any]]:
+    """The columns of probabilities of a domain that groups may name."""
+    if isinstance(given, Mapping | list | tuple | pl.Series | np.ndarray):
+        return {}
+    frame = _read(given, "domain")
+    return named_keeps(frame)
+
+
+def named_keeps(frame: pl.DataFrame) -> dict[str, list[Any]]:
+    """The columns of probabilities in a table, by the names that groups have for them."""
+    return {
+        column.removeprefix(KEEP_OF).removeprefix("keep_"): frame[column].to_list()
+        for column in frame.columns
+        if column.startswith(_KEEPS_OF) and column not in _KEEPS
+    }
 
 
 def _probabilities(keep: Any, values: pl.Series) -> list[Any]:

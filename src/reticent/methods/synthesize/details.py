@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from reticent.base.exact import exact, whole
 from reticent.definitions import ProbabilisticDP, certainty
 from reticent.methods.synthesize.declared import DeclaredDomain, DeclaredGroups
+from reticent.methods.synthesize.groupwise_plan import AnyPlan, GroupwisePlan, check_named
 from reticent.methods.synthesize.plan import PlanOptions, SynthesisPlan, sizes_of
 
 _LARGEST_ALPHA, _MOST_DRAWN = 10**12, 10**8
@@ -28,9 +31,33 @@ class SynthesisDetails:
     public: str | None = None
     counted_by: bool = False
     drawn: Mapping[int, int] = field(default_factory=dict)
+    by_group: Mapping[str, Mapping[int, Fraction]] = field(default_factory=dict)
 
-    def plan(self, groups: DeclaredGroups, domain: DeclaredDomain) -> SynthesisPlan:
+    def noise_of(self, groups: DeclaredGroups) -> bool:
+        """Whether there is noise for the sizes of these groups, and for no others."""
+        named = groups.by_keep or {"": np.arange(len(groups.sizes))}
+        listed = self.by_group or {"": self.alpha}
+        return set(named) == set(listed) and all(
+            set(listed[name]) == set(groups.sizes[places].tolist()) for name, places in named.items()
+        )
+
+    def plan(self, groups: DeclaredGroups, domain: DeclaredDomain) -> AnyPlan:
         """The whole plan, with the groups and the domain that the public tables show."""
+        check_named(groups, domain, self.options)
+        if self.by_group:
+            plans = {
+                name: SynthesisPlan(
+                    some := sizes_of(groups.sizes[groups.by_keep[name]].tolist()),
+                    domain.prior_of(name),
+                    alpha,
+                    self.promise,
+                    self.options,
+                    {size: rows for size, rows in self.drawn.items() if size in some},
+                    len(groups.sizes),
+                )
+                for name, alpha in self.by_group.items()
+            }
+            return GroupwisePlan(plans, self.promise, self.options, self.drawn)
         prior = self.options.applied(domain.prior)
         sizes = sizes_of(groups.sizes.tolist())
         return SynthesisPlan(sizes, prior, self.alpha, self.promise, self.options, self.drawn)
@@ -41,7 +68,12 @@ class SynthesisDetails:
             "value": self.value,
             "promise": self.promise.parameters(),
             **self.options.as_json(),
-            "alpha": {str(size): str(alpha) for size, alpha in self.alpha.items()},
+            "alpha": _written(self.alpha),
+            **(
+                {"alpha_by_group": {name: _written(each) for name, each in self.by_group.items()}}
+                if self.by_group
+                else {}
+            ),
             "elsewhere": self.elsewhere,
             "missing": self.missing,
             "declared_public": self.public,
@@ -52,15 +84,11 @@ class SynthesisDetails:
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> SynthesisDetails:
         """The details that :meth:`as_json` wrote."""
-        alpha = {
-            whole(int(size), "alpha", low=1): exact(each, f"alpha of size {size}", above=0, high=_LARGEST_ALPHA)
-            for size, each in written["alpha"].items()
-        }
         return cls(
             str(written["value"]),
             ProbabilisticDP(**written["promise"]),
             PlanOptions.from_json(written),
-            alpha,
+            _read(written["alpha"]),
             written["elsewhere"],
             written["missing"],
             written["declared_public"],
@@ -69,9 +97,10 @@ class SynthesisDetails:
                 whole(int(size), "drawn", low=1): whole(rows, f"drawn of size {size}", low=1, high=_MOST_DRAWN)
                 for size, rows in written.get("drawn", {}).items()
             },
+            {str(name): _read(each) for name, each in written.get("alpha_by_group", {}).items()},
         )
 
-    def words(self, rows: int, groups: int, plan: SynthesisPlan) -> str:
+    def words(self, rows: int, groups: int, plan: AnyPlan) -> str:
         """What the release is, in plain language."""
         where = f" ({self.public})" if self.public else ""
         return (
@@ -80,3 +109,14 @@ class SynthesisDetails:
             "the others come from the public domain. Somebody who thinks that a person has one of two values with equal chances is at most "
             f"{certainty(plan.epsilon)} sure of it after seeing this."
         )
+
+
+def _written(alpha: Mapping[int, Fraction]) -> dict[str, str]:
+    return {str(size): str(each) for size, each in alpha.items()}
+
+
+def _read(written: Mapping[str, Any]) -> dict[int, Fraction]:
+    return {
+        whole(int(size), "alpha", low=1): exact(each, f"alpha of size {size}", above=0, high=_LARGEST_ALPHA)
+        for size, each in written.items()
+    }

@@ -21,6 +21,7 @@ from reticent.methods.synthesize.declared import DeclaredGroups, DeclaredParts
 from reticent.methods.synthesize.disclosure_set import worst_ratio
 from reticent.methods.synthesize.domain_reduction import absence_charge
 from reticent.methods.synthesize.format import SYNTHETIC
+from reticent.methods.synthesize.groupwise_plan import parts_of
 from reticent.methods.synthesize.method import FORMAT
 from reticent.methods.synthesize.mixture import DroppedOutput
 from reticent.methods.synthesize.plan import SynthesisPlan
@@ -101,7 +102,12 @@ def audit_release(
     shown, times = np.unique(np.concatenate(drawn), return_counts=True)
     place = np.searchsorted(cells, shown).clip(0, len(cells) - 1)
     own = np.where(cells[place] == shown, counts.times[place], 0)
-    suspects = np.unique((shown // k)[times >= _allowed(plan, groups, shown, own, limit) * (1 - _MARGIN)])
+    allowed, plan_of = np.empty(len(shown)), np.empty(len(groups.sizes), dtype=object)
+    for places, each in parts_of(plan, groups):
+        plan_of[places] = each
+        here = np.isin(shown // k, places)
+        allowed[here] = _allowed(each, groups, shown[here], own[here], limit)
+    suspects = np.unique((shown // k)[times >= allowed * (1 - _MARGIN)])
     found = []
     for number, group in enumerate(suspects.tolist()):
         context.step("testing groups", number, len(suspects))
@@ -109,8 +115,8 @@ def audit_release(
         outside = slice(*np.searchsorted(shown, [group * k, (group + 1) * k]))
         people = dict(zip(counts.codes[inside].tolist(), counts.times[inside].tolist(), strict=True))
         output = dict(zip((shown[outside] % k).tolist(), times[outside].tolist(), strict=True))
-        alpha = plan.alpha[int(groups.sizes[group])]
-        discloses, ratio = _tested(people, output, alpha, plan.prior, limit)
+        alpha = plan_of[group].alpha[int(groups.sizes[group])]
+        discloses, ratio = _tested(people, output, alpha, plan_of[group].prior, limit)
         if discloses:
             found.append((groups.frame.select(groups.columns).row(group, named=True), ratio))
     return DisclosureAudit(len(groups.sizes), limit, plan.delta, tuple(found))
@@ -118,11 +124,12 @@ def audit_release(
 
 def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints, limit: Fraction) -> Floats:
     """How often each value that shows may occur, so that the output of its group does not disclose for sure: it is representative for ``limit`` (R-SY-8)."""
-    k, classes, by_size = plan.prior.size, plan.prior.classes, groups.sizes.tolist()
+    k, classes = plan.prior.size, plan.prior.classes
+    by_size = groups.sizes[shown // k].tolist()
     charges = {size: absence_charge(size, plan.rows_drawn(size), classes, plan.alpha[size]) for size in plan.sizes}
     power = {size: 0.0 if charge is None else np.exp(float(limit)) / float(charge) for size, charge in charges.items()}
-    ratio = np.array([power[size] for size in by_size])[shown // k]
-    alpha = np.array([float(plan.alpha[size]) for size in by_size])[shown // k]
+    ratio = np.array([power[size] for size in by_size])
+    alpha = np.array([float(plan.alpha[size]) for size in by_size])
     if plan.prior.weights is not None:
         alpha = alpha * plan.prior.weights[shown % k]
     if plan.prior.kept is not None:

@@ -12,11 +12,19 @@ from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft
 from reticent.definitions import Definition, ProbabilisticDP
 from reticent.errors import DataError, PolicyError
-from reticent.methods.synthesize.count_estimates import SyntheticCount, count_rows
-from reticent.methods.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
+from reticent.methods.synthesize.count_estimates import SyntheticCount, added_up, count_rows
+from reticent.methods.synthesize.declared import (
+    KEEP,
+    KEEP_OF,
+    SIZE,
+    WEIGHT,
+    DeclaredDomain,
+    DeclaredGroups,
+    named_keeps,
+)
 from reticent.methods.synthesize.details import SynthesisDetails
+from reticent.methods.synthesize.groupwise_plan import AnyPlan, parts_of
 from reticent.methods.synthesize.method import FORMAT
-from reticent.methods.synthesize.plan import SynthesisPlan
 from reticent.methods.synthesize.urn import Ints
 from reticent.release import ManifestColumn
 from reticent.release.format import MechanismFormat, Words, read_details
@@ -66,20 +74,22 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(
                 f"The tables groups and domain must have the columns {SIZE!r} and {value!r}; they were changed after they were published."
             )
-        if set(domain.columns) - {value, WEIGHT, KEEP}:
+        others = set(domain.columns) - {value, WEIGHT, KEEP}
+        if any(not name.startswith(KEEP_OF) for name in others):
             raise DataError("The table domain has columns that do not belong there.")
         weights, keeps = (domain[name].to_list() if name in domain.columns else None for name in (WEIGHT, KEEP))
         try:
-            found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights, keeps)
+            by_group = named_keeps(domain.select(sorted(others)))
+            found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights, keeps, by_group)
         except PolicyError as problem:
             raise DataError(f"The public tables do not fit together. {problem}") from None
         if not found[0].frame.equals(groups) or not found[1].table().equals(domain):
             raise DataError("The tables groups and domain are not sorted; they were changed after they were published.")
         return found
 
-    def plan(self, public: PublicSide) -> SynthesisPlan:
+    def plan(self, public: PublicSide) -> AnyPlan:
         details, (groups, domain) = self.details(public), self.declared(public)
-        if set(details.alpha) != set(groups.sizes.tolist()) or not set(details.drawn) <= set(details.alpha):
+        if not details.noise_of(groups) or not set(details.drawn) <= set(groups.sizes.tolist()):
             raise DataError(
                 "manifest.json: the details have noise for other group sizes than those of the table groups."
             )
@@ -174,7 +184,10 @@ class SyntheticFormat(MechanismFormat):
             raise PolicyError(f"A synthetic release has one estimator, not {estimator!r}.")
         groups, domain = self.declared(public)
         asked = Condition.of(condition)
-        return count_rows(asked, self.plan(public), groups, domain, public.rows[FORMAT])
+        plan, rows = self.plan(public), public.rows[FORMAT]
+        return added_up(
+            [count_rows(asked, each, groups.some(places), domain, rows) for places, each in parts_of(plan, groups)]
+        )
 
 
 def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -16,6 +16,9 @@ from reticent.errors import PolicyError
 ByValue = Literal["by value"]
 BY_VALUE: ByValue = "by value"
 """What ``keep`` says in a manifest or a policy whose domain lists a probability for every value."""
+ByGroup = Literal["by group"]
+BY_GROUP: ByGroup = "by group"
+"""The same, where the domain lists several columns of probabilities, and the groups say which of them is theirs."""
 Keep = Number | Mapping[Any, Number] | Sequence[Number]
 _MOST_DIFFERENT = 1000
 

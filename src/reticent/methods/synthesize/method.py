@@ -13,23 +13,31 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact
 from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost
+from reticent.base.ragged import places_in
 from reticent.base.randomness import WordStream
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition, ExpectedError, ProbabilisticDP
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.counts import GroupedCounts
-from reticent.methods.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
+from reticent.methods.synthesize.declared import (
+    GROUP_KEEP,
+    KEEP,
+    KEEP_OF,
+    SIZE,
+    WEIGHT,
+    DeclaredDomain,
+    DeclaredGroups,
+    DeclaredParts,
+)
 from reticent.methods.synthesize.details import SynthesisDetails
 from reticent.methods.synthesize.domain_reduction import draw_dropped
+from reticent.methods.synthesize.groupwise_plan import AnyPlan, GroupwisePlan, parts_of, planned_by_group
 from reticent.methods.synthesize.keep_probabilities import BY_VALUE
 from reticent.methods.synthesize.plan import (
     DeltaScope,
     NoiseMode,
     PlanOptions,
     SynthesisPlan,
-    drawn_of,
-    planned,
-    sizes_of,
 )
 from reticent.methods.synthesize.rejection import draw_screened
 from reticent.methods.synthesize.urn import Ints, Pools, draw_urns
@@ -53,8 +61,8 @@ class Synthetic:
     ``parts`` is a public partition of the values: the part of each value is drawn and published instead of the value, which takes much less noise
     (:func:`reticent.methods.synthesize.refine` draws values inside parts afterwards); the domain are then the parts.
     ``screen`` draws again what is not representative of the table or of one next to it; ``keep`` keeps values that nobody of a group has with this public
-    probability only, which leaves less noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). The
-    probabilities are published with the domain.
+    probability only, which leaves less noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). With ``"by group"`` groups differ, by
+    the distance to a value, say: the domain has several columns ``keep_NAME``, and a column ``keep`` of the groups names one of them for each. The probabilities are published with the domain.
 
     ``drawn`` draws another number of rows than a group has: a public share of its size (``"1/2"``, ``2``), or a mapping from sizes; the noise is certified for that number.
 
@@ -156,7 +164,7 @@ class Synthetic:
         for name, given in (("groups", self.groups), ("domain", self.domain if self.parts is None else self.parts)):
             if given is None:
                 return f"Synthetic needs {name}: declare them from public sources, not from the rows."
-        taken = [name for name in (SIZE, WEIGHT, KEEP) if name in table.schema]
+        taken = [name for name in table.schema if name in (SIZE, WEIGHT, KEEP, GROUP_KEEP) or name.startswith(KEEP_OF)]
         if taken:
             return f"A synthetic release has a column {taken[0]!r} of its own. Rename the column of that name."
         return None
@@ -184,16 +192,18 @@ class Synthetic:
         plan = self._planned(groups, domain, definition)
         context.step("counting rows")
         counts = GroupedCounts.of(table, groups, domain, self.elsewhere, self.missing, self.rows_per_person, parts)
+        by_group = plan.plans if isinstance(plan, GroupwisePlan) else {}
         details = SynthesisDetails(
             domain.values.name,
             plan.promise,
             plan.options,
-            plan.alpha,
+            plan.alpha if isinstance(plan, SynthesisPlan) else {},
             self.elsewhere,
             self.missing,
             self.public,
             table.weight is not None,
             plan.drawn,
+            {name: each.alpha for name, each in by_group.items()},
         )
         return Draft(
             format=FORMAT,
@@ -217,9 +227,8 @@ class Synthetic:
         groups, domain, _ = self.declared(table)
         return self._planned(groups, domain, definition).expected_error()
 
-    def _planned(self, groups: DeclaredGroups, domain: DeclaredDomain, definition: ProbabilisticDP) -> SynthesisPlan:
-        sizes = sizes_of(groups.sizes.tolist())
-        return planned(sizes, domain.prior, definition, self.options, drawn_of(self.drawn, sizes))
+    def _planned(self, groups: DeclaredGroups, domain: DeclaredDomain, definition: ProbabilisticDP) -> AnyPlan:
+        return planned_by_group(groups, domain, definition, self.options, self.drawn)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; groups and domain are tables of the release."""
@@ -236,7 +245,7 @@ class Synthetic:
             },
         }
 
-    def cost(self, table: Table, plan: SynthesisPlan) -> PrivacyCost:
+    def cost(self, table: Table, plan: AnyPlan) -> PrivacyCost:
         """For values that are replaced within their group only: groups are published with their sizes. The plan protects all rows of a person."""
         unit = "person" if table.unit == "row" and self.rows_per_person > 1 else table.unit
         return PrivacyCost("a synthetic release", {"replace": LossBound(plan.epsilon, plan.delta)}, unit)
@@ -249,7 +258,7 @@ def _is_input(given: Any) -> bool:
 
 
 def _drawn(
-    counts: GroupedCounts, plan: SynthesisPlan, groups: DeclaredGroups, domain: DeclaredDomain, context: Context
+    counts: GroupedCounts, plan: AnyPlan, groups: DeclaredGroups, domain: DeclaredDomain, context: Context
 ) -> Rows:
     """The rows, drawn a stretch of groups at a time; many are drawn while they are written."""
     by = groups.frame.select(groups.columns)
@@ -260,7 +269,7 @@ def _drawn(
         for start, stop in counts.stretches(_ROWS_AT_ONCE):
             context.step("drawing", int(counts.sizes[:start].sum()), plan.rows)
             drawn = np.array([plan.rows_drawn(size) for size in counts.sizes[start:stop].tolist()], dtype=np.int64)
-            codes = _values(counts.pools(start, stop), plan, drawn, words)
+            codes = _of_stretch(counts.pools(start, stop), plan, groups, start, drawn, words)
             rows = np.repeat(np.arange(start, stop), drawn)
             # Sorted within groups, so that the order of draws tells nothing.
             order = np.lexsort((codes, rows))
@@ -269,6 +278,21 @@ def _drawn(
     if plan.synthetic_rows <= _HELD:
         return FrameRows(pl.concat(chunks()))
     return DrawnRows(schema, chunks())
+
+
+def _of_stretch(
+    pools: Pools, plan: AnyPlan, groups: DeclaredGroups, start: int, drawn: Ints, words: WordStream
+) -> Ints:
+    """So many values for the groups from ``start`` on, those of each plan drawn apart, in the order of the groups."""
+    if isinstance(plan, SynthesisPlan):
+        return _values(pools, plan, drawn, words)
+    found = np.empty(int(drawn.sum()), dtype=np.int64)
+    first = np.cumsum(drawn) - drawn
+    for places, each in parts_of(plan, groups):
+        here = places[(places >= start) & (places < start + len(drawn))] - start
+        if len(here):
+            found[places_in(first[here], drawn[here])] = _values(pools.some(here), each, drawn[here], words)
+    return found
 
 
 def _values(pools: Pools, plan: SynthesisPlan, drawn: Ints, words: WordStream) -> Ints:

@@ -16,7 +16,7 @@ from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP, ce
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.disclosure_set import is_integer
 from reticent.methods.synthesize.domain_reduction import dropping_need, dropping_scales
-from reticent.methods.synthesize.keep_probabilities import BY_VALUE, ByValue, Keep
+from reticent.methods.synthesize.keep_probabilities import BY_GROUP, BY_VALUE, ByGroup, ByValue, Keep
 from reticent.methods.synthesize.least_scale import least_scales
 from reticent.methods.synthesize.prior import PublicPrior
 from reticent.methods.synthesize.reference_sample import thesis_scale
@@ -40,14 +40,14 @@ class PlanOptions:
 
     ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release`` (R-SY-13); a person has at most ``rows_per_person`` rows (section E).
     ``screen``: draws that are not good are drawn again (R-SY-14, R-SY-15). ``keep``: values that nobody of a group has stay with this public probability, or
-    ``"by value"`` with that which the domain lists for each (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
+    ``"by value"`` with that which the domain lists for each, or ``"by group"`` with that which the domain lists for each under the name that a group has (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
     """
 
     mode: NoiseMode = "tight"
     delta_scope: DeltaScope = "per_person"
     rows_per_person: int = 1
     screen: bool = False
-    keep: Fraction | ByValue | None = None
+    keep: Fraction | ByValue | ByGroup | None = None
 
     def __post_init__(self) -> None:
         one_of(self.mode, "mode", MODES)
@@ -58,7 +58,7 @@ class PlanOptions:
                 f"screen must be true or false, but it is {self.screen!r}.", setting=("screen",), value=self.screen
             )
         if self.keep is not None:
-            if self.keep != BY_VALUE:
+            if self.keep not in (BY_VALUE, BY_GROUP):
                 object.__setattr__(self, "keep", exact(self.keep, "keep", above=0, high=1))
             if self.screen:
                 raise PolicyError("screen and keep together have no proof. Choose one of them.", setting=("screen",))
@@ -85,19 +85,19 @@ class PlanOptions:
 
     def applied(self, prior: PublicPrior) -> PublicPrior:
         """The prior with the probabilities with which its values stay."""
-        if self.keep == BY_VALUE and prior.kept is None:
+        if self.keep in (BY_VALUE, BY_GROUP) and prior.kept is None:
             raise PolicyError(
-                f"keep is {BY_VALUE!r}, and the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
+                f"keep is {self.keep!r}, and the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
                 setting=("keep",),
                 value=self.keep,
             )
-        if self.keep != BY_VALUE and prior.kept is not None:
+        if self.keep not in (BY_VALUE, BY_GROUP) and prior.kept is not None:
             raise PolicyError(
                 f"The domain has a column 'keep'. Pass keep={BY_VALUE!r} if values of nobody are to stay with these probabilities only, or leave the column out.",
                 setting=("keep",),
                 value=self.keep,
             )
-        return prior if self.keep is None or self.keep == BY_VALUE else prior.keeping(self.keep)
+        return prior if self.keep in (None, BY_VALUE, BY_GROUP) else prior.keeping(self.keep)
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +105,7 @@ class SynthesisPlan(ShownAsCard):
     """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
 
     Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
-    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
+    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. ``whole`` is the number of groups of the release where these are some of them. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
     """
 
     sizes: Mapping[int, int]
@@ -114,6 +114,7 @@ class SynthesisPlan(ShownAsCard):
     promise: ProbabilisticDP
     options: PlanOptions
     drawn: Mapping[int, int] = field(default_factory=dict)
+    whole: int | None = None
 
     @property
     def epsilon(self) -> Fraction:
@@ -186,7 +187,7 @@ class SynthesisPlan(ShownAsCard):
     @cached_property
     def share_of_promise(self) -> GroupPromise:
         """What every group must keep so that the promise holds."""
-        return GroupPromise.of(self.promise, self.options, self.groups)
+        return GroupPromise.of(self.promise, self.options, self.whole or self.groups)
 
     @cached_property
     def _loss(self) -> PrivacyLoss:
@@ -413,11 +414,12 @@ def planned(
     promise: ProbabilisticDP,
     options: PlanOptions,
     drawn: Mapping[int, int] | None = None,
+    whole: int | None = None,
 ) -> SynthesisPlan:
-    """The plan with the least noise that its mode finds."""
+    """The plan with the least noise that its mode finds; ``whole`` is the number of groups of the release, where these are some of them."""
     prior = options.applied(prior)
-    scales = GroupPromise.of(promise, options, sum(sizes.values())).scales(sizes, prior, drawn or {})
-    return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {})
+    scales = GroupPromise.of(promise, options, whole or sum(sizes.values())).scales(sizes, prior, drawn or {})
+    return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {}, whole)
 
 
 def drawn_of(given: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> dict[int, int]:

@@ -1,0 +1,174 @@
+"""A plan in which groups differ in the probabilities with which values stay: those of values near a group are larger than those far away, say (R-SY-17).
+
+Groups are drawn apart from each other, so each set of groups that names one column of probabilities has a plan of its own for the whole promise, and the release keeps what the weakest of them keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.base.cards import Card, ShownAsCard
+from reticent.base.exact import exact
+from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP
+from reticent.errors import PolicyError
+from reticent.methods.synthesize.declared import GROUP_KEEP, DeclaredDomain, DeclaredGroups
+from reticent.methods.synthesize.keep_probabilities import BY_GROUP
+from reticent.methods.synthesize.plan import PlanOptions, SynthesisPlan, drawn_of, planned, sizes_of
+from reticent.methods.synthesize.prior import PublicPrior
+
+
+@dataclass(frozen=True, repr=False)
+class GroupwisePlan(ShownAsCard):
+    """A plan for every column of probabilities that groups name. Guarantee: the ``promise``, for every person: it is that of the plan of her group, and other groups tell nothing of her."""
+
+    plans: Mapping[str, SynthesisPlan]
+    promise: ProbabilisticDP
+    options: PlanOptions
+    drawn: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that is promised."""
+        return exact(self.promise.epsilon, "epsilon")
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that is promised."""
+        return exact(self.promise.delta, "delta")
+
+    @property
+    def prior(self) -> PublicPrior:
+        """One of the priors: they differ in probabilities alone."""
+        return next(iter(self.plans.values())).prior
+
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return sum(each.groups for each in self.plans.values())
+
+    @property
+    def rows(self) -> int:
+        """The number of real rows."""
+        return sum(each.rows for each in self.plans.values())
+
+    @property
+    def synthetic_rows(self) -> int:
+        """The number of synthetic rows."""
+        return sum(each.synthetic_rows for each in self.plans.values())
+
+    def rows_drawn(self, size: int) -> int:
+        """How many rows are drawn for a group of this size."""
+        return self.drawn.get(size, size)
+
+    @cached_property
+    def real_share(self) -> float:
+        """The expected share of all synthetic rows that repeat real ones."""
+        return math.fsum(each.rows * each.real_share for each in self.plans.values()) / self.rows
+
+    def expected_error(self) -> ExpectedError:
+        """How many rows repeat real ones, and the standard error of a count that half of the rows of every group meet."""
+        spread = math.sqrt(
+            math.fsum(each.expected_error().figures["standard_error"] ** 2 for each in self.plans.values())
+        )
+        return ExpectedError(
+            {"real_share": self.real_share, "standard_error": spread},
+            f"About {self.real_share:.1%} of {self.synthetic_rows:,} rows would repeat real ones; the others come from the public domain. A count that half of all rows meet is estimated with a "
+            f"standard error of about {spread:,.1f}.",
+        )
+
+    def privacy_loss(self) -> PrivacyLoss:
+        """The worst loss that the noise of a group certifies."""
+        losses = [each.privacy_loss() for each in self.plans.values()]
+        return PrivacyLoss(max(each.ratio for each in losses), max(each.delta for each in losses))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a steward should know before choosing this plan, of one of its parts each."""
+        return list(dict.fromkeys(warning for each in self.plans.values() for warning in each.warnings))
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data, with that of every column of probabilities."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            **self.options.as_json(),
+            "groups": self.groups,
+            "rows": self.rows,
+            "domain": self.prior.size,
+            "real_share": self.real_share,
+            "by_group": {name: each.describe() for name, each in self.plans.items()},
+            "warnings": self.warnings,
+        }
+
+    def card(self) -> Card:
+        """What is promised, and what it costs, by column of probabilities."""
+        facts = {
+            "groups": self.groups,
+            "rows": self.rows,
+            "domain": self.prior.size,
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "real share": f"{self.real_share:.1%}",
+        }
+        listed = [(name, each.groups, each.rows, f"{each.real_share:.1%}") for name, each in self.plans.items()]
+        return Card("Plan of a synthetic release", facts, None, ("keep", "groups", "rows", "real share"), listed)
+
+
+AnyPlan = SynthesisPlan | GroupwisePlan
+
+
+def planned_by_group(
+    groups: DeclaredGroups, domain: DeclaredDomain, promise: ProbabilisticDP, options: PlanOptions, drawn: Any = None
+) -> AnyPlan:
+    """The plan with the least noise for declared groups and a domain, whether groups share the probabilities with which values stay or not."""
+    sizes = sizes_of(groups.sizes.tolist())
+    check_named(groups, domain, options)
+    if options.keep != BY_GROUP:
+        return planned(sizes, domain.prior, promise, options, drawn_of(drawn, sizes))
+    plans = {}
+    for name, places in groups.by_keep.items():
+        some = sizes_of(groups.sizes[places].tolist())
+        rows = {size: each for size, each in drawn_of(drawn, sizes).items() if size in some}
+        plans[name] = planned(some, domain.prior_of(name), promise, options, rows, len(groups.sizes))
+    return GroupwisePlan(plans, promise, options, drawn_of(drawn, sizes))
+
+
+def check_named(groups: DeclaredGroups, domain: DeclaredDomain, options: PlanOptions) -> None:
+    """Refuse columns of probabilities that are not used, or groups that name none."""
+    if options.keep == BY_GROUP:
+        if not groups.by_keep:
+            raise PolicyError(
+                f"keep is {BY_GROUP!r}, and groups has no column 'keep', which names a column keep_NAME of the domain for every group.",
+                setting=("keep",),
+            )
+        for name in groups.by_keep:
+            domain.prior_of(name)
+        unused = sorted(set(domain.by_group) - set(groups.by_keep))
+        if unused:
+            raise PolicyError(
+                f"No group names the column keep_{unused[0]} of the domain.", setting=("domain",), value=unused[0]
+            )
+    elif groups.by_keep or domain.by_group:
+        where = (
+            f"groups has a column {GROUP_KEEP if GROUP_KEEP in groups.frame.columns else 'keep'!r}"
+            if groups.by_keep
+            else "the domain has columns 'keep_...'"
+        )
+        raise PolicyError(f"Probabilities by group need keep={BY_GROUP!r}: {where}.", setting=("keep",))
+
+
+def parts_of(plan: AnyPlan, groups: DeclaredGroups) -> Iterator[tuple[NDArray[np.int64], SynthesisPlan]]:
+    """The places of groups that have one plan, with it."""
+    if isinstance(plan, SynthesisPlan):
+        yield np.arange(len(groups.sizes)), plan
+        return
+    for name, places in groups.by_keep.items():
+        yield places, plan.plans[name]
