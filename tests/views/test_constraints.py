@@ -93,6 +93,14 @@ def test_rows_that_a_check_excludes_disclose_nothing(secret: str, view: str, sta
     assert views.check(f"SELECT a FROM r WHERE {secret}", shown.format(view), schema=RULES).status == status
 
 
+@pytest.mark.parametrize(
+    "check", ["a IN (1, NULL)", "a > NULL OR a = 1", "NOT (a <> 1 AND NULL IS NOT NULL) OR a <> NULL"]
+)
+def test_a_check_that_may_be_unknown_for_a_filled_row_does_not_exclude_it(check: str) -> None:
+    ddl = f"CREATE TABLE r (a INT NOT NULL, CHECK ({check}))"
+    assert views.check("SELECT a FROM r WHERE a = 5", "SELECT COUNT(*) FROM r", schema=ddl).status == "DISCLOSES"
+
+
 def test_a_check_that_older_rows_may_violate_excludes_nothing() -> None:
     ddl = "CREATE TABLE r (a INT NOT NULL); ALTER TABLE r ADD CONSTRAINT c CHECK (a > 0){}"
     texts = "SELECT a FROM r WHERE a < 0", "SELECT COUNT(*) FROM r"

@@ -174,7 +174,8 @@ class Rules:
 class AccessControl:
     """Authorizations over one data set, kept in the ledger. Mutable because it stands for the ledger's record.
 
-    ``beside="allow"`` grants views even when something else was given out about the same data set, with which they are not judged.
+    ``beside="allow"`` grants views even when something else was given out about the same data set, with which they are not judged. ``foreign_keys="ignored"`` takes rows of different
+    tables to be independent.
 
     The log is read again before every change and every decision, so that what another process forbade or revoked holds here too.
     """
@@ -188,6 +189,7 @@ class AccessControl:
         dialect: str = "postgres",
         semantics: str = "sql",
         beside: str = "refuse",
+        foreign_keys: str = "known",
     ) -> None:
         if beside not in ("refuse", "allow"):
             raise PolicyError(f"beside must be 'refuse' or 'allow', but it is {beside!r}.")
@@ -197,7 +199,7 @@ class AccessControl:
         self._schema = schema
         self._dialect = dialect
         self._semantics = semantics
-        self._checker = Checker(schema, replay="definition")
+        self._checker = Checker(schema, foreign_keys=foreign_keys, replay="definition")
         self._queries: dict[tuple[str, str], Query] = {}
 
     @property

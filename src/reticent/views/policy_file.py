@@ -32,7 +32,9 @@ from reticent.views.authorizations import AccessControl, RuleChange
 from reticent.views.checker import load_schema
 from reticent.views.texts import read_text
 
-_FIELDS = ("schema", "dialect", "semantics", "dataset", "beside", "secrets", "views", "roles", "allow", "forbid")
+_FIELDS = (
+    "schema", "dialect", "semantics", "dataset", "beside", "foreign_keys", "secrets", "views", "roles", "allow", "forbid",
+)  # fmt: skip
 
 
 @contextmanager
@@ -61,6 +63,7 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
             dialect=dialect,
             semantics=str(found.get("semantics", "sql")),
             beside=str(found.get("beside", "refuse")),
+            foreign_keys=str(found.get("foreign_keys", "known")),
         )
         control.reconcile(_events(found, path), str(path.resolve()))
         yield control

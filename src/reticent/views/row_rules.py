@@ -19,6 +19,10 @@ from reticent.views.naive_evaluation import returns
 from reticent.views.queries import Atom, ConjunctiveQuery, Term, TermComparison, Union, Variable
 from reticent.views.schema import Relation, Schema
 
+_READABLE = (
+    exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.Column, exp.Identifier, exp.Literal, exp.Boolean,
+    exp.Neg, exp.DataType,
+)  # fmt: skip
 MOST = 32
 """Into how many alternatives the rules of its tables may split a disjunct; with more they are not used."""
 
@@ -34,7 +38,7 @@ def rule_of(relation: Relation, dialect: str) -> Union | None:
         for check in relation.checks:
             (statement,) = parse_statements(f"SELECT 1 WHERE {check}", dialect, "CHECK")
             where = statement.find(exp.Where)
-            if where is None or where.find(exp.Query):
+            if where is None or not _is_readable(where.this):
                 return None
             conditions.append(f"({_not_false(where.this, nullable).sql(dialect)})")
         quoted = exp.Table(this=exp.to_identifier(relation.name.rsplit(".", 1)[-1], quoted=True)).sql(dialect)
@@ -46,6 +50,14 @@ def rule_of(relation: Relation, dialect: str) -> Union | None:
     if found.inexact or found.boundless or len(found.parts) != 1 or len(found.parts[0].disjuncts) > MOST:
         return None
     return found.parts[0]
+
+
+def _is_readable(node: exp.Expr) -> bool:
+    """Whether a condition is unknown only where one of its columns is NULL: it has columns and constants, and no other NULL (``a IN (0, NULL)`` is never false)."""
+    return all(
+        isinstance(child, _READABLE) or (isinstance(child, exp.Null) and isinstance(child.parent, exp.Is))
+        for child in node.walk()
+    )
 
 
 def _not_false(node: exp.Expr, nullable: set[str], wanted: bool = True) -> exp.Expr:
