@@ -56,8 +56,11 @@ class Verdict:
         """The verdict with its reason, the rows that it is about, and what it rests on."""
         sentences = [f"Rows: {self.pattern}"] if self.pattern else []
         if self.witness is not None:
-            shown, engine = ", ".join(map(str, self.witness.row)), self.witness.engine
-            sentences.append(f"Witness ({engine}): adding {self.witness.relation}({shown}) changes both answers.")
+            found = self.witness
+            rows = [(found.relation, found.row), (found.view_relation, found.view_row)]
+            one, other = (f"{name}({', '.join(map(str, row))})" for name, row in rows)
+            what = "both answers" if one == other else f"the secret's answer, adding {other} that of the view"
+            sentences.append(f"Witness ({found.engine}): adding {one} changes {what}.")
         sentences.append(f"Class: {', '.join(self.query_class[0])} / {', '.join(self.query_class[1])}")
         sentences.append(f"Bound: {self.bound}")
         told = [f"- {line}" for line in (*self.assumptions, *self.warnings)]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, ShownAsCard
+from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.exact import exact
-from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP
+from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP, certainty
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.declared import GROUP_KEEP, DeclaredDomain, DeclaredGroups
 from reticent.methods.synthesize.keep_probabilities import BY_GROUP
@@ -110,16 +110,20 @@ class GroupwisePlan(ShownAsCard):
 
     def card(self) -> Card:
         """What is promised, and what it costs, by column of probabilities."""
-        facts = {
-            "groups": self.groups,
-            "rows": self.rows,
-            "domain": self.prior.size,
-            "epsilon": float(self.epsilon),
-            "delta": float(self.delta),
-            "real share": f"{self.real_share:.1%}",
-        }
-        listed = [(name, each.groups, each.rows, f"{each.real_share:.1%}") for name, each in self.plans.items()]
-        return Card("Plan of a synthetic release", facts, None, ("keep", "groups", "rows", "real share"), listed)
+        listed = [
+            (name, f"{each.groups:,}", f"{each.rows:,}", f"{each.real_share:.1%}") for name, each in self.plans.items()
+        ]
+        return Card(
+            f"{self.groups:,} groups, {self.rows:,} rows, {self.prior.size:,} values",
+            {
+                "epsilon": float(self.epsilon),
+                "delta": float(self.delta),
+                "certainty from even odds": certainty(self.epsilon),
+                "real share": f"{self.real_share:.1%}",
+            },
+            tables=[CardTable(("keep", "groups", "rows", "real share"), listed, "By column of probabilities")],
+            notes=self.warnings,
+        )
 
 
 AnyPlan = SynthesisPlan | GroupwisePlan
