@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, field, fields
 from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from reticent.base.exact import Number, exact
 from reticent.errors import ParameterError, ReticentError, did_you_mean
 from reticent.registry import Kind, load
 
@@ -39,6 +41,49 @@ def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
     if problem is not None:
         raise problem
     return made
+
+
+def parameter(
+    default: Any,
+    *,
+    stated: Literal["changed", "always", "never"] = "changed",
+    written: Callable[[Any], Any] | None = None,
+) -> Any:
+    """The field of a parameter, with what :func:`described` needs: whether it is stated where it has its default, and how it is written."""
+    return field(default=default, metadata={"stated": stated, "written": written})
+
+
+def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """The name of a method and its public parameters as plain data, which :func:`made_from` reads.
+
+    Parameters are stated where they differ from their default, unless their field (:func:`parameter`) says otherwise; ``written`` is how those without a way of
+    their own are written.
+    """
+    told: dict[str, Any] = {"name": type(made).__name__}
+    for each in fields(made):
+        rule = each.metadata.get("stated", "changed")
+        if rule == "never" or each.name.startswith("_"):
+            continue
+        write = each.metadata.get("written") or written or plain_parameter
+        usual = each.default if each.default_factory is MISSING else each.default_factory()
+        value, default = (None if given is None else write(given) for given in (getattr(made, each.name), usual))
+        if rule == "always" or value != default:
+            told[each.name] = value
+    return told
+
+
+def plain_parameter(value: Any) -> Any:
+    """A parameter as plain data: mappings and lists part by part, numbers and texts as they are, everything else as text."""
+    if isinstance(value, Mapping):
+        return {name: plain_parameter(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_parameter(each) for each in value]
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def exact_text(value: Number) -> str:
+    """A number as the text of its fraction."""
+    return str(exact(value, "parameter"))
 
 
 def parameters_of(kind: Kind, name: str) -> dict[str, Parameter]:

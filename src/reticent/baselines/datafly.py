@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact
+from reticent.base.parameters import exact_text, parameter
 from reticent.core import NodeLevels
 from reticent.definitions import Definition, own_sets
 from reticent.engine import count_table, finest_floor
@@ -39,7 +40,7 @@ class Datafly(GroupMethod):
         ['[30, 40)', '[50, 60)']
     """
 
-    suppression: Number = 0
+    suppression: Number = parameter(0, stated="always", written=exact_text)
     values: Literal["labels", "typical"] = "labels"
 
     streams: ClassVar[bool] = True
@@ -92,11 +93,6 @@ class Datafly(GroupMethod):
             return False
         points = evaluator.points(levels)
         return next(leaving(points).ways(evaluator.suppressed(points)), None) is not None
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        given = {"name": "Datafly", "suppression": str(exact(self.suppression, "suppression"))}
-        return {**given, "values": self.values} if self.values == "typical" else given
 
 
 def _distinct_values(points: Points, top: tuple[int, ...]) -> list[int]:

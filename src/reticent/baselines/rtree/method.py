@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,6 @@ class RPlusTree(GroupMethod):
         shown = ShownGroups.of(units, [(tuple(range(len(units.codes))), group)], "ranges")
         published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, 0)
         return local_grouping(run, shown, published, SuppressedGroups(np.zeros(len(shown), dtype=bool)))
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        return {"name": "RPlusTree", **({} if self.minimum is None else {"minimum": self.minimum})}
 
 
 def tree_leaves(units: FrequencySet, minimum: int) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from reticent.base.exact import whole
 from reticent.definitions import Definition
@@ -66,7 +66,3 @@ class Anatomy(GroupMethod):
             format=FORMAT,
             details=DRAWN,
         )
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        return {"name": "Anatomy"} if self.l is None else {"name": "Anatomy", "l": self.l}

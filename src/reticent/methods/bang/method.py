@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.exact import one_of, whole
+from reticent.base.parameters import parameter
 from reticent.definitions import Definition, of_groups
 from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
@@ -27,14 +28,6 @@ from reticent.table import Table
 _SMALLEST = 5
 Guard = Literal["quasi", "sensitive"]
 GUARDS: tuple[Guard, ...] = ("quasi", "sensitive")
-_USUAL: Mapping[str, Any] = {
-    "minimum": None,
-    "order": "balanced",
-    "guard": "quasi",
-    "scales": {},
-    "few": "wait",
-    "compact": False,
-}
 
 
 @dataclass(frozen=True)
@@ -68,8 +61,8 @@ class Bang(GroupMethod):
     order: MergeOrder = "balanced"
     guard: Guard = "quasi"
     scales: Mapping[str, Any] = field(default_factory=dict)
-    index: str | Path | None = None
-    grow: str | Path | None = None
+    index: str | Path | None = parameter(None, stated="never")
+    grow: str | Path | None = parameter(None, stated="never")
     few: Few = "wait"
     compact: bool = False
 
@@ -80,7 +73,7 @@ class Bang(GroupMethod):
             whole(self.minimum, "Bang: minimum", low=1)
         for name, known in (("order", ORDERS), ("guard", GUARDS), ("few", FEW)):
             one_of(getattr(self, name), f"Bang: {name}", known)
-        built = [name for name in ("minimum", "order", "scales") if getattr(self, name) != _USUAL[name]]
+        built = [name for name in ("minimum", "order", "scales") if name in self.describe()]
         if self.index is not None and built:
             raise PolicyError(
                 f"Bang: a saved index has its own {built[0]}. Leave {built[0]} out, or build another index with it.",
@@ -174,16 +167,3 @@ class Bang(GroupMethod):
         context.step("comparing the index with the table")
         index.check_table(count_chunks(table, context, "comparing the index with the table"))
         return replace(index, method=replace(index.method, guard=self.guard, compact=self.compact))
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters, those that differ from the usual ones. Where a saved index lies is nobody's business."""
-        said = {name: _plain(getattr(self, name)) for name, usual in _USUAL.items() if getattr(self, name) != usual}
-        return {"name": "Bang", **said}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, str | int):
-        return value
-    return [each if isinstance(each, int | float) else str(each) for each in value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of, whole
+from reticent.base.parameters import described, parameter
 from reticent.core import MetricChoices, PairwiseDistances
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
@@ -79,7 +80,7 @@ class ClusterMethod(GroupMethod):
     are replaced by it as well. A cluster that fails the definition is merged with the nearest, or refused (``failing="refuse"``).
     """
 
-    r: int = 5
+    r: int = parameter(5, stated="always")
     epsilon: Number = 0
     centres: CentreKind = "synthetic"
     norm: Literal["L1", "L2"] = "L2"
@@ -218,13 +219,7 @@ class ClusterMethod(GroupMethod):
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, those that differ from the usual ones."""
-        usual = type(self)()
-        said = {
-            each.name: _plain(getattr(self, each.name))
-            for each in fields(self)
-            if each.name != "r" and getattr(self, each.name) != getattr(usual, each.name)
-        }
-        return {"name": type(self).__name__, "r": self.r, **said}
+        return described(self, _plain)
 
     def fit_predict(self, points_or_table: Any) -> Ids:
         """The cluster of every point or row, -1 where it is left out."""

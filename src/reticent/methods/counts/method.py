@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reticent.base.context import Context
 from reticent.base.disclosures import PriorCheck, alone
 from reticent.base.exact import one_of, whole
+from reticent.base.parameters import described, parameter
 from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost, Relation
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition, ExpectedError, NoisyCounts
@@ -115,10 +116,7 @@ class _CountsMethod(ABC):
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        given = {
-            "domain": None if self.domain is None else ViewDomain.of(self.domain).as_json(),
-        }
-        return {"name": type(self).__name__, **{name: value for name, value in given.items() if value is not None}}
+        return described(self)
 
 
 @dataclass(frozen=True)
@@ -138,8 +136,8 @@ class CentralCounts(_CountsMethod):
         ['illness', 'noisy_count']
     """
 
-    domain: Mapping[str, Any] | None = None
-    budget: Mapping[str, Any] | None = None
+    domain: Mapping[str, Any] | None = parameter(None, written=lambda domain: ViewDomain.of(domain).as_json())
+    budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
         """Replacing a row moves two cells by one, which noise of scale 2/epsilon hides at epsilon; adding or removing one moves one cell, at half of it. No exact number is published."""
@@ -181,12 +179,12 @@ class JointCounts(_CountsMethod):
         ['flu', 'cold']
     """
 
-    party: str = "party"
-    domain: Mapping[str, Any] | None = None
+    party: str = parameter("party", stated="always")
+    domain: Mapping[str, Any] | None = parameter(None, written=lambda domain: ViewDomain.of(domain).as_json())
     faults: int | None = None
-    law: str = "binomial"
-    level: str = "byzantine"
-    budget: Mapping[str, Any] | None = None
+    law: str = parameter("binomial", stated="always")
+    level: str = parameter("byzantine", stated="always")
+    budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -257,10 +255,6 @@ class JointCounts(_CountsMethod):
         return joint_cells(
             answer.plan, answer, answer.total, _rounds(answer), domain, {"blamed": blamed, "seconds": answer.seconds}
         )
-
-    def describe(self) -> dict[str, Any]:
-        given = {"party": self.party, "faults": self.faults, "law": self.law, "level": self.level}
-        return {**super().describe(), **{name: value for name, value in given.items() if value is not None}}
 
 
 class JointOutcome(Protocol):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, whole
+from reticent.base.parameters import described, parameter
 from reticent.base.privacy_cost import DeclaredBudget, LossBound, PrivacyCost
 from reticent.base.randomness import uniform_below
 from reticent.core import Draft, Evidence, Kind
@@ -89,9 +90,9 @@ class _GridMethod(ABC):
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
         """What sampling or noise does to counts."""
 
-    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; the grid is in the details of a release."""
+        return described(self)
 
     def cost(self, table: Table, definition: Definition) -> PrivacyCost | None:
         """What the release costs for a row that is added or removed, at the least epsilon that is promised; None for a promise without epsilon, which costs nothing that adds up."""
@@ -123,10 +124,10 @@ class GridSample(_GridMethod):
         ['[30, 40)', '[40, 50]']
     """
 
-    grid: Mapping[str, Any] | None = None
-    sample: Number | None = None
+    grid: Mapping[str, Any] | None = parameter(None, stated="never")
+    sample: Number | None = parameter(None, written=str)
     least: int | None = None
-    budget: Mapping[str, Any] | None = None
+    budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     format: ClassVar[str] = GRID_SAMPLE
     column: ClassVar[str] = SAMPLED_ROWS
@@ -220,10 +221,6 @@ class GridSample(_GridMethod):
             f"Of the {size:,} cells those with at least {plan.least} sampled rows would be shown: about half of the cells that have {shown:,.0f} rows, fewer of smaller ones. A cell of "
             f"{shown:,.0f} rows is estimated with a standard error of {math.sqrt(shown * per_row):,.1f}.",
         )
-
-    def describe(self) -> dict[str, Any]:
-        given = {"sample": None if self.sample is None else str(self.sample), "least": self.least}
-        return {"name": "GridSample", **{name: value for name, value in given.items() if value is not None}}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from reticent.base.context import Context
+from reticent.base.parameters import described
 from reticent.core import (
     Draft,
     Evidence,
@@ -57,9 +58,9 @@ class GroupMethod(ABC):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
 
-    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
+        return described(self)
 
 
 @dataclass(frozen=True)

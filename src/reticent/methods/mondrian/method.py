@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact, one_of
+from reticent.base.parameters import exact_text, parameter
 from reticent.core import Evidence, FrequencySet
 from reticent.definitions import AnyColumns, Definition, GroupDefinition, of_groups, require_feasible
 from reticent.engine import count_table, engine_of
@@ -64,13 +65,13 @@ class Mondrian(GroupMethod):
         ['[31, 33]', '[52, 58]']
     """
 
-    split: Choice = "span"
-    ties: Literal["keep", "divide"] = "keep"
-    values: CellStyle | Literal["drawn"] = "ranges"
-    suppression: Number = 0
+    split: Choice = parameter("span", stated="always")
+    ties: Literal["keep", "divide"] = parameter("keep", stated="always")
+    values: CellStyle | Literal["drawn"] = parameter("ranges", stated="always")
+    suppression: Number = parameter(0, written=exact_text)
     effort: Effort = "quick"
     seconds: float | None = None
-    weights: Mapping[str, float] | None = None
+    weights: Mapping[str, float] | None = parameter(None, written=lambda weights: dict(weights) or None)
 
     streams: ClassVar[bool] = True
     knows_raw_values: ClassVar[bool] = True
@@ -106,19 +107,6 @@ class Mondrian(GroupMethod):
         made = local_grouping(run, shown, published, left_out, order)
         _require_company(run.asked, made.evidence)
         return made
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        given: dict[str, Any] = {"name": "Mondrian", "split": self.split, "ties": self.ties, "values": self.values}
-        if self._limit:
-            given["suppression"] = str(self._limit)
-        if self.effort != "quick":
-            given["effort"] = self.effort
-        if self.seconds is not None:
-            given["seconds"] = self.seconds
-        if self.weights:
-            given["weights"] = dict(self.weights)
-        return given
 
     @property
     def _plain(self) -> Mondrian:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of
+from reticent.base.parameters import exact_text, parameter
 from reticent.definitions import Definition, GroupDefinition, own_sets
 from reticent.engine import engine_of
 from reticent.errors import Infeasible
@@ -54,9 +55,9 @@ class Panel(GroupMethod):
     """
 
     wave: str | None = None
-    split: Choice = "loss"
-    values: Literal["sets", "ranges"] = "ranges"
-    suppression: Number = 0
+    split: Choice = parameter("loss", stated="always")
+    values: Literal["sets", "ranges"] = parameter("ranges", stated="always")
+    suppression: Number = parameter(0, written=exact_text)
 
     format: ClassVar[str] = FORMAT
 
@@ -64,13 +65,6 @@ class Panel(GroupMethod):
         one_of(self.split, "Panel: split", ("span", "loss"))
         one_of(self.values, "Panel: values", ("sets", "ranges"))
         exact(self.suppression, "Panel: suppression", low=0, high=1)
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        given: dict[str, Any] = {"name": "Panel", "split": self.split, "values": self.values}
-        if self.wave is not None:
-            given["wave"] = self.wave
-        return {**given, "suppression": str(self._limit)} if self._limit else given
 
     @property
     def _limit(self) -> Fraction:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from reticent.base.context import Context
 from reticent.base.exact import whole
+from reticent.base.parameters import described, parameter
 from reticent.base.privacy_cost import DeclaredBudget
 from reticent.core import Draft, Kind
 from reticent.definitions import BoundedBelief, Definition, ExpectedError
@@ -52,8 +53,9 @@ class _Mechanism(ABC):
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
         """The spread of counts, estimated from what is shown."""
 
-    @abstractmethod
-    def describe(self) -> dict[str, Any]: ...
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        return described(self)
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,14 @@ class AlphaBeta(_Mechanism):
         ('view', ['age'])
     """
 
-    preset: str = "tight"
-    domain: Mapping[str, Any] | None = None
+    preset: str = parameter("tight", stated="always")
+    domain: Mapping[str, Any] | None = parameter(None, written=lambda domain: ViewDomain.of(domain).as_json())
     n_public: int | None = None
-    duplicates: str = "refuse"
+    duplicates: str = parameter("refuse", stated="always")
     floor: str | None = None
-    source: Mapping[str, Any] | None = None
+    source: Mapping[str, Any] | None = parameter(None, stated="never")
     count: int | None = None
-    budget: Mapping[str, Any] | None = None
+    budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     format: ClassVar[str] = ViewManifest.format
 
@@ -114,18 +116,6 @@ class AlphaBeta(_Mechanism):
             f"the condition: {listed}.",
         )
 
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        chosen = {"floor": self.floor, "count": self.count, "n_public": self.n_public}
-        more = {name: value for name, value in chosen.items() if value is not None}
-        return {
-            "name": "AlphaBeta",
-            "preset": self.preset,
-            "duplicates": self.duplicates,
-            **more,
-            **_declared(self.domain),
-        }
-
 
 @dataclass(frozen=True)
 class Frapp(_Mechanism):
@@ -143,9 +133,9 @@ class Frapp(_Mechanism):
         20
     """
 
-    domain: Mapping[str, Any] | None = None
-    n_public: int | None = None
-    budget: Mapping[str, Any] | None = None
+    domain: Mapping[str, Any] | None = parameter(None, written=lambda domain: ViewDomain.of(domain).as_json())
+    n_public: int | None = parameter(None, stated="never")
+    budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     format: ClassVar[str] = FrappManifest.format
 
@@ -163,10 +153,6 @@ class Frapp(_Mechanism):
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
         return self.plan(table, definition).expected_error("tuple")
 
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        return {"name": "Frapp", **_declared(self.domain)}
-
 
 def _belief(definition: Definition, method: str) -> BoundedBelief:
     if not isinstance(definition, BoundedBelief):
@@ -174,11 +160,6 @@ def _belief(definition: Definition, method: str) -> BoundedBelief:
             f"{method} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
         )
     return definition
-
-
-def _declared(domain: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The declared domain as a parameter that makes the method again."""
-    return {} if domain is None else {"domain": ViewDomain.of(domain).as_json()}
 
 
 def declared_domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:

@@ -21,6 +21,7 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.base.disclosures import Judgement, PriorDisclosure, allow, alone
 from reticent.base.exact import Number, exact, whole
+from reticent.base.parameters import described, exact_text, parameter
 from reticent.base.privacy_cost import DeclaredBudget, PrivacyCost
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import BoundedBelief, Definition, ExpectedError, LocalDP, highest_allowed, ratio_within
@@ -87,10 +88,10 @@ class Perturbation:
         4
     """
 
-    keep: Number | None = None
-    values: Sequence[Any] | None = None
-    memory: str | Path | None = None
-    budget: Mapping[str, Any] | None = None
+    keep: Number | None = parameter(None, written=exact_text)
+    values: Sequence[Any] | None = parameter(None, written=lambda values: to_plain(list(values)))
+    memory: str | Path | None = parameter(None, stated="never")
+    budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     format: ClassVar[str] = FORMAT
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
@@ -197,9 +198,7 @@ class Perturbation:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        keep = {} if self.keep is None else {"keep": str(exact(self.keep, "keep"))}
-        values = {} if self.values is None else {"values": to_plain(list(self.values))}
-        return {"name": "Perturbation", **keep, **values}
+        return described(self)
 
 
 def is_local(part: Definition) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.base.context import Context
 from reticent.base.disclosures import PriorCheck, SeriesState, alone
+from reticent.base.parameters import described, parameter
 from reticent.core import BATCH, Draft, Evidence, Groups, Histograms, Kind, SensitiveDomain
 from reticent.definitions import Definition, KAnonymity
 from reticent.errors import DataError, Infeasible, PolicyError, did_you_mean
@@ -147,10 +148,10 @@ class Republish:
         True
     """
 
-    domain: Sequence[Any] | None = None
-    choice: Choice = "near"
-    balance: Balance = "filled"
-    ranges: Mapping[str, Sequence[Any]] | None = None
+    domain: Sequence[Any] | None = parameter(None, stated="never")
+    choice: Choice = parameter("near", stated="always")
+    balance: Balance = parameter("filled", stated="always")
+    ranges: Mapping[str, Sequence[Any]] | None = parameter(None, stated="never")
     baseline: Baseline | None = None
     _place: SeriesPosition | None = field(default=None, repr=False, compare=False)
 
@@ -227,8 +228,7 @@ class Republish:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        baseline = {} if self.baseline is None else {"baseline": self.baseline}
-        return {"name": "Republish", "choice": self.choice, "balance": self.balance, **baseline}
+        return described(self)
 
     def snapshot(self, table: Table, scales: Sequence[QuasiScale]) -> Snapshot:
         """The table as columns of keys, codes and places on scales."""

@@ -15,6 +15,7 @@ from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of, whole
 from reticent.base.packing import number, pack
+from reticent.base.parameters import exact_text, parameter
 from reticent.core import FrequencySet
 from reticent.definitions import Definition, GroupDefinition, KAnonymity, require_feasible
 from reticent.engine import count_table, engine_of
@@ -54,6 +55,10 @@ WILDCARD = (
 OWN_SYMBOL = "own symbol"
 
 
+def _weights_text(weights: Mapping[str, Number]) -> dict[str, str]:
+    return {name: exact_text(weight) for name, weight in weights.items()}
+
+
 @dataclass(frozen=True)
 class Suppress(GroupMethod):
     """Local suppression: star as few cells as possible so that the classes of rows with equal labels pass.
@@ -79,11 +84,11 @@ class Suppress(GroupMethod):
     k: int | None = None
     algorithm: Algorithm = "auto"
     exact: bool = False
-    weights: Mapping[str, Number] = field(default_factory=dict)
+    weights: Mapping[str, Number] = field(default_factory=dict, metadata={"written": _weights_text})
     keep: tuple[str, ...] = ()
     hiding: Hiding = "stars"
-    suppression: Number = 0
-    reading: str = OWN_SYMBOL
+    suppression: Number = parameter(0, written=exact_text)
+    reading: str = parameter(OWN_SYMBOL, stated="never")
 
     streams: ClassVar[bool] = True
 
@@ -122,24 +127,6 @@ class Suppress(GroupMethod):
         if self.hiding == "hierarchy":
             return replace(made, search=search)
         return replace(made, search=search, format="cells", details={"reading": OWN_SYMBOL})
-
-    def describe(self) -> dict[str, Any]:
-        """The method and its public parameters."""
-        usual = Suppress()._parameters()
-        return {"name": "Suppress"} | {
-            name: value for name, value in self._parameters().items() if value != usual[name]
-        }
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "k": self.k,
-            "algorithm": self.algorithm,
-            "exact": self.exact,
-            "weights": {name: str(exact(weight, name)) for name, weight in self.weights.items()},
-            "keep": list(self.keep),
-            "hiding": self.hiding,
-            "suppression": str(self.limit),
-        }
 
     @property
     def limit(self) -> Fraction:
