@@ -8,6 +8,8 @@ import duckdb
 import polars as pl
 import pytest
 
+import reticent as rt
+from reticent.cli.console import show_card
 from reticent.policy import Policy
 from tests.cli.conftest import PATIENTS, Command
 from tests.sampling import first
@@ -128,9 +130,10 @@ def test_what_was_found_is_shown_where_nothing_can_be_written(
 
 
 def test_notes_that_are_not_shown_are_counted_in_words(
-    reticent: Command, patients: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    notes = len(reticent("inspect", "patients.csv", "-o", "all.toml", "--json").json["notes"])
+    found = rt.inspect(PATIENTS)
     for hidden, said in ((1, "1 more note: --details"), (2, "2 more notes: --details")):
-        monkeypatch.setattr("reticent.policy.inspection._NOTES_SHOWN", notes - hidden)
-        assert said in reticent("inspect", "patients.csv", "-o", f"{hidden}.toml").out
+        monkeypatch.setattr("reticent.policy.inspection._NOTES_SHOWN", len(found.notes) - hidden)
+        show_card(found.card())
+        assert said in capsys.readouterr().out
