@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number, exact, one_of
 from reticent.base.parameters import exact_text, parameter
 from reticent.core import Evidence, FrequencySet
-from reticent.definitions import AnyColumns, Definition, GroupDefinition, of_groups, require_feasible
+from reticent.definitions import Definition, GroupDefinition, of_groups, require_feasible
+from reticent.definitions import judge as judged
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grouping import (
@@ -221,15 +222,14 @@ def _may_overlap(judge: CutJudge) -> bool:
 
 
 def _require_company(definition: Definition, evidence: Evidence) -> None:
-    """Groups of enough people in all columns together imply the same for fewer columns only where nobody has several rows: more rows of a person fit labels that overlap there."""
-    groups = evidence.published
-    wrong = [
-        part for part in definition.parts() if groups.owners and isinstance(part, AnyColumns) and not part.holds(groups)
-    ]
-    if wrong:
+    """What passes where groups are cut need not pass as it is shown where somebody has several rows: more rows of a person fit labels that overlap, as nodes do, and all labels of few columns."""
+    if not evidence.published.owners:
+        return
+    wrong = next((each for each in judged(definition, evidence) if not each.holds), None)
+    if wrong is not None:
         raise Infeasible(
-            f"The groups that were cut do not satisfy {wrong[0]}: labels of few columns overlap, so that too many rows of one person fit them. Use Lattice, whose labels do not "
-            "overlap, or keep fewer rows of each person with rows_per_person=."
+            f"The groups that were cut do not satisfy {wrong.definition} as they are shown: labels overlap, so that too many rows of one person fit them. Use Lattice, whose labels do "
+            "not overlap, values='ranges' where all columns are known together, or keep fewer rows of each person with rows_per_person=."
         )
 
 
