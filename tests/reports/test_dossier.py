@@ -12,7 +12,7 @@ import pytest
 
 import reticent as rt
 from reticent.errors import DataError, MissingPackage, PolicyError
-from reticent.release import Release
+from reticent.release import Release, readable
 from reticent.reports.dossier import Dossier
 from reticent.reports.dossier_page import render_dossier
 from reticent.reports.printing import VARIABLE, printed
@@ -232,3 +232,17 @@ def test_adversaries_that_succeed_are_told_beside_the_verdict() -> None:
     (residual,) = [block for part in made.sections for block in part.blocks if block.title == "Residual risks"]
     assert any("succeeds" in each for each in residual.items)
     assert not any("succeeds" in each for each in made.headline.reasons)
+
+
+def test_a_folder_whose_files_were_changed_has_the_verdict_of_verify(release: Release, tmp_path: Path) -> None:
+    """A headline that says less than the release does: neither report nor dossier repeats it."""
+    folder = release.save(tmp_path / "release")
+    path = folder / "public" / "certificate.json"
+    certificate = json.loads(path.read_bytes())
+    certificate["headline"] = {"state": "holds, but", "reasons": ["Nothing to worry about."]}
+    path.write_bytes(readable(certificate))
+    found = rt.verify(folder)
+    assert found.headline.state == "does not hold"
+    assert rt.dossier(folder, "gdpr").headline == found.headline
+    assert rt.attack(folder) is not None
+    assert "Does not hold" in rt.report(folder, tmp_path / "report.html").read_text()
