@@ -215,7 +215,7 @@ def test_the_verdict_is_that_of_verify_whatever_adversaries_achieve(tmp_path: Pa
     folder = made.save(tmp_path / "release")
     beside = rt.dossier(folder, "gdpr", raw=table)
     assert beside.headline == rt.verify(folder).headline == rt.dossier(made, "gdpr", raw=table).headline
-    assert beside.as_json()["adversaries_that_succeed"] == beside.succeeded
+    assert beside.as_dict()["adversaries_that_succeed"] == beside.succeeded
     data = folder / "public" / "data.csv"
     data.write_text("".join(data.read_text().splitlines(keepends=True)[:-1]))
     changed = rt.dossier(folder, "gdpr")
@@ -246,3 +246,16 @@ def test_a_folder_whose_files_were_changed_has_the_verdict_of_verify(release: Re
     assert rt.dossier(folder, "gdpr").headline == found.headline
     assert rt.attack(folder) is not None
     assert "Does not hold" in rt.report(folder, tmp_path / "report.html").read_text()
+
+
+def test_no_page_calls_a_release_good_above_adversaries_that_succeed() -> None:
+    """Two of four illnesses in each group, as promised: whoever rules one out knows the other."""
+    illness = ["flu", "cold"] * 20 + ["gout", "burn"] * 20
+    two = pl.DataFrame({"age": [10] * 40 + [20] * 40, "illness": illness})
+    table = rt.Table(two, quasi=["age"], sensitive="illness")
+    made = rt.dossier(rt.publish(table, rt.KAnonymity(6) & rt.DistinctLDiversity(2)), "gdpr")
+    assert (made.headline.state, made.succeeded > 0) == ("holds", True)
+    page = render_dossier(made)
+    assert 'class="verdict unknown"' in page
+    assert 'class="verdict">' not in page
+    assert "Holds, but" in page

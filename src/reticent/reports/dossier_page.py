@@ -26,7 +26,10 @@ def render_dossier(made: Dossier) -> str:
     foot = f"<footer>Sources: {escape('; '.join(made.of.sources))}. They are paraphrased, not quoted. Written by Reticent {escape(__version__)}.</footer>"
     body = (
         head,
-        verdict_block(made.headline, [f"{_GUARANTEE} {made.judged}", made.attacked, made.judgement]),
+        # The verdict is on the guarantee, but no page shows it as good above adversaries that succeed.
+        verdict_block(
+            made.headline.beside(filter(None, [made.attacked])), [f"{_GUARANTEE} {made.judged}", made.judgement]
+        ),
         _tiles(made),
         contents(sections),
         *map(card, sections),
