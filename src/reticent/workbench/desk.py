@@ -49,6 +49,8 @@ class PagePart:
     lane: Lane = "look"
     title: str = ""
     kept: bool = True
+    translated: Callable[[ProjectView, Mapping[str, Any]], dict[str, Any]] | None = None
+    """What the task gets instead of what the address says."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,14 @@ class Desk:
         content = {name: setting for name, setting in view.content.items() if name in part.sections}
         folder = str(view.project.folder)
         stamp = source_stamp(folder, content)
-        return {"folder": folder, "policy": _text(content), "stamp": stamp, **asked}
+        given = part.translated(view, asked) if part.translated is not None else asked
+        return {"folder": folder, "policy": _text(content), "stamp": stamp, **given}
+
+    def peek(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Job | None:
+        """The work behind a part, if it was begun."""
+        part = self.parts[name]
+        folder = view.project.cache if part.kept else None
+        return self.jobs.peek(part.task, self.settings(view, part, asked or {}), folder)
 
     def job(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Job:
         """The work behind a part."""
@@ -150,20 +159,28 @@ class Desk:
         """The job of a part as HTML."""
         url = view.part_url(name, **asked)
         if job.state == "done":
-            finish = self._finishers.get(name)
-            more = finish(view, job.result, asked) if finish else {}
-            return self.html(f"parts/{name}.html", view=view, found=job.result, asked=asked, url=url, **more)
+            return self._filled(view, name, job.result, asked, url)
+        if job.early is not None and job.state in ("running", "stopped"):
+            inner = self._filled(view, name, job.early, asked, url)
+            return self.html(
+                "parts/_early.html", view=view, job=job, url=url, title=self.parts[name].title, inner=inner
+            )
         if job.over:
             return self.html("parts/_failed.html", view=view, job=job, url=url, title=self.parts[name].title)
         return self.html("parts/_progress.html", view=view, job=job, url=url, title=self.parts[name].title)
 
-    def html(self, template: str, **context: Any) -> str:
-        """A template filled in."""
-        return self.templates.get_template(template).render(**context)
+    def _filled(self, view: ProjectView, name: str, found: Any, asked: Mapping[str, Any], url: str) -> str:
+        finish = self._finishers.get(name)
+        more = finish(view, found, asked) if finish else {}
+        return self.html(f"parts/{name}.html", view=view, found=found, asked=asked, url=url, **more)
 
-    def page(self, template: str, view: ProjectView | None = None, status: int = 200, **context: Any) -> HTMLResponse:
+    def html(self, file: str, /, **context: Any) -> str:
+        """A template filled in."""
+        return self.templates.get_template(file).render(**context)
+
+    def page(self, file: str, view: ProjectView | None = None, /, status: int = 200, **context: Any) -> HTMLResponse:
         """A whole page."""
-        return HTMLResponse(self.html(template, view=view, desk=self, **context), status)
+        return HTMLResponse(self.html(file, view=view, desk=self, **context), status)
 
     def sent_on(self, request: Request, url: str) -> Response:
         """Lead the browser to another address: the page's own parts are exchanged, and the address changes."""

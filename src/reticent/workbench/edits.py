@@ -117,6 +117,75 @@ def set_special(content: Content, setting: str, column: str | None) -> None:
         roles[setting] = column
 
 
+def set_hierarchy(content: Content, column: str, description: Mapping[str, Any] | None) -> None:
+    """Describe the levels of a quasi column; None leaves the value itself, or nothing."""
+    hierarchies = content.setdefault("hierarchies", {})
+    if description is None:
+        hierarchies.pop(column, None)
+    else:
+        hierarchies[column] = dict(description)
+
+
+def set_method(content: Content, method: Mapping[str, Any]) -> None:
+    """Choose the method with its parameters."""
+    content["method"] = dict(method)
+
+
+def free_node(content: Content) -> None:
+    """Let the search choose the levels again."""
+    content.setdefault("method", {}).pop("node", None)
+
+
+def set_weight(content: Content, column: str, weight: float | None) -> None:
+    """How much a column counts in the objective; None counts it as any other."""
+    method = content.setdefault("method", {})
+    weights = dict(method.get("weights", {}))
+    if weight is None:
+        weights.pop(column, None)
+    else:
+        weights[column] = weight
+    if weights:
+        method["weights"] = weights
+    else:
+        method.pop("weights", None)
+
+
+def set_suppression(content: Content, limit: str) -> None:
+    """The share of rows that may be suppressed."""
+    content.setdefault("method", {})["suppression"] = limit
+
+
+def set_definition(content: Content, place: int, settings: Mapping[str, Any] | None) -> None:
+    """Change, add (at the end) or, with None, remove a definition."""
+    definitions = definitions_of(content)
+    if settings is None:
+        del definitions[place]
+    elif place >= len(definitions):
+        definitions.append(dict(settings))
+    else:
+        definitions[place] = dict(settings)
+    content["definition"] = definitions
+
+
+def set_quasi_sets(content: Content, sets: list[list[str]]) -> None:
+    """The sets of columns that different adversaries may know; none: one adversary knows all."""
+    roles = content.setdefault("roles", {})
+    if sets:
+        roles["quasi_sets"] = sets
+    else:
+        roles.pop("quasi_sets", None)
+
+
+def set_release(content: Content, settings: Mapping[str, Any]) -> None:
+    """Where the release goes and what comes with it; a setting of None or an empty one is left out."""
+    release = content.setdefault("release", {})
+    for name, value in settings.items():
+        if value in (None, "", [], {}):
+            release.pop(name, None)
+        else:
+            release[name] = value
+
+
 def set_reading(content: Content, settings: Mapping[str, Any]) -> None:
     """Say how the rows are read; a setting of None, or an empty one, is found out."""
     data = content.setdefault("data", {})

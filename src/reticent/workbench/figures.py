@@ -110,3 +110,127 @@ def columns_words(names: Sequence[str]) -> str:
     if len(names) <= 1:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def shares(counted: Mapping[str, Any], label: str, kind: str) -> Markup:
+    """Bars of the most frequent values, as shares."""
+    listed = [(each["label"], each["count"]) for each in counted["values"][:8]]
+    rest = counted["others"] + sum(each["count"] for each in counted["values"][8:])
+    if rest:
+        listed.append(("all others", rest))
+    rows, line, names, width = max(counted["rows"], 1), 16.0, 116.0, 280.0
+    parts = []
+    for place, (name, count) in enumerate(listed):
+        wide, y = max((width - names - 40) * count / rows, 0.8), place * line
+        shown = name if len(name) <= 18 else name[:17] + "…"
+        parts.append(
+            f"<g><title>{escape(name)}: {count:,}</title>"
+            f'<text class="name" x="{names - 6}" y="{y + 11.5}" text-anchor="end">{escape(shown)}</text>'
+            f'<rect class="bar {kind}" x="{names}" y="{y + 2}" width="{wide:.1f}" height="11" rx="2"/>'
+            f'<text class="tick" x="{names + wide + 5:.1f}" y="{y + 11.5}">{percent_text(count / rows, 0)}</text></g>'
+        )
+    return _svg(width, line * max(len(listed), 1), "".join(parts), label, "chart")
+
+
+def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: str) -> Markup:
+    """The lattice: every node a link, exact values at the bottom. Of a large one the nodes that were judged."""
+    low, high = sum(found["lowest"]), sum(found["heights"])
+    rows: dict[int, list[tuple[str, str, str]]] = {}
+    for each in nodes:
+        kind = "chosen" if each["best"] else "passing" if each["passes"] else "failing"
+        cost = "" if each["objective"] is None else f", loss {percent_text(each['objective'])}"
+        tip = f"{_levels(found, each['levels'])}: {'passes' if each['passes'] else 'fails'}{cost}"
+        rows.setdefault(sum(each["levels"]), []).append((each["key"], kind, tip))
+    for levels, good in found["status"]:
+        kind = "passing" if good else "failing"
+        rows.setdefault(sum(levels), []).append(
+            ("-".join(map(str, levels)), kind, f"{_levels(found, levels)}: {'passes' if good else 'fails'}")
+        )
+    shown = _MOST_DOTS / max(sum(map(len, rows.values())), 1)
+    width, parts, y, left = 900.0, [], 16.0, 76.0
+    for height in range(high, low - 1, -1):
+        listed = sorted(rows.get(height, []), key=lambda one: ("failing", "passing", "chosen").index(one[1]))
+        kept = (
+            listed
+            if shown >= 1
+            else [one for place, one in enumerate(listed) if one[1] == "chosen" or place % int(1 / shown + 1) == 0]
+        )
+        abreast = 58
+        lines = max((len(kept) + abreast - 1) // abreast, 1)
+        gap = min((width - left) / abreast, 15.0)
+        parts.append(f'<text class="tick" x="0" y="{y + lines * gap / 2:.1f}">level sum {height}</text>')
+        for place, (key, kind, tip) in enumerate(kept):
+            across, down = place % abreast, place // abreast
+            count = min(len(kept) - down * abreast, abreast)
+            x = left + (width - left) / 2 + (across - (count - 1) / 2) * gap
+            parts.append(
+                f'<a href="{escape(url, quote=True)}?node={key}" class="node-link" aria-label="{escape(tip, quote=True)}">'
+                f'<circle class="node {kind}" cx="{x:.1f}" cy="{y + down * gap + gap / 2 - 2:.1f}" r="{7 if kind == "chosen" else 5.2}"><title>{escape(tip)}</title></circle></a>'
+            )
+        y += lines * gap + 7
+    return _group(width, y + 4, "".join(parts), "The lattice of all generalizations", "chart lattice")
+
+
+_MOST_DOTS = 1500
+
+
+def _levels(found: Mapping[str, Any], levels: Sequence[int]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in zip(found["columns"], levels, strict=True))
+
+
+def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: str, parameter: str) -> Markup:
+    """Risk against loss: a dot for each point, a line through those that no other beats."""
+    drawn = [each for each in points if each["risk"] is not None and each["objective"] is not None]
+    if not drawn:
+        return Markup("")
+    width, height, left, bottom = 760.0, 300.0, 56.0, 40.0
+    most_x = max(max(each["objective"] for each in drawn) * 1.08, 1e-6)
+    most_y = max(max(each["risk"] for each in drawn) * 1.12, 1e-6)
+
+    def at(each: Mapping[str, Any]) -> tuple[float, float]:
+        return left + (width - left - 20) * each["objective"] / most_x, (height - bottom) * (
+            1 - each["risk"] / most_y
+        ) + 8
+
+    parts = [
+        f'<line class="axis" x1="{left}" x2="{width}" y1="{height - bottom + 8}" y2="{height - bottom + 8}"/><line class="axis" x1="{left}" x2="{left}" y1="0" y2="{height - bottom + 8}"/>'
+    ]
+    for step in range(5):
+        x, y = left + (width - left - 20) * step / 4, (height - bottom) * (1 - step / 4) + 8
+        parts.append(
+            f'<text class="tick" x="{x:.0f}" y="{height - bottom + 24}" text-anchor="middle">{percent_text(most_x * step / 4)}</text>'
+        )
+        parts.append(
+            f'<text class="tick" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{percent_text(most_y * step / 4)}</text>'
+        )
+    parts.append(
+        f'<text class="tick" x="{(width + left) / 2}" y="{height - 2}" text-anchor="middle">detail lost</text><text class="tick" x="{left + 6}" y="10">average risk</text>'
+    )
+    line = sorted(at(each) for each in drawn if each["key"] in frontier)
+    if len(line) > 1:
+        parts.append(f'<polyline class="frontier" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>')
+    named = parameter == "way"
+    for each in drawn:
+        x, y = at(each)
+        own = each.get("best") or each.get("own")
+        kind = "chosen" if own else "passing" if each["key"] in frontier else "plain"
+        tip = f"{each['key']}: loses {percent_text(each['objective'])}, average risk {percent_text(each['risk'])}"
+        circle = f'<circle class="node {kind}" cx="{x:.1f}" cy="{y:.1f}" r="{6.5 if own or named else 4.5}"><title>{escape(tip)}</title></circle>'
+        parts.append(
+            circle
+            if own and named
+            else f'<a href="{escape(url, quote=True)}?{parameter}={escape(str(each["key"]), quote=True)}" class="node-link" aria-label="{escape(tip, quote=True)}">{circle}</a>'
+        )
+        if named:
+            end = x > width - 120
+            parts.append(
+                f'<text class="name" x="{x - 10 if end else x + 10:.1f}" y="{y + 4:.1f}" text-anchor="{"end" if end else "start"}">{escape(str(each["key"]))}</text>'
+            )
+    return _group(width, height, "".join(parts), "Risk against utility", "chart scatter")
+
+
+def _group(width: float, height: float, content: str, label: str, kind: str) -> Markup:
+    """A picture whose parts are links, so that it is a group and not one image."""
+    return Markup(
+        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="group" aria-label="{escape(label, quote=True)}" xmlns="http://www.w3.org/2000/svg">{content}</svg>'
+    )

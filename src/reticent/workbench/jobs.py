@@ -23,9 +23,9 @@ from typing import Any, Literal
 from reticent.base.files import write_whole
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
-Lane = Literal["look", "search"]
-LANES: tuple[Lane, ...] = ("look", "search")
-"""One process answers what a page shows, another one searches and publishes, so that a long search does not keep a page waiting."""
+Lane = Literal["look", "search", "side"]
+LANES: tuple[Lane, ...] = ("look", "search", "side")
+"""One process answers what a page shows, one searches and publishes, and one tries what else there is; it is started when it is first needed."""
 
 _PATIENCE = 4.0
 _MOST_KEPT = 400
@@ -76,8 +76,8 @@ class Jobs:
 
     def start(self) -> None:
         """Start the processes, which import what they need while the first page is being looked at."""
-        for worker in self._workers.values():
-            worker.start()
+        for lane in ("look", "search"):
+            self._workers[lane].start()
 
     def close(self) -> None:
         """End all processes."""
@@ -99,6 +99,14 @@ class Jobs:
         if not job.over:
             self._workers[lane].add(job)
         return job
+
+    def peek(self, task: str, settings: Mapping[str, Any], folder: Path | None = None) -> Job | None:
+        """The job for this work if it is at work or was done; nothing is begun."""
+        key = key_of(task, settings)
+        kept = None if folder is None else folder / f"{task}-{key}.json"
+        if key not in self._jobs and (kept is None or not kept.exists()):
+            return None
+        return self.ask(task, settings, folder=folder)
 
     def find(self, key: str) -> Job | None:
         """A job of this server by its key."""
@@ -176,6 +184,8 @@ class _Worker:
 
     def add(self, job: Job) -> None:
         with self._ready:
+            if self._process is None and not self._closing:
+                self.start()
             self._waiting.append(job)
             self._ready.notify_all()
 

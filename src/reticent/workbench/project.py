@@ -12,7 +12,7 @@ import secrets
 import shutil
 import threading
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from reticent.errors import DataError, PolicyError
 
 _NUMBER = re.compile(r"[0-9a-f]{12}")
 _FORMAT = 1
+_MOST_PINNED = 12
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,16 @@ class Project:
     def can_redo(self) -> bool:
         """Whether a change was undone."""
         return any(each["parent"] == self.head for each in self._facts["versions"])
+
+    def pin(self, candidate: Mapping[str, Any]) -> None:
+        """Pin a candidate: the method with its parameters, as a policy writes it."""
+        with self._lock:
+            kept = [each for each in self.pinned if each["method"] != candidate["method"]]
+            self.remember(pinned=[*kept, dict(candidate)][-_MOST_PINNED:])
+
+    def unpin(self, number: int) -> None:
+        """Take a pinned candidate away."""
+        self.remember(pinned=[each for place, each in enumerate(self.pinned) if place != number])
 
     def _version(self, number: int) -> Version:
         return Version(**self._facts["versions"][number - 1])

@@ -8,6 +8,7 @@ from typing import Any
 
 from reticent.workbench import edits
 from reticent.workbench.desk import Desk, ProjectView
+from reticent.workbench.pages.publish import history_of, release_words
 
 
 def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
@@ -31,6 +32,16 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
         drawn["exposure"] = first and {name: first[name] for name in ("unique", "rows", "success", "k")}
         drawn["rows"] = job.result["rows"] if job.state == "done" else None
         drawn["busy"] = not job.over
+    if view.version and roles["quasi"] and drawn["guarantee"]:
+        own = desk.peek(view, "candidate")
+        if own is not None and own.state == "done":
+            drawn["candidate"] = {name: own.result[name] for name in ("name", "loss", "suppressed")}
+            drawn["candidate"]["words"] = own.result.get("error", "")
+        elif own is not None and not own.over:
+            drawn["busy"] = True
+    known = history_of(desk, view) if view.version else None
+    if known is not None:
+        drawn["ledger"] = release_words(known)
     drawn["seen"] = hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
     return drawn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import sys
 import threading
@@ -18,7 +19,7 @@ from fastapi.staticfiles import StaticFiles
 
 from reticent.errors import PolicyError, ReticentError
 from reticent.workbench.desk import Desk, ProjectView, settled
-from reticent.workbench.pages import columns, data, start
+from reticent.workbench.pages import columns, data, explore, guarantee, levels, publish, start
 from reticent.workbench.project import home_folder
 from reticent.workbench.rail import rail_of
 from reticent.workbench.security import Doorkeeper, Guard, own_hosts, private_folder
@@ -43,7 +44,7 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
     _handle_errors(app, desk)
     _add_login(app, desk, door)
     _add_shared(app, desk)
-    for page in (start, data, columns):
+    for page in (start, data, columns, levels, guarantee, explore, publish):
         page.add(app, desk)
     app.add_middleware(Guard, door=door)
     return app
@@ -152,6 +153,8 @@ def _value(text: str) -> Any:
 def _warm() -> None:
     """Import what changes of a policy need, while the first page is being looked at."""
     with contextlib.suppress(ImportError):
+        import reticent.belief.advisor
+        import reticent.ledger
         import reticent.policy
         import reticent.propose  # noqa: F401
 
@@ -195,7 +198,8 @@ def serve(
         threading.Timer(0.4, webbrowser.open, [link]).start()
     config = uvicorn.Config(
         create_app(desk, door),
-        log_level="error",
+        # A traceback may quote values of the table: a failure is told by its type alone, unless its place is asked for.
+        log_level="error" if os.environ.get("RETICENT_WORKBENCH_TRACE") else "critical",
         access_log=False,
         server_header=False,
         ssl_certfile=None if certificate is None else str(certificate),
@@ -218,5 +222,5 @@ def _listening(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             bound.close()
             problem = error
-    named = f"Port {port}" if port is not None else f"No port from {PORT} to {PORT + _PORTS_TRIED - 1}"
-    raise PolicyError(f"{named} can be used: {problem.strerror}. Choose another one with --port.")
+    named = f"Port {port}" if port is not None else f"Every port from {PORT} to {PORT + _PORTS_TRIED - 1}"
+    raise PolicyError(f"{named} is not free: {problem.strerror}. Choose another one with --port.")

@@ -19,6 +19,14 @@ TASKS = {
     "exposure": "reticent.workbench.tasks.columns",
     "exposed": "reticent.workbench.tasks.columns",
     "hierarchy": "reticent.workbench.tasks.columns",
+    "solutions": "reticent.workbench.tasks.explore",
+    "candidate": "reticent.workbench.tasks.explore",
+    "attacks": "reticent.workbench.tasks.explore",
+    "methods": "reticent.workbench.tasks.explore",
+    "prices": "reticent.workbench.tasks.explore",
+    "publish": "reticent.workbench.tasks.publishing",
+    "verification": "reticent.workbench.tasks.publishing",
+    "history": "reticent.workbench.tasks.publishing",
 }
 """The module of every task; its function has the name of the task."""
 

@@ -112,7 +112,9 @@ def proposal_of(desk: Desk, view: ProjectView) -> dict[str, Any] | None:
 
 
 def _adopt(view: ProjectView, asked: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    view.project.write(str(result["text"]), str(asked["what"]))
+    # The name of the folder of uploads says nothing about the data set.
+    text = str(result["text"]).replace('\ndataset = "uploads/', '\ndataset = "', 1)
+    view.project.write(text, str(asked["what"]))
     view.project.remember(pending=None, look={name: asked[name] for name in ("location", "options", "template")})
 
 

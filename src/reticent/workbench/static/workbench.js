@@ -97,5 +97,42 @@
     }
   });
 
+  // Two grids that scroll together.
+  root.addEventListener("scroll", (event) => {
+    const twin = event.target.closest?.("[data-twin]");
+    if (!twin) return;
+    for (const other of twin.querySelectorAll(".scroll")) {
+      if (other !== event.target) { other.scrollTop = event.target.scrollTop; other.scrollLeft = event.target.scrollLeft; }
+    }
+  }, true);
+
+  function choose(tab) {
+    for (const each of tab.closest("[role=tablist]").querySelectorAll("[role=tab]")) {
+      const chosen = each === tab;
+      each.setAttribute("aria-selected", String(chosen));
+      each.tabIndex = chosen ? 0 : -1;
+      root.getElementById(each.getAttribute("aria-controls")).hidden = !chosen;
+    }
+    tab.focus();
+  }
+  root.addEventListener("click", (event) => { const tab = event.target.closest("[role=tab]"); if (tab) choose(tab); });
+  root.addEventListener("keydown", (event) => {
+    const tab = event.target.closest?.("[role=tab]");
+    if (!tab || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    const all = [...tab.closest("[role=tablist]").querySelectorAll("[role=tab]")];
+    choose(all[(all.indexOf(tab) + (event.key === "ArrowRight" ? 1 : all.length - 1)) % all.length]);
+  });
+
+  // A folder to verify: its files go one by one, then it is judged as a whole.
+  root.addEventListener("change", async (event) => {
+    const input = event.target.closest("[data-verify]");
+    if (!input || !input.files.length) return;
+    const token = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    for (const file of input.files) {
+      await fetch(`/verify/file/${token}`, { method: "POST", body: file, headers: { "X-File-Name": encodeURIComponent(file.webkitRelativePath || file.name) } });
+    }
+    htmx.ajax("POST", `/verify/dropped/${token}`, { target: "#verified", swap: "innerHTML" });
+  });
+
   root.addEventListener("htmx:sendError", () => say("The workbench does not answer. If it was stopped, start it again: this page goes on where it was."));
 })();

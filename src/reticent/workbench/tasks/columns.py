@@ -20,6 +20,7 @@ _BINS, _TOP = 24, 8
 _Array = np.ndarray[Any, Any]
 _MOST_LABELS = 60
 _SETS = 12
+_EDITABLE = 1000
 
 
 def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, Any]]:
@@ -190,12 +191,23 @@ def hierarchy(
         "numeric": kept.is_numeric,
         "rows": int(rows.sum()),
         "values": _leaves(kept, rows),
+        "paths": _paths(bound, held),
     }
+
+
+def _paths(bound: BoundHierarchy, held: _Array) -> list[list[str]]:
+    """Every value that occurs with its label on each level but the last; nothing where the values are too many to edit one by one."""
+    used = np.flatnonzero(held)
+    if len(used) > _EDITABLE:
+        return []
+    inner = bound.levels[:-1] if len(bound.levels) > 1 else bound.levels
+    return [[str(level.labels[int(level.parts[leaf])]) for level in inner] for leaf in used if leaf != bound.null_leaf]
 
 
 def _leaves(kept: BoundHierarchy, rows: _Array) -> list[dict[str, Any]]:
     """The values with their rows, in their order; the most frequent ones where there are many."""
-    order = np.arange(kept.size) if kept.size <= 400 else np.sort(np.argsort(-rows, kind="stable")[:400])
+    used = np.flatnonzero(rows)
+    order = used if len(used) <= _EDITABLE else np.sort(np.argsort(-rows, kind="stable")[:_EDITABLE])
     return [{"value": cell_text(kept.leaves[int(each)]), "rows": int(rows[each])} for each in order]
 
 

@@ -1,0 +1,176 @@
+"""The page Explore: one solution space in three views, candidates before and after, adversaries, and what other methods cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from reticent.errors import PolicyError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView
+from reticent.workbench.pages.guarantee import JUDGED
+
+MADE = (*JUDGED, "analysis")
+"""The sections that decide what is published."""
+_LISTED = 40
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the page."""
+    desk.add_part(PagePart("solutions", "solutions", JUDGED, "search", "Searching all generalizations"), _solutions)
+    desk.add_part(
+        PagePart("candidate", "candidate", MADE, "search", "Drafting the candidate", translated=_asked_method),
+        lambda view, found, asked: {"fixed": "node" in view.content.get("method", {}), "own": not asked},
+    )
+    desk.add_part(
+        PagePart("attacks", "attacks", MADE, "side", "Running adversaries before and after", translated=_asked_method)
+    )
+    desk.add_part(PagePart("methods", "methods", JUDGED, "side", "Trying every method"), _methods)
+    desk.add_part(
+        PagePart("pinned", "candidate", MADE, "side", "Drafting a pinned candidate", translated=_asked_method)
+    )
+
+    @app.get("/p/{number}/v/{version}/explore")
+    async def explore(request: Request, number: str, version: int) -> Response:
+        view = desk.view(number, version, "explore")
+        asked = {name: value for name, value in request.query_params.items() if name in ("node", "way", "pin")}
+        return desk.page("explore.html", view, asked=asked, ready=_ready(view), begun=_begun(desk, view, asked))
+
+    @app.post("/p/{number}/method")
+    async def method(request: Request, number: str) -> Response:
+        """Use a node or a method: the policy says so."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        view = ProjectView(project, project.head, "explore")
+        if form.get("free"):
+            version = project.change(edits.free_node, "let the search choose the levels")
+        else:
+            chosen = chosen_method(view, {name: str(form[name]) for name in ("node", "way", "pin") if form.get(name)})
+            version = project.change(lambda content: edits.set_method(content, chosen), f"method {chosen['name']}")
+        return desk.sent_on(request, view.url(version=version))
+
+    @app.post("/p/{number}/pin")
+    async def pin(request: Request, number: str) -> Response:
+        """Pin a candidate, or take it away; pins are no part of the policy."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        view = ProjectView(project, project.head, "explore")
+        if form.get("unpin"):
+            project.unpin(int(str(form["unpin"])))
+        else:
+            asked = {name: str(form[name]) for name in ("node", "way", "pin") if form.get(name)}
+            chosen = chosen_method(view, asked) if asked else view.content.get("method", {})
+            project.pin({"method": chosen, "name": method_words(chosen)})
+        return desk.sent_on(request, view.url())
+
+
+def chosen_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The method that an address names: a node of the lattice, a registered method, or a pinned candidate."""
+    own = view.content.get("method", {})
+    if "node" in asked:
+        levels = list(str(asked["node"]).split("-"))
+        quasi = edits.roles_of(view.content)["quasi"]
+        if len(levels) != len(quasi) or not all(part.isdigit() for part in levels):
+            raise PolicyError(
+                "This candidate is from another version: its levels do not fit the columns. Choose one of those shown."
+            )
+        kept = {
+            name: own[name]
+            for name in ("objective", "suppression", "weights")
+            if name in own and own.get("name") == "Lattice"
+        }
+        node = {name: int(level) for name, level in zip(quasi, levels, strict=True)}
+        return {"name": "Lattice", "suppression": "0.05", **kept, "node": node}
+    if "way" in asked:
+        from reticent.registry import METHODS
+
+        if asked["way"] not in METHODS:
+            raise PolicyError(f"There is no method {asked['way']!r}.")
+        return {"name": str(asked["way"])}
+    place = int(str(asked.get("pin", "0")))
+    pinned = view.project.pinned
+    if place >= len(pinned):
+        raise PolicyError("This candidate is not pinned any more.")
+    return dict(pinned[place]["method"])
+
+
+def method_words(method: Mapping[str, Any]) -> str:
+    """A method in a few words."""
+    if "node" in method:
+        return f"Levels {'-'.join(str(level) for level in method['node'].values())}"
+    given = ", ".join(f"{key} {value}" for key, value in method.items() if key != "name")
+    return f"{method.get('name', 'Cheapest')} ({given})" if given else str(method.get("name", "the cheapest method"))
+
+
+def _asked_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
+    chosen = {name: asked[name] for name in ("node", "way", "pin") if name in asked}
+    return {"method": chosen_method(view, chosen)} if chosen else {}
+
+
+def _ready(view: ProjectView) -> str | None:
+    """What is missing before anything can be searched; None if nothing is."""
+    roles = edits.roles_of(view.content)
+    if not roles["quasi"]:
+        return "No column is known to others yet: give one that role on the page Columns."
+    if not edits.definitions_of(view.content):
+        return "No guarantee is chosen yet: choose one on the page Guarantee."
+    return None
+
+
+def _begun(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str, bool]:
+    """Which of the parts that a click begins were begun before."""
+    if _ready(view) is not None:
+        return {}
+    return {
+        "attacks": desk.peek(view, "attacks", asked) is not None,
+        "methods": desk.peek(view, "methods") is not None,
+        "prices": desk.peek(view, "prices") is not None,
+    }
+
+
+def _solutions(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Nodes with what their views show: risk, whether they are on the frontier, and their address."""
+    rows = found["rows"]
+    nodes = []
+    for each in found["nodes"]:
+        kept = rows - each["suppressed"]
+        nodes.append(
+            {
+                **each,
+                "key": "-".join(map(str, each["levels"])),
+                "risk": each["groups"] / kept if kept > 0 and each["objective"] is not None else None,
+                "best": each["levels"] == found["best"],
+            }
+        )
+    passing = [each for each in nodes if each["passes"] and each["objective"] is not None]
+    return {
+        "nodes": nodes,
+        "passing": passing,
+        "listed": passing[:_LISTED],
+        "frontier": frontier_of(passing),
+        "failing": len([each for each in nodes if not each["passes"]]),
+    }
+
+
+def frontier_of(points: list[dict[str, Any]]) -> list[str]:
+    """The keys of points that no other beats in both risk and cost."""
+    best, kept = float("inf"), []
+    for each in sorted(
+        (one for one in points if one["risk"] is not None), key=lambda one: (one["objective"], one["risk"])
+    ):
+        if each["risk"] < best:
+            best = each["risk"]
+            kept.append(each["key"])
+    return kept
+
+
+def _methods(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    points = []
+    for each in found["methods"]:
+        kept = found["rows"] - (each["suppressed"] or 0)
+        if each["loss"] is not None and each["groups"] and kept > 0:
+            points.append({**each, "key": each["name"], "objective": each["loss"], "risk": each["groups"] / kept})
+    return {"points": points, "frontier": frontier_of(points)}

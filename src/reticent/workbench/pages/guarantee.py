@@ -1,0 +1,244 @@
+"""The page Guarantee: chosen from threats or from a template, each parameter in a sentence, and what it does not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from reticent.errors import PolicyError, ReticentError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView
+from reticent.workbench.pages.columns import TABLE
+from reticent.workbench.pages.start import begin_look
+
+JUDGED = (*TABLE, "definition", "method")
+"""The sections that decide what a search finds."""
+FIRST_VALUES: dict[str, dict[str, Any]] = {
+    "KAnonymity": {"k": 5},
+    "DistinctLDiversity": {"l": 2},
+    "ProbabilisticLDiversity": {"l": 2},
+    "EntropyLDiversity": {"l": 2},
+    "RecursiveLDiversity": {"c": 3, "l": 2},
+    "TCloseness": {"t": "0.3"},
+    "NTCloseness": {"n": 1000, "t": "0.3"},
+    "BetaLikeness": {"beta": 2},
+    "DeltaDisclosure": {"delta": 2},
+    "AlphaKAnonymity": {"alpha": "0.8", "k": 5},
+    "PSensitive": {"p": 2, "k": 5},
+    "WorstCaseKnowledge": {"c": "0.9", "k": 1},
+    "NegatedKnowledge": {"c": "0.9", "k": 1},
+    "AverageRisk": {"limit": "0.1"},
+    "MUnique": {"m": 2},
+    "MEligible": {"m": 2},
+    "InTurn": {"name_inside": None},
+}
+"""What a definition begins with when it is chosen."""
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the page."""
+    desk.add_part(
+        PagePart("prices", "prices", JUDGED, "side", "Pricing stricter and weaker guarantees"),
+        lambda view, found, asked: {"definitions": _sentences(view)},
+    )
+
+    @app.get("/p/{number}/v/{version}/guarantee")
+    async def guarantee(request: Request, number: str, version: int) -> Response:
+        view = desk.view(number, version, "guarantee")
+        chosen = [each for each in request.query_params.getlist("concern") if each in _concerns()]
+        return desk.page(
+            "guarantee.html",
+            view,
+            definitions=_sentences(view),
+            concerns=_concerns(),
+            chosen=chosen,
+            advice=_advice(view, chosen or ["identity", "attribute"]),
+            uncovered=_uncovered(view),
+            templates=_templates(),
+            template=(view.project.fact("look") or {}).get("template"),
+            suppression=str(view.content.get("method", {}).get("suppression", "0")),
+            takes_suppression=view.content.get("method", {}).get("name", "Lattice")
+            in ("Lattice", "Mondrian", "Suppress"),
+            sets=view.content.get("roles", {}).get("quasi_sets") or [],
+            quasi=edits.roles_of(view.content)["quasi"],
+        )
+
+    @app.post("/p/{number}/definition")
+    async def definition(request: Request, number: str) -> Response:
+        """Change, add or remove a definition."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        place = int(str(form.get("place", "999")))
+        view = ProjectView(project, project.head, "guarantee")
+        if form.get("remove"):
+            version = project.change(lambda content: edits.set_definition(content, place, None), "removed a definition")
+        elif "name" in form and place >= len(edits.definitions_of(view.content)):
+            settings = first_settings(str(form["name"]), view.content)
+            version = project.change(
+                lambda content: edits.set_definition(content, place, settings), f"added {settings['name']}"
+            )
+        else:
+            before = edits.definitions_of(view.content)[place]
+            settings = {**before, **_parameters(form, before)}
+            version = project.change(
+                lambda content: edits.set_definition(content, place, settings), f"changed {settings['name']}"
+            )
+        return desk.sent_on(request, view.url(version=version))
+
+    @app.post("/p/{number}/suppression")
+    async def suppression(request: Request, number: str) -> Response:
+        project = desk.projects.find(number)
+        form = await request.form()
+        limit = _share(str(form.get("limit", "")))
+        version = project.change(lambda content: edits.set_suppression(content, limit), f"up to {limit} suppressed")
+        return desk.sent_on(request, ProjectView(project, version, str(form.get("page", "guarantee"))).url())
+
+    @app.post("/p/{number}/sets")
+    async def sets(request: Request, number: str) -> Response:
+        """The sets of columns that different adversaries may know, one a line."""
+        project = desk.projects.find(number)
+        text = str((await request.form()).get("sets", ""))
+        listed = [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines()]
+        chosen = [each for each in listed if each]
+        version = project.change(lambda content: edits.set_quasi_sets(content, chosen), "said who knows which columns")
+        return desk.sent_on(request, ProjectView(project, version, "guarantee").url())
+
+    @app.post("/p/{number}/template")
+    async def template(request: Request, number: str) -> Response:
+        """Propose anew for a purpose."""
+        project = desk.projects.find(number)
+        name = str((await request.form()).get("template", "")) or None
+        before = project.fact("look")
+        if before is None:
+            raise PolicyError(
+                "This project was made from a policy, which keeps its guarantee. Open the data file itself to start from a template."
+            )
+        begin_look(project, before["location"], before["options"], f"template {name or 'none'}", name)
+        return desk.sent_on(request, ProjectView(project, project.head, "data").url())
+
+
+def first_settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """A definition with values to begin with; one that needs a column names the first sensitive one."""
+    from reticent.registry import DEFINITIONS, load
+
+    if name not in DEFINITIONS:
+        raise PolicyError(f"There is no definition {name!r}.")
+    settings: dict[str, Any] = {"name": name, **FIRST_VALUES.get(name, {})}
+    sensitive = edits.roles_of(content)["sensitive"]
+    if getattr(load("definition", name), "needs_sensitive", False) and len(sensitive) != 1:
+        if not sensitive:
+            raise PolicyError(f"{name} protects sensitive values. Give a column the role “Sensitive” first.")
+        settings["column"] = sensitive[0]
+    return settings
+
+
+def _parameters(form: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters from a form, each as the kind that it had: whole numbers, text, truth values."""
+    found: dict[str, Any] = {}
+    for name, old in before.items():
+        given = str(form.get(f"value-{name}", "")).strip()
+        if name == "name" or not given:
+            continue
+        if isinstance(old, bool):
+            found[name] = given == "true"
+        elif isinstance(old, int):
+            if not given.lstrip("-").isdigit():
+                raise PolicyError(f"{name} must be a whole number, but it is {given!r}.")
+            found[name] = int(given)
+        else:
+            found[name] = given
+    return found
+
+
+def _share(text: str) -> str:
+    """A share from percent or a fraction, as a policy writes it."""
+    given = text.strip()
+    try:
+        share = Fraction(given.removesuffix("%")) / 100 if given.endswith("%") else Fraction(given)
+    except (ValueError, ZeroDivisionError):
+        raise PolicyError(
+            f"The limit of suppressed records must be a share such as 5% or 0.05, but it is {given!r}."
+        ) from None
+    if not 0 <= share <= 1:
+        raise PolicyError("The limit of suppressed records must lie between 0% and 100%.")
+    return f"{float(share):.6g}"
+
+
+def _sentences(view: ProjectView) -> list[dict[str, Any]]:
+    """Every definition with its parameters, what it means at these values, and what it leaves open."""
+    from reticent.definitions import ClaimScope, definition_from
+
+    roles = edits.roles_of(view.content)
+    sets = view.content.get("roles", {}).get("quasi_sets")
+    scope = ClaimScope(
+        "record",
+        tuple(roles["quasi"]),
+        tuple(map(tuple, sets)) if sets else None,
+        tuple(roles["sensitive"]),
+        tuple(roles["declared"]),
+    )
+    found = []
+    for place, each in enumerate(edits.definitions_of(view.content)):
+        given = {name: value for name, value in each.items() if name != "name"}
+        told: dict[str, Any] = {
+            "place": place,
+            "name": each.get("name"),
+            "parameters": given,
+            "help": _help(each.get("name")),
+        }
+        try:
+            made = definition_from(str(each.get("name")), given)
+            told |= {"meaning": made.meaning(scope), "open": made.not_covered(scope), "problem": None}
+        except ReticentError as error:
+            told |= {"meaning": "", "open": "", "problem": str(error)}
+        found.append(told)
+    return found
+
+
+def _help(name: Any) -> str:
+    from reticent.registry import DEFINITIONS
+
+    return DEFINITIONS[name].help if name in DEFINITIONS else ""
+
+
+def _concerns() -> dict[str, str]:
+    from reticent.belief.advisor import CONCERNS
+
+    return {str(key): words for key, words in CONCERNS.items()}
+
+
+def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
+    """The models that cover the concerns, those that can be chosen first."""
+    from reticent.belief.advisor import advise
+
+    chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
+    return [
+        {
+            "model": each.model,
+            "definition": each.definition,
+            "adversary": each.adversary,
+            "protects": each.protects,
+            "leaves": each.leaves,
+            "covers": list(each.covers),
+            "chosen": each.definition in chosen,
+            "simple": each.available and each.definition in FIRST_VALUES and each.definition != "InTurn",
+        }
+        for each in advise(concerns, chosen)  # type: ignore[arg-type]  # names of concerns are checked
+    ]
+
+
+def _uncovered(view: ProjectView) -> list[str]:
+    from reticent.belief.advisor import CONCERNS, uncovered
+
+    chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
+    return [CONCERNS[each] for each in uncovered(chosen)]
+
+
+def _templates() -> list[dict[str, str]]:
+    from reticent.propose import TEMPLATES
+
+    return [{"name": name, "words": each.open} for name, each in TEMPLATES.items()]

@@ -1,0 +1,187 @@
+"""The levels of one column: intervals with borders that are dragged, codes, dates, trees, orders; what each level leaves is shown while it is edited."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+
+from reticent.errors import DataError, PolicyError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
+from reticent.workbench.jobs import Job
+from reticent.workbench.pages.columns import TABLE
+
+KINDS = {
+    "intervals": "Intervals of equal width",
+    "cuts": "Intervals with borders of your own",
+    "dates": "Calendar units",
+    "masking": "Codes, masked from the right",
+    "taxonomy": "A tree of categories",
+    "order": "Neighbours in an order",
+    "priority": "The most frequent, others together",
+    "suppression": "The value itself, or nothing",
+}
+UNITS = ("day", "week", "month", "quarter", "half", "year", "decade", "weekday")
+_LARGEST = 400_000
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the page."""
+    desk.add_part(
+        PagePart(
+            "levels",
+            "hierarchy",
+            TABLE,
+            title="Binding the levels",
+            translated=lambda view, asked: _column(desk, view, asked),
+        ),
+        lambda view, found, asked: _editor(desk, view, found, asked),
+    )
+
+    @app.get("/p/{number}/v/{version}/columns/{place}")
+    async def levels(number: str, version: int, place: int) -> Response:
+        view = desk.view(number, version, f"columns/{place}")
+        return desk.page(
+            "levels.html", view, place=place, name=column_name(desk, view, place), known=_known(desk, view, place)
+        )
+
+    @app.post("/p/{number}/levels/try")
+    async def tried(request: Request, number: str) -> Response:
+        """What levels that are not saved would leave."""
+        view, name, described = await _given(desk, request, number)
+        part = desk.parts["levels"]
+        settings = {
+            **desk.settings(view, part, {"place": view.page.rpartition("/")[2]}),
+            "description": described,
+            "column": name,
+        }
+        return await _effect(desk, view, desk.jobs.ask("hierarchy", settings))
+
+    @app.get("/p/{number}/levels/tried/{key}")
+    async def result(number: str, key: str) -> Response:
+        project = desk.projects.find(number)
+        job = desk.jobs.find(key)
+        if job is None:
+            raise DataError("This was tried by another server. Change something to try it again.")
+        return await _effect(desk, ProjectView(project, project.head, "columns"), job)
+
+    @app.post("/p/{number}/levels")
+    async def save(request: Request, number: str) -> Response:
+        """Use these levels: the policy says so."""
+        view, name, described = await _given(desk, request, number)
+        weight = _weight(str((await request.form()).get("weight", "")))
+
+        def change(content: dict[str, Any]) -> None:
+            edits.set_hierarchy(content, name, described)
+            if content.get("method", {}).get("name", "Lattice") in ("Lattice", "Mondrian"):
+                edits.set_weight(content, name, weight)
+
+        version = view.project.change(change, f"levels of {name}")
+        return desk.sent_on(request, view.url(version=version))
+
+    @app.get("/p/{number}/v/{version}/columns/{place}/levels.csv")
+    async def export(number: str, version: int, place: int) -> Response:
+        """The levels as the hierarchy files of ARX have them: one line a value, level 0 first."""
+        view = desk.view(number, version, f"columns/{place}")
+        job = desk.job(view, "levels", {"place": place})
+        while not job.over:
+            await settled(job, 5)
+        if job.state != "done" or not job.result["paths"]:
+            raise DataError("The levels cannot be written as a file: the column has too many values.")
+        written = io.StringIO()
+        csv.writer(written, delimiter=";", lineterminator="\n").writerows([*row, "*"] for row in job.result["paths"])
+        headers = {"content-disposition": 'attachment; filename="levels.csv"'}
+        return Response(written.getvalue(), 200, headers, "text/csv; charset=utf-8")
+
+
+def column_name(desk: Desk, view: ProjectView, place: int) -> str | None:
+    """The name of a column by its place in the file; None while the file is still profiled."""
+    found = desk.result(view, "columns")
+    if found is None:
+        return None
+    if not 0 <= place < len(found["columns"]):
+        raise DataError("There is no such column.")
+    return str(found["columns"][place]["name"])
+
+
+def _known(desk: Desk, view: ProjectView, place: int) -> bool:
+    name = column_name(desk, view, place)
+    return name is not None and name in edits.roles_of(view.content)["quasi"]
+
+
+def _column(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {"column": column_name(desk, view, int(str(asked["place"])))}
+
+
+async def _given(desk: Desk, request: Request, number: str) -> tuple[ProjectView, str, dict[str, Any]]:
+    """The column and the levels that a form holds."""
+    project = desk.projects.find(number)
+    form = await request.form()
+    place, text = int(str(form.get("place", "-1"))), str(form.get("description", ""))
+    view = ProjectView(project, project.head, f"columns/{place}")
+    name = column_name(desk, view, place)
+    if name is None or len(text) > _LARGEST:
+        raise PolicyError("These levels cannot be read. Reload the page and try again.")
+    try:
+        described = json.loads(text)
+    except ValueError:
+        raise PolicyError("These levels cannot be read. Reload the page and try again.") from None
+    if not isinstance(described, dict):
+        raise PolicyError("These levels cannot be read. Reload the page and try again.")
+    return view, name, described
+
+
+async def _effect(desk: Desk, view: ProjectView, job: Job) -> Response:
+    await settled(job, 1.0)
+    return HTMLResponse(desk.html("parts/levels_effect.html", view=view, job=job, found=job.result))
+
+
+def _weight(text: str) -> float | None:
+    given = text.strip()
+    if not given or given == "1":
+        return None
+    try:
+        weight = float(given)
+    except ValueError:
+        raise PolicyError(f"The weight must be a number, but it is {given!r}.") from None
+    if weight <= 0:
+        raise PolicyError("The weight must be above 0.")
+    return weight
+
+
+def _editor(desk: Desk, view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What the editor of a column begins with."""
+    place = int(str(asked["place"]))
+    profile = desk.result(view, "columns")["columns"][place]
+    described = view.content.get("hierarchies", {}).get(found["column"])
+    if profile["type"] in ("integer", "number"):
+        kinds = ("intervals", "cuts", "order", "suppression")
+    elif profile["type"] in ("date", "timestamp"):
+        kinds = ("dates", "suppression")
+    else:
+        kinds = ("taxonomy", "masking", "order", "priority", "suppression")
+    start = {
+        "place": place,
+        "type": profile["type"],
+        "chart": profile["chart"],
+        "kinds": {key: KINDS[key] for key in kinds},
+        "units": UNITS,
+        "description": _shown(described),
+        "values": found["values"],
+        "paths": found["paths"],
+        "limits": {"lowest": found["lowest"], "highest": found["highest"]},
+    }
+    weights = view.content.get("method", {}).get("weights", {})
+    weighted = view.content.get("method", {}).get("name", "Lattice") in ("Lattice", "Mondrian")
+    return {"start": start, "weight": weights.get(found["column"], 1), "weighted": weighted, "place": place}
+
+
+def _shown(described: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The description with dates as text."""
+    return json.loads(json.dumps(described or {"kind": "suppression"}, default=str))  # type: ignore[no-any-return]  # an object stays one

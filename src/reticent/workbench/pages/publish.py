@@ -1,0 +1,261 @@
+"""The page Publish: the guarantee in plain words, the release, its downloads, its verification and its history."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import secrets
+import shutil
+import zipfile
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+
+from reticent.errors import DataError, PolicyError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
+from reticent.workbench.jobs import Job
+from reticent.workbench.pages.explore import MADE
+from reticent.workbench.scripts import command_for, script_for
+
+FILES = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
+_DOWNLOADS = {"policy.toml": "text/plain", "publish.py": "text/x-python", "release.zip": "application/zip"}
+_LARGEST_DROPPED = 2_000
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the page."""
+    desk.add_part(PagePart("words", "candidate", MADE, "search", "Judging the candidate"))
+
+    @app.get("/p/{number}/v/{version}/publish")
+    async def publish(number: str, version: int) -> Response:
+        view = desk.view(number, version, "publish")
+        return desk.page("publish.html", view, **_context(desk, view))
+
+    @app.post("/p/{number}/publish")
+    async def published(request: Request, number: str) -> Response:
+        """Write where the release goes into the policy, and publish it."""
+        project = desk.projects.find(number)
+        form = await request.form()
+        output = str(form.get("output", "")).strip() or _new_name(project.releases)
+        target = project.folder / output
+        if (target / "public").exists():
+            raise PolicyError(
+                f"There is a release in {output!r} already. Choose another folder: a release is never overwritten."
+            )
+        settings = {
+            "output": output,
+            "files": _one_of(str(form.get("files", "csv")), FILES),
+            "report": True if form.get("report") else None,
+            "again": True if form.get("again") else None,
+            "sign": [each.strip() for each in str(form.get("sign", "")).split(",") if each.strip()],
+            "to": str(form.get("to", "")).strip(),
+            "to_table": str(form.get("to_table", "")).strip(),
+        }
+        name = str(form.get("dataset", "")).strip()
+
+        def change(content: dict[str, Any]) -> None:
+            edits.set_release(content, settings)
+            if name:
+                content["dataset"] = name
+            else:
+                content.pop("dataset", None)
+
+        version = project.change(change, f"published to {output}")
+        moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        asked = {"folder": str(project.folder), "policy": project.text(version), "moment": moment}
+        project.remember(publishing={"settings": asked, "version": version})
+        desk.jobs.ask("publish", asked, lane="search", folder=project.cache)
+        return desk.sent_on(request, ProjectView(project, version, "publish").url())
+
+    @app.get("/p/{number}/publishing")
+    async def publishing(request: Request, number: str, v: int) -> Response:
+        view = desk.view(number, v, "publish")
+        job = _publishing(desk, view)
+        if job is not None:
+            await settled(job)
+            if _record(view, job):
+                return desk.sent_on(request, view.url(version=view.project.head))
+        return HTMLResponse(desk.html("parts/publishing.html", view=view, job=job, lost=job is None))
+
+    @app.post("/p/{number}/publishing/dismiss")
+    async def dismiss(request: Request, number: str) -> Response:
+        project = desk.projects.find(number)
+        project.remember(publishing=None)
+        return desk.sent_on(request, ProjectView(project, project.head, "publish").url())
+
+    @app.get("/p/{number}/release/{place}/{name}")
+    async def download(number: str, place: int, name: str) -> Response:
+        """Something of a release to keep: its folder, report, policy or script."""
+        project = desk.projects.find(number)
+        released = list(reversed(project.releases))
+        if not 0 <= place < len(released):
+            raise DataError("There is no such release.")
+        each = released[place]
+        view = ProjectView(project, each["version"], "publish")
+        if name == "report.html":
+            return _report(Path(str(each["report"])))
+        if name not in _DOWNLOADS:
+            raise DataError("There is no such file.")
+        content: bytes
+        if name == "release.zip":
+            content = _zipped(Path(each["path"]) / "public")
+        elif name == "policy.toml":
+            content = project.text(each["version"]).encode()
+        else:
+            content = script_for(view).encode()
+        return Response(content, 200, {"content-disposition": f'attachment; filename="{name}"'}, _DOWNLOADS[name])
+
+    @app.post("/verify")
+    async def verify(request: Request) -> Response:
+        """Verify a folder by its path."""
+        path = Path(str((await request.form()).get("path", "")).strip()).expanduser()
+        return await _verified(desk, desk.start / path)
+
+    @app.post("/verify/file/{token}")
+    async def dropped(request: Request, token: str) -> Response:
+        """One file of a folder that was dropped in; its place in the folder travels in a header."""
+        folder = _dropped_folder(desk, token)
+        parts = [
+            part for part in unquote(request.headers.get("x-file-name", "")).split("/") if part not in ("", ".", "..")
+        ]
+        if not parts or len(parts) > 8 or sum(1 for _ in folder.rglob("*")) > _LARGEST_DROPPED:
+            raise PolicyError("This does not look like the folder of a release.")
+        target = folder.joinpath(*parts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            async for block in request.stream():
+                file.write(block)
+        return JSONResponse({"ok": True})
+
+    @app.post("/verify/dropped/{token}")
+    async def verify_dropped(token: str) -> Response:
+        folder = _dropped_folder(desk, token)
+        try:
+            found = next((each.parent for each in sorted(folder.rglob("certificate.json"))), None)
+            if found is None:
+                raise DataError(
+                    "There is no certificate.json in what you dropped. Drop the folder of a release, or its folder public."
+                )
+            whole = found.parent if found.name == "public" else found
+            return await _verified(desk, whole)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _verified(desk: Desk, path: Path) -> Response:
+    job = desk.jobs.ask("verification", {"path": str(path), "moment": secrets.token_hex(4)})
+    while not job.over:
+        await settled(job, 5)
+    if job.state != "done":
+        return HTMLResponse(desk.html("parts/_notice.html", message=job.problem))
+    return HTMLResponse(desk.html("parts/verification.html", found=job.result))
+
+
+def _dropped_folder(desk: Desk, token: str) -> Path:
+    if not re.fullmatch(r"[0-9a-f]{16}", token):
+        raise PolicyError("This is no folder of ours.")
+    folder = desk.projects.home / f"dropped-{token}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
+    content = view.content
+    release = content.get("release", {})
+    job = _publishing(desk, view)
+    if job is not None:
+        _record(view, job)
+    sign = release.get("sign", [])
+    return {
+        "release": release,
+        "dataset": content.get("dataset", ""),
+        "sign": ", ".join([sign] if isinstance(sign, str) else sign),
+        "output": _new_name(view.project.releases),
+        "files": FILES,
+        "publishing": view.project.fact("publishing"),
+        "releases": _numbered(view.project.releases),
+        "command": command_for(view),
+        "script": script_for(view),
+        "verify": view.project.fact("verify"),
+        "history": history_of(desk, view),
+    }
+
+
+def history_of(desk: Desk, view: ProjectView) -> Any:
+    """What the ledger knows of the data set, if that is known by now."""
+    name = view.content.get("dataset")
+    if not name:
+        return None
+    from reticent.ledger import ledger_path
+
+    said = view.content.get("release", {}).get("ledger")
+    path = ledger_path(view.project.folder / said if said else None)
+    changed = path.stat().st_mtime_ns if path.exists() else 0
+    settings = {"dataset": name, "ledger": str(path), "moment": f"{changed}"}
+    job = desk.jobs.ask("history", settings)
+    return job.result if job.state == "done" else None
+
+
+def _numbered(releases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**each, "place": len(releases) - 1 - number} for number, each in enumerate(releases)]
+
+
+def _publishing(desk: Desk, view: ProjectView) -> Job | None:
+    """The publication that is at work or was done; None if there is none, or if the server was stopped while it ran."""
+    asked = view.project.fact("publishing")
+    return None if asked is None else desk.jobs.peek("publish", asked["settings"], view.project.cache)
+
+
+def _record(view: ProjectView, job: Job) -> bool:
+    """Remember a publication that is done; whether there was something to remember."""
+    asked = view.project.fact("publishing")
+    if asked is None or job.state != "done":
+        return False
+    made = {**job.result, "version": asked["version"]}
+    view.project.remember(releases=[*reversed(view.project.releases), made], publishing=None)
+    return True
+
+
+def _new_name(releases: list[dict[str, Any]]) -> str:
+    return f"releases/release-{len(releases) + 1}"
+
+
+def _one_of(given: str, known: tuple[str, ...]) -> str:
+    if given not in known:
+        raise PolicyError(f"There is no file format {given!r}. Choose one of {', '.join(known)}.")
+    return given
+
+
+def _zipped(folder: Path) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each in sorted(folder.rglob("*")):
+            if each.is_file():
+                archive.write(each, f"public/{each.relative_to(folder)}")
+    return packed.getvalue()
+
+
+def _report(path: Path) -> Response:
+    """The report as it is: it may use the styles that stand in it, which are named by their hash, and nothing else."""
+    text = path.read_text("utf-8")
+    styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    hashes = " ".join(f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in styles)
+    policy = (
+        f"default-src 'none'; style-src {hashes or chr(39) + 'none' + chr(39)}; img-src data:; frame-ancestors 'none'"
+    )
+    return HTMLResponse(text, 200, {"content-security-policy": policy})
+
+
+def release_words(found: Mapping[str, Any]) -> str:
+    """How many releases the ledger knows, in words."""
+    entries = [each for each in found["entries"] if each["status"] != "withdrawn"]
+    return "never" if not entries else f"{len(entries)} times" if len(entries) > 1 else "once"

@@ -1,0 +1,390 @@
+"""The page Explore: the solution space, a candidate before and after, adversaries against it, and what other guarantees and methods would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.base.context import Context
+from reticent.definitions import Definition, definition_from
+from reticent.engine import count_table
+from reticent.errors import Infeasible, PolicyError
+from reticent.methods.lattice import Search, search
+from reticent.policy import Policy
+from reticent.registry import METHODS, load
+from reticent.release import default_method, method_from
+from reticent.reports import MechanismPreview, Preview, compare, preview
+from reticent.table import Table
+from reticent.workbench.tasks.data import cell_text
+from reticent.workbench.tasks.opened import policy_of, table_of
+from reticent.workbench.worker import Reporter
+
+_MOST_NODES = 6_000
+_QUICK_NODES = 40_000
+_ROWS_SHOWN = 40
+_BARS = 10
+_SAMPLED = 20_000
+_SLOW_ROWS = 60_000
+
+
+def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
+    """All full-domain generalizations of the table: which satisfy the definition, what they cost, and the best one."""
+    read, table = policy_of(folder, policy), table_of(folder, policy)
+    method = read.sections.method
+    settings: dict[str, Any] = {"suppression": method.get("suppression", "0.05") if _is_lattice(method) else "0.05"}
+    for name in ("objective", "weights", "floor"):
+        if _is_lattice(method) and name in method:
+            settings[name] = method[name]
+    size = int(np.prod([float(each.height - each.lowest + 1) for each in table.hierarchies]))
+    context = reporter.context()
+    if size > _QUICK_NODES:
+        first = search(table, read.definition, seconds=0.7, **settings, context=context)
+        reporter.early(_space(table, first, settings, size))
+    found = search(table, read.definition, **settings, context=reporter.context())
+    if size <= _MOST_NODES:
+        reporter.early(_space(table, found, settings, size))
+        _ = found.passing_nodes
+    return _space(table, found, settings, size)
+
+
+def _is_lattice(method: Mapping[str, Any]) -> bool:
+    return method.get("name", "Lattice") == "Lattice"
+
+
+def _space(table: Table, found: Search, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """A search as plain data; of the nodes that were evaluated the best ones, where they are many."""
+    log = {each.levels: each for each in found.evaluator.log}
+    listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
+    columns = list(found.floor)
+    passing = None if size > _MOST_NODES or found._limited else found.__dict__.get("passing_nodes")
+    known = (
+        {}
+        if passing is None
+        else {found.evaluator.space.node(int(place)): bool(good) for place, good in enumerate(passing)}
+    )
+    return {
+        "columns": columns,
+        "lowest": [each.lowest for each in table.hierarchies],
+        "heights": [each.height for each in table.hierarchies],
+        "labels": {
+            each.column: [f"{level.labels[0]}" if level.size else "" for level in each.levels]
+            for each in table.hierarchies
+        },
+        "size": size,
+        "rows": table.rows,
+        "evaluated": len(log),
+        "suppression": str(settings["suppression"]),
+        "objective": found.objective,
+        "proven": found.proven,
+        "bound": found.bound,
+        "best": None if found.best is None else [found.best.levels[name] for name in columns],
+        "value": None if found.best is None else found.best.objective,
+        "nodes": [
+            {
+                "levels": list(each.levels),
+                "passes": bool(each.passes),
+                "objective": each.objective,
+                "suppressed": int(each.suppressed),
+                "groups": int(each.groups),
+            }
+            for each in islice(listed, _MOST_NODES)
+        ],
+        "status": [[list(levels), good] for levels, good in known.items() if levels not in log],
+    }
+
+
+def candidate(
+    reporter: Reporter, folder: str, policy: str, method: Mapping[str, Any] | None = None, stamp: str = ""
+) -> dict[str, Any]:
+    """What the policy's method, or another one, would publish: figures, rows before and after, and distributions."""
+    read, table = policy_of(folder, policy), table_of(folder, policy)
+    made = _preview(read, table, method, reporter.context())
+    told: dict[str, Any] = {
+        "method": _plain_method(made.method),
+        "name": str(made.method.get("name")),
+        "definition": str(made.definition),
+        "verdict": made.headline.title,
+        "reasons": list(made.headline.reasons),
+        "sentences": list(made.sentences),
+        "rows": made.rows,
+        "of": table.rows,
+        "suppressed": made.suppressed,
+        "loss": made.utility.get("loss"),
+        "loss_by_column": {name: float(value) for name, value in made.loss_by_column.items()},
+        "measures": {
+            name: _figure(made.utility.get(name))
+            for name in ("loss", "ncp", "discernibility", "average_group_size", "kl", "standard_error")
+            if name in made.utility
+        },
+        "proven": made.search.get("proven"),
+        "levels": made.search.get("chosen") if "columns" in made.search else None,
+        "level_columns": made.search.get("columns"),
+    }
+    if isinstance(made, MechanismPreview):
+        return {**told, "error": made.error.words, "figures": {k: _figure(v) for k, v in made.error.figures.items()}}
+    groups = made.groups
+    if groups is not None:
+        sizes = np.asarray(groups.people)
+        told |= {"groups": len(groups), "smallest": int(sizes.min()), "sizes": _sizes(sizes)}
+    return {**told, **_before_and_after(table, made), "distributions": _distributions(table, made)}
+
+
+def _preview(
+    read: Policy, table: Table, method: Mapping[str, Any] | None, context: Context
+) -> Preview | MechanismPreview:
+    wanted = read.definition
+    if method is None:
+        chosen = read.method(table, wanted)
+    elif "name" in method:
+        chosen = method_from(str(method["name"]), {k: v for k, v in method.items() if k != "name"})
+    else:
+        chosen = default_method(table, wanted, dict(method))
+    with read.hinting("hierarchies", "declared", "roles", "method"):
+        return preview(table, wanted, chosen, models=read.sections.analysis.models, context=context)
+
+
+def _plain_method(described: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): _figure(value) for name, value in described.items()}
+
+
+def _figure(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _figure(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_figure(each) for each in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return number if np.isfinite(number) else None
+
+
+def _sizes(people: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
+    """How many people stand in groups of each size."""
+    edges = [1, 2, 5, 10, 20, 50, 100, 1000, 10**12]
+    return [
+        {
+            "label": f"{low:,}"
+            if high == low + 1
+            else f"{low:,} or more"
+            if high > 10**9
+            else f"{low:,} to {high - 1:,}",
+            "people": int(people[(people >= low) & (people < high)].sum()),
+        }
+        for low, high in pairwise(edges)
+    ]
+
+
+def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
+    """Some rows as they are and as they would be published, side by side; where people are not recoded row by row, published rows alone."""
+    published = made.frame
+    if made.recoding is None or table.streamed or made.recoding.rows is not None:
+        return {
+            "before": None,
+            "after": {
+                "columns": published.columns,
+                "rows": [[cell_text(each) for each in row] for row in published.rows()],
+            },
+        }
+    step = max(table.rows // _ROWS_SHOWN, 1)
+    rows = table.frame.gather_every(step).head(_ROWS_SHOWN)
+    columns = [name for name in (*table.quasi, *table.sensitive, *table.declared) if name in rows.columns]
+    labels, kept = made.recoding.place(rows.select(columns), "suppress")
+    places = np.cumsum(np.asarray(kept)) - 1
+    before, after = [], []
+    for number, row in enumerate(rows.select(columns).iter_rows(named=True)):
+        before.append([cell_text(row[name]) for name in columns])
+        if not kept[number]:
+            after.append(None)
+            continue
+        shown = labels.row(int(places[number]), named=True)
+        after.append([cell_text(shown.get(name, row[name])) for name in columns])
+    roles = [
+        "quasi" if name in table.quasi else "sensitive" if name in table.sensitive else "declared" for name in columns
+    ]
+    return {
+        "before": {"columns": columns, "rows": before, "roles": roles},
+        "after": {"columns": columns, "rows": after},
+    }
+
+
+def _distributions(table: Table, made: Preview) -> list[dict[str, Any]]:
+    """For every quasi column how the rows are distributed over the published labels, and over the values before."""
+    if table.streamed:
+        return []
+    shown = made.side.frame
+    found = []
+    for name in [*table.quasi, *table.sensitive]:
+        values = _counts(table.frame[name])
+        after = _counts(shown[name]) if name in shown.columns else None
+        found.append({"column": name, "before": values, "after": after})
+    return found
+
+
+def _counts(series: pl.Series) -> dict[str, Any]:
+    counts = series.cast(pl.String, strict=False).alias("value").value_counts(sort=True, name="times")
+    top = counts.head(_BARS)
+    return {
+        "values": [
+            {"label": cell_text(value) or "missing", "count": int(times)}
+            for value, times in zip(top["value"].to_list(), top["times"].to_list(), strict=True)
+        ],
+        "others": int(counts["times"].sum() - top["times"].sum()),
+        "distinct": counts.height,
+        "rows": len(series),
+    }
+
+
+def attacks(
+    reporter: Reporter, folder: str, policy: str, method: Mapping[str, Any] | None = None, stamp: str = ""
+) -> dict[str, Any]:
+    """What adversaries achieve on the table as it stands and on the candidate."""
+    context = reporter.context()
+    made = _preview(policy_of(folder, policy), table_of(folder, policy), method, context)
+    context.step("running adversaries before and after")
+    return {
+        "pairs": [
+            {
+                "adversary": after.adversary,
+                "knows": after.knows,
+                "hit": after.hit,
+                "before": None if before is None else before.share,
+                "after": after.share,
+                "hits": after.hits,
+                "people": after.people,
+                "baseline": after.baseline,
+                "succeeds": after.succeeds,
+                "judged": after.judged,
+                "example": after.example,
+            }
+            for before, after in made.attacks
+        ],
+        "random": isinstance(made, MechanismPreview),
+    }
+
+
+def methods(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
+    """Every registered method that keeps the definition and needs no further parameters, with its risk and its cost."""
+    read, table = policy_of(folder, policy), table_of(folder, policy)
+    wanted = read.definition
+    sampled = table.rows > _SLOW_ROWS and not table.streamed and not table.several_rows
+    judged = table.only(_some_rows(table.rows)) if sampled else table
+    own = read.method(table, wanted)
+    ways: list[tuple[str, Any]] = [(f"{type(own).__name__} (this policy)", own)]
+    for name in METHODS:
+        made = _made(name)
+        if made is not None and all(part.kind in made.keeps for part in wanted.parts()):
+            ways.append((name, made))
+    found: list[dict[str, Any]] = []
+    context = reporter.context()
+    for place, (name, way) in enumerate(ways):
+        context.step(f"trying {name}", place, len(ways))
+        row = compare(judged, [wanted], [way], attacks=False, context=reporter.context()).table.row(0, named=True)
+        found.append(
+            {
+                "name": name,
+                "method": _plain_method(way.describe()),
+                "own": place == 0,
+                "problem": row["problem"],
+                **{
+                    key: _figure(row[key]) for key in ("loss", "suppressed", "groups", "smallest", "highest_risk", "kl")
+                },
+            }
+        )
+        reporter.early({"methods": list(found), "sampled": sampled, "rows": judged.rows, "finished": False})
+    return {"methods": found, "sampled": sampled, "rows": judged.rows, "finished": True}
+
+
+def _some_rows(rows: int) -> pl.Series:
+    chosen = np.zeros(rows, dtype=bool)
+    chosen[np.random.default_rng(0).choice(rows, _SAMPLED, replace=False)] = True
+    return pl.Series(chosen)
+
+
+def _made(name: str) -> Any:
+    try:
+        return load("method", name)()
+    except (TypeError, PolicyError, ImportError):
+        return None
+
+
+def prices(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
+    """What the next stricter and the next weaker value of every parameter would cost, by the search over all generalizations."""
+    read, table = policy_of(folder, policy), table_of(folder, policy)
+    context = reporter.context()
+    count_table(table, context)
+    found: list[dict[str, Any]] = []
+    steps = list(_changes(read.sections.definition))
+    limits = ["0", "0.01", "0.02", "0.05", "0.1", "0.2"]
+    own = str(read.sections.method.get("suppression", "0.05"))
+    for place, (number, parameter, value, definitions) in enumerate(
+        [(None, None, None, list(read.sections.definition)), *steps]
+    ):
+        context.step("pricing guarantees", place, len(steps) + len(limits))
+        found.append(
+            {"definition": number, "parameter": parameter, "value": value, **_price(table, definitions, own, context)}
+        )
+        reporter.early({"prices": list(found), "limits": [], "suppression": own})
+    priced = []
+    for place, limit in enumerate(dict.fromkeys([*limits, own])):
+        context.step("pricing suppression", len(steps) + place, len(steps) + len(limits))
+        priced.append({"limit": limit, **_price(table, list(read.sections.definition), limit, context)})
+    return {"prices": found, "limits": sorted(priced, key=lambda each: float(each["limit"])), "suppression": own}
+
+
+def _changes(definitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, Any, list[dict[str, Any]]]]:
+    """Every parameter that has stricter and weaker values, with these."""
+    found = []
+    for number, given in enumerate(definitions):
+        for parameter, value in given.items():
+            for changed in next_values(parameter, value):
+                others = [dict(each) for each in definitions]
+                others[number] = {**given, parameter: changed}
+                found.append((number, parameter, changed, others))
+    return found
+
+
+def next_values(parameter: str, value: Any) -> list[Any]:
+    """The next weaker and the next stricter value of a parameter of a definition, as a policy writes them."""
+    if isinstance(value, bool):
+        return []
+    if parameter in ("k", "l", "m", "p") and isinstance(value, int):
+        ladder = [2, 3, 4, 5, 7, 10, 12, 15, 20, 30, 50, 100]
+        below, above = [each for each in ladder if each < value], [each for each in ladder if each > value]
+        return [*below[-1:], *above[:1]]
+    if parameter in ("t", "c", "h", "alpha", "beta", "delta", "limit"):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return []
+        return [f"{number * 1.5:.3g}", f"{number / 1.5:.3g}"]
+    return []
+
+
+def _price(
+    table: Table, definitions: Sequence[Mapping[str, Any]], suppression: str, context: Context
+) -> dict[str, Any]:
+    try:
+        wanted = _together(definitions)
+        found = search(
+            table, wanted, suppression=suppression, seconds=5, context=Context(stop=context.stop, memo=context.memo)
+        )
+    except (Infeasible, PolicyError) as error:
+        return {"loss": None, "suppressed": None, "problem": str(error)}
+    if found.best is None:
+        return {"loss": None, "suppressed": None, "problem": "no generalization satisfies it"}
+    return {"loss": float(found.best.objective), "suppressed": int(found.best.suppressed), "problem": None}
+
+
+def _together(definitions: Sequence[Mapping[str, Any]]) -> Definition:
+    parts = [definition_from(str(each["name"]), {k: v for k, v in each.items() if k != "name"}) for each in definitions]
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = joined & part
+    return joined
