@@ -19,7 +19,7 @@ from fastapi.staticfiles import StaticFiles
 
 from reticent.errors import PolicyError, ReticentError
 from reticent.workbench.desk import Desk, ProjectView, settled
-from reticent.workbench.pages import columns, data, explore, guarantee, levels, publish, start
+from reticent.workbench.pages import columns, data, explore, guarantee, levels, more, publish, start
 from reticent.workbench.project import home_folder
 from reticent.workbench.rail import rail_of
 from reticent.workbench.security import Doorkeeper, Guard, own_hosts, private_folder
@@ -44,7 +44,7 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
     _handle_errors(app, desk)
     _add_login(app, desk, door)
     _add_shared(app, desk)
-    for page in (start, data, columns, levels, guarantee, explore, publish):
+    for page in (start, data, columns, levels, guarantee, explore, publish, more):
         page.add(app, desk)
     app.add_middleware(Guard, door=door)
     return app

@@ -27,6 +27,17 @@ TASKS = {
     "publish": "reticent.workbench.tasks.publishing",
     "verification": "reticent.workbench.tasks.publishing",
     "history": "reticent.workbench.tasks.publishing",
+    "series_plan": "reticent.workbench.tasks.verticals",
+    "series_next": "reticent.workbench.tasks.verticals",
+    "synthetic_plan": "reticent.workbench.tasks.verticals",
+    "randomized_plan": "reticent.workbench.tasks.verticals",
+    "noise_plan": "reticent.workbench.tasks.verticals",
+    "knowledge_curve": "reticent.workbench.tasks.verticals",
+    "what_if": "reticent.workbench.tasks.verticals",
+    "views_check": "reticent.workbench.tasks.verticals",
+    "audited_question": "reticent.workbench.tasks.verticals",
+    "log_check": "reticent.workbench.tasks.verticals",
+    "file_attack": "reticent.workbench.tasks.verticals",
 }
 """The module of every task; its function has the name of the task."""
 

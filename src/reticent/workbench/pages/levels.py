@@ -160,6 +160,7 @@ def _editor(desk: Desk, view: ProjectView, found: Any, asked: Mapping[str, Any])
     place = int(str(asked["place"]))
     profile = desk.result(view, "columns")["columns"][place]
     described = view.content.get("hierarchies", {}).get(found["column"])
+    kinds: tuple[str, ...]
     if profile["type"] in ("integer", "number"):
         kinds = ("intervals", "cuts", "order", "suppression")
     elif profile["type"] in ("date", "timestamp"):

@@ -78,6 +78,10 @@
   });
 
   root.addEventListener("input", (event) => {
+    if (event.target.type === "range") {
+      const shown = event.target.closest("label")?.querySelector("output");
+      if (shown) shown.textContent = event.target.value;
+    }
     const field = event.target.closest("[data-filter]");
     if (!field) return;
     const words = field.value.trim().toLowerCase();

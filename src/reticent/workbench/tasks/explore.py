@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any
@@ -12,7 +13,7 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.definitions import Definition, definition_from
 from reticent.engine import count_table
-from reticent.errors import Infeasible, PolicyError
+from reticent.errors import Cancelled, Infeasible, PolicyError
 from reticent.methods.lattice import Search, search
 from reticent.policy import Policy
 from reticent.registry import METHODS, load
@@ -29,6 +30,7 @@ _ROWS_SHOWN = 40
 _BARS = 10
 _SAMPLED = 20_000
 _SLOW_ROWS = 60_000
+_PATIENCE = 15.0
 
 
 def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
@@ -52,7 +54,7 @@ def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> 
 
 
 def _is_lattice(method: Mapping[str, Any]) -> bool:
-    return method.get("name", "Lattice") == "Lattice"
+    return str(method.get("name", "Lattice")) == "Lattice"
 
 
 def _space(table: Table, found: Search, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
@@ -60,12 +62,10 @@ def _space(table: Table, found: Search, settings: Mapping[str, Any], size: int) 
     log = {each.levels: each for each in found.evaluator.log}
     listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
     columns = list(found.floor)
-    passing = None if size > _MOST_NODES or found._limited else found.__dict__.get("passing_nodes")
-    known = (
-        {}
-        if passing is None
-        else {found.evaluator.space.node(int(place)): bool(good) for place, good in enumerate(passing)}
-    )
+    # All nodes are classified only once they were asked for.
+    passing = found.__dict__.get("passing_nodes")
+    classified = [] if passing is None else passing.ravel().tolist()
+    known = {tuple(found.evaluator.space.node(place)): bool(good) for place, good in enumerate(classified)}
     return {
         "columns": columns,
         "lowest": [each.lowest for each in table.hierarchies],
@@ -102,7 +102,7 @@ def candidate(
 ) -> dict[str, Any]:
     """What the policy's method, or another one, would publish: figures, rows before and after, and distributions."""
     read, table = policy_of(folder, policy), table_of(folder, policy)
-    made = _preview(read, table, method, reporter.context())
+    made = previewed(read, table, method, reporter.context())
     told: dict[str, Any] = {
         "method": _plain_method(made.method),
         "name": str(made.method.get("name")),
@@ -133,9 +133,10 @@ def candidate(
     return {**told, **_before_and_after(table, made), "distributions": _distributions(table, made)}
 
 
-def _preview(
+def previewed(
     read: Policy, table: Table, method: Mapping[str, Any] | None, context: Context
 ) -> Preview | MechanismPreview:
+    """What the policy's method, or another one, would publish."""
     wanted = read.definition
     if method is None:
         chosen = read.method(table, wanted)
@@ -197,7 +198,8 @@ def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
     columns = [name for name in (*table.quasi, *table.sensitive, *table.declared) if name in rows.columns]
     labels, kept = made.recoding.place(rows.select(columns), "suppress")
     places = np.cumsum(np.asarray(kept)) - 1
-    before, after = [], []
+    before: list[list[str | None]] = []
+    after: list[list[str | None] | None] = []
     for number, row in enumerate(rows.select(columns).iter_rows(named=True)):
         before.append([cell_text(row[name]) for name in columns])
         if not kept[number]:
@@ -235,7 +237,7 @@ def _counts(series: pl.Series) -> dict[str, Any]:
             {"label": cell_text(value) or "missing", "count": int(times)}
             for value, times in zip(top["value"].to_list(), top["times"].to_list(), strict=True)
         ],
-        "others": int(counts["times"].sum() - top["times"].sum()),
+        "others": sum(counts["times"].to_list()) - sum(top["times"].to_list()),
         "distinct": counts.height,
         "rows": len(series),
     }
@@ -246,7 +248,7 @@ def attacks(
 ) -> dict[str, Any]:
     """What adversaries achieve on the table as it stands and on the candidate."""
     context = reporter.context()
-    made = _preview(policy_of(folder, policy), table_of(folder, policy), method, context)
+    made = previewed(policy_of(folder, policy), table_of(folder, policy), method, context)
     context.step("running adversaries before and after")
     return {
         "pairs": [
@@ -285,7 +287,7 @@ def methods(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> di
     context = reporter.context()
     for place, (name, way) in enumerate(ways):
         context.step(f"trying {name}", place, len(ways))
-        row = compare(judged, [wanted], [way], attacks=False, context=reporter.context()).table.row(0, named=True)
+        row = _tried(judged, wanted, way, context)
         found.append(
             {
                 "name": name,
@@ -299,6 +301,22 @@ def methods(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> di
         )
         reporter.early({"methods": list(found), "sampled": sampled, "rows": judged.rows, "finished": False})
     return {"methods": found, "sampled": sampled, "rows": judged.rows, "finished": True}
+
+
+def _tried(table: Table, wanted: Definition, way: Any, context: Context) -> Mapping[str, Any]:
+    """One method as a row of a comparison; one that takes too long says so."""
+    until = time.monotonic() + _PATIENCE
+    hurried = Context(stop=lambda: context.stop() or time.monotonic() > until, memo=context.memo)
+    try:
+        return compare(table, [wanted], [way], attacks=False, context=hurried).table.row(0, named=True)
+    except Cancelled:
+        if context.stop():
+            raise
+        nothing = dict.fromkeys(("loss", "suppressed", "groups", "smallest", "highest_risk", "kl"))
+        return {
+            **nothing,
+            "problem": f"It takes longer than {_PATIENCE:.0f} seconds on this table, and was not waited for.",
+        }
 
 
 def _some_rows(rows: int) -> pl.Series:

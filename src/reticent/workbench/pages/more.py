@@ -1,0 +1,242 @@
+"""The pages under More: a form for each of the other verticals, and the card that its call returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+
+from reticent.errors import DataError, PolicyError
+from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
+from reticent.workbench.jobs import Job
+from reticent.workbench.pages.explore import MADE
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One field of a form: its kind is ``text``, ``long``, ``whole``, ``slider``, ``choice`` or ``column``."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    value: Any = ""
+    options: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 1
+    step: float = 1
+    needed: bool = True
+
+
+@dataclass(frozen=True)
+class Vertical:
+    """One page: its task, what it is for, and the form."""
+
+    name: str
+    title: str
+    words: str
+    task: str
+    fields: tuple[FormField, ...]
+    about_table: bool = False
+    acts: str = ""
+    """What the button says that really does it; empty where nothing is recorded."""
+
+
+_SECRET = "SELECT name, phone FROM employee"
+_SHOWN = "SELECT name, department FROM employee"
+_SCHEMA = "CREATE TABLE employee (name text, department text, phone text);"
+VERTICALS: tuple[Vertical, ...] = (
+    Vertical(
+        "series",
+        "A series of releases",
+        "The table changes and is published again and again. What will protecting people through all releases cost?",
+        "series_plan",
+        (
+            FormField("m", "Nobody's value is more certain than 1 in", "slider", 2, low=2, high=10),
+            FormField("releases", "Releases to rehearse", "slider", 6, low=2, high=24),
+            FormField("leave", "Share of people who leave each time", "slider", 0.05, high=0.5, step=0.01),
+            FormField("arrive", "Share of people who arrive", "slider", 0.05, high=0.5, step=0.01),
+            FormField("change", "Share of people whose value changes", "slider", 0.05, high=0.5, step=0.01),
+        ),
+        about_table=True,
+    ),
+    Vertical(
+        "next",
+        "The next release of a history",
+        "Compare a new snapshot with the last release, person by person, before it is published.",
+        "series_next",
+        (FormField("history", "Folder of the history"), FormField("data", "File of the new snapshot")),
+        acts="Publish the next release",
+    ),
+    Vertical(
+        "synthetic",
+        "Synthetic rows",
+        "What a promise about synthetic rows costs, from public facts alone: noise, and the share of real data.",
+        "synthetic_plan",
+        (
+            FormField("sizes", "Public sizes of the groups", value="1200, 800, 450"),
+            FormField("values", "How many values are possible", "whole", 50),
+            FormField(
+                "epsilon",
+                "epsilon: by what factor a row may change the odds (e^epsilon)",
+                "slider",
+                2,
+                low=0.1,
+                high=8,
+                step=0.1,
+            ),
+            FormField("delta", "delta", "choice", "1e-5", ("1e-4", "1e-5", "1e-6", "1e-8")),
+        ),
+    ),
+    Vertical(
+        "randomized",
+        "Randomized views",
+        "A view in which no record proves anything, and counts can be estimated. What error is to be expected?",
+        "randomized_plan",
+        (
+            FormField("n", "Public number of records", "whole", 30000),
+            FormField(
+                "domain", "Columns with their numbers of values", value="age=100, sex=2, postcode=900, diagnosis=25"
+            ),
+            FormField("k", "Prior belief, in multiples of the average density", "slider", 10, low=2, high=100),
+            FormField("gamma", "Largest belief afterwards", "slider", 0.2, low=0.05, high=0.9, step=0.05),
+        ),
+    ),
+    Vertical(
+        "counts",
+        "Noisy counts",
+        "Counts with noise that a curator, or parties who do not trust each other, add. What does it cost?",
+        "noise_plan",
+        (
+            FormField("epsilon", "epsilon", "slider", 1, low=0.1, high=6, step=0.1),
+            FormField("delta", "delta", "choice", "1e-6", ("1e-4", "1e-6", "1e-8")),
+            FormField("parties", "Parties", "slider", 4, low=1, high=16),
+            FormField("faults", "How many of them may lie", "slider", 1, high=5),
+            FormField("query", "What is counted", "choice", "count", ("count", "sum", "histogram")),
+        ),
+    ),
+    Vertical(
+        "knowledge",
+        "What facts would tell",
+        "How sure does an attacker become who knows facts about people, such as “if Hannah has flu, so has Charlie”?",
+        "knowledge_curve",
+        (
+            FormField("column", "Sensitive column", "column"),
+            FormField("most", "Facts, up to", "slider", 8, low=1, high=30),
+        ),
+        about_table=True,
+    ),
+    Vertical(
+        "what-if",
+        "What if somebody knows this",
+        "State facts about people by their key, one a line, and ask for one of them.",
+        "what_if",
+        (
+            FormField("know", "Facts, such as P0001=flu or P0001=flu -> P0002=flu", "long", needed=False),
+            FormField("ask", "Asked, such as P0002=flu"),
+            FormField("column", "Sensitive column", "column"),
+        ),
+        about_table=True,
+    ),
+    Vertical(
+        "views",
+        "Views of a database",
+        "Does granting this view disclose anything about that secret? Decided from the texts alone.",
+        "views_check",
+        (
+            FormField("secret", "The secret query", "long", _SECRET),
+            FormField("view", "The view that would be granted", "long", _SHOWN),
+            FormField("schema", "The tables (CREATE TABLE …)", "long", _SCHEMA),
+        ),
+    ),
+    Vertical(
+        "sql",
+        "Audited SQL",
+        "Ask an audited table. Refusals are the same whatever the protected values are.",
+        "audited_question",
+        (FormField("path", "Policy of the audited table (audit.toml)"), FormField("sql", "Question", "long")),
+        acts="Ask, and put it on record",
+    ),
+    Vertical(
+        "log",
+        "Check a log of answers",
+        "Whom do questions that were answered expose, taken together?",
+        "log_check",
+        (
+            FormField("path", "The log, one JSON object a line"),
+            FormField("lower", "Public lower bound of all values", needed=False),
+            FormField("upper", "Public upper bound", needed=False),
+        ),
+    ),
+    Vertical(
+        "attack",
+        "Attack a file",
+        "Run the adversaries against a release folder or against synthetic rows from anywhere.",
+        "file_attack",
+        (
+            FormField("path", "A release folder, or a file of synthetic rows"),
+            FormField("original", "The original rows, for synthetic ones", needed=False),
+        ),
+    ),
+)
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    """Add the addresses of the pages."""
+    desk.add_part(PagePart("table", "exposure", MADE))
+
+    @app.get("/p/{number}/v/{version}/more")
+    async def more(number: str, version: int) -> Response:
+        return desk.page("more.html", desk.view(number, version, "more"), verticals=VERTICALS)
+
+    @app.get("/p/{number}/v/{version}/more/{name}")
+    async def vertical(number: str, version: int, name: str) -> Response:
+        view = desk.view(number, version, f"more/{name}")
+        return desk.page(
+            "vertical.html", view, vertical=_named(name), sensitive=edits.roles_of(view.content)["sensitive"]
+        )
+
+    @app.post("/p/{number}/v/{version}/more/{name}")
+    async def run(request: Request, number: str, version: int, name: str) -> Response:
+        view, chosen = desk.view(number, version, f"more/{name}"), _named(name)
+        form = await request.form()
+        settings = {each.name: _value(each, str(form.get(each.name, ""))) for each in chosen.fields}
+        if chosen.about_table:
+            settings |= desk.settings(view, desk.parts["table"], {})
+        if chosen.acts:
+            settings["really"] = "yes" if form.get("really") else ""
+        return await _shown(desk, view, desk.jobs.ask(chosen.task, settings, lane="side"))
+
+    @app.get("/p/{number}/more-result/{key}")
+    async def result(number: str, key: str) -> Response:
+        project = desk.projects.find(number)
+        job = desk.jobs.find(key)
+        if job is None:
+            raise DataError("This was asked of another server. Ask again.")
+        return await _shown(desk, ProjectView(project, project.head, "more"), job)
+
+
+async def _shown(desk: Desk, view: ProjectView, job: Job) -> Response:
+    await settled(job)
+    return HTMLResponse(desk.html("parts/cards.html", view=view, job=job))
+
+
+def _named(name: str) -> Vertical:
+    for each in VERTICALS:
+        if each.name == name:
+            return each
+    raise DataError("There is no such page.")
+
+
+def _value(field: FormField, text: str) -> Any:
+    """What a field holds, as the task takes it."""
+    given = text.strip()
+    if field.needed and not given and field.kind != "column":
+        raise PolicyError(f"Fill in: {field.label}.")
+    if field.kind == "whole" or (field.kind == "slider" and field.step == 1):
+        if not given.lstrip("-").isdigit():
+            raise PolicyError(f"{field.label}: a whole number is needed, but it is {given!r}.")
+        return int(given)
+    return given

@@ -1,0 +1,229 @@
+"""The pages under More: one call each of the other verticals, and its result as a card."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from reticent.base.cards import Card, CardTable
+from reticent.errors import PolicyError
+from reticent.io import Source
+from reticent.workbench.tasks.data import cell_text
+from reticent.workbench.tasks.explore import previewed
+from reticent.workbench.tasks.opened import policy_of, table_of
+from reticent.workbench.worker import Reporter
+
+_MOST_ROWS = 200
+
+
+def plain_card(card: Card) -> dict[str, Any]:
+    """A card as plain data."""
+    return {
+        "title": card.title,
+        "tone": card.tone,
+        "sentences": list(card.sentences),
+        "facts": {name: _short(value) for name, value in card.facts.items()},
+        "tables": [
+            {
+                "title": each.title,
+                "heads": list(each.heads),
+                "rows": [[_short(cell) for cell in row] for row in list(each.rows)[:_MOST_ROWS]],
+            }
+            for each in card.tables
+        ],
+        "notes": [*card.notes, *card.more],
+    }
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return f"{float(value):.4g} ({value})" if value.denominator != 1 else str(value)
+    return cell_text(value) or ""
+
+
+def views_check(reporter: Reporter, secret: str, view: str, schema: str) -> dict[str, Any]:
+    """Whether a view discloses anything about a secret query, with the databases that show it."""
+    from reticent.views import check
+
+    verdict = check(secret, view, schema or None, context=reporter.context())
+    cards = [plain_card(verdict.card())]
+    witness = verdict.witness
+    if witness is not None:
+        for title, database, row in (
+            ("A database in which the secret's answer changes", witness.secret_database, witness.row),
+            ("A database in which the view's answer changes", witness.view_database, witness.view_row),
+        ):
+            tables = [
+                CardTable([str(n + 1) for n in range(len(rows[0]))], rows, name) for name, rows in _relations(database)
+            ]
+            tables.append(
+                CardTable(
+                    [str(n + 1) for n in range(len(row))],
+                    [tuple(map(str, row))],
+                    f"The row that is added to {witness.relation}",
+                )
+            )
+            added = f"Adding {witness.relation}({', '.join(map(str, row))}) changes the answer."
+            cards.append(plain_card(Card(title, tables=tables, sentences=[added])))
+    return {"cards": cards}
+
+
+def _relations(database: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """The relations of a database with their rows, those without rows left out."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    pairs = database.items() if hasattr(database, "items") else database
+    for name, rows in pairs:
+        listed = [rows] if rows and not isinstance(next(iter(rows)), tuple | list) else rows
+        found.setdefault(str(name), []).extend(tuple(map(str, row)) for row in listed)
+    return [(name, rows) for name, rows in found.items() if rows]
+
+
+def synthetic_plan(reporter: Reporter, sizes: str, values: int, epsilon: str, delta: str) -> dict[str, Any]:
+    """What synthetic rows of groups of public sizes would promise and cost; no data are read."""
+    from reticent.methods.synthesize import plan
+
+    counts = [int(part) for part in sizes.replace(";", ",").split(",") if part.strip().isdigit()]
+    if not counts:
+        raise PolicyError("Name the sizes of the groups, such as 120, 80, 45.")
+    return {"cards": [plain_card(plan(counts, values, epsilon, delta).card())]}
+
+
+def randomized_plan(reporter: Reporter, n: int, domain: str, k: str, gamma: str) -> dict[str, Any]:
+    """What a randomized view would promise and cost, from public facts alone."""
+    from reticent.methods.randomize import plan
+
+    columns = [part.partition("=") for part in domain.split(",") if "=" in part]
+    if not columns:
+        raise PolicyError("Name every column with its number of values, such as age=100, sex=2.")
+    sizes = {name.strip(): int(count) for name, _, count in columns}
+    return {"cards": [plain_card(plan(n, sizes, k, gamma).card())]}
+
+
+def noise_plan(reporter: Reporter, epsilon: str, delta: str, parties: int, faults: int, query: str) -> dict[str, Any]:
+    """What noisy counts would cost, by a curator or by parties who do not trust each other."""
+    from reticent.noise import plan
+
+    return {"cards": [plain_card(plan(epsilon, delta, parties, faults, query).card())]}  # type: ignore[arg-type]  # checked by the planner
+
+
+def knowledge_curve(
+    reporter: Reporter, folder: str, policy: str, column: str, most: int, stamp: str = ""
+) -> dict[str, Any]:
+    """How sure an adversary becomes who sees the candidate and knows 0, 1, 2 ... facts about people."""
+    from reticent.knowledge import Subject
+    from reticent.reports import Preview
+    from reticent.worst_case import certainty_point, curve, negation_curve
+
+    read, table = policy_of(folder, policy), table_of(folder, policy)
+    made = previewed(read, table, None, reporter.context())
+    if not isinstance(made, Preview):
+        raise PolicyError("This method publishes at random: facts are weighed against a release of groups.")
+    subject = Subject.of(made.side, column=column or None)
+    known, negated = curve(subject.buckets, most), negation_curve(subject.buckets, most)
+    rows = [
+        (k, f"{float(one):.1%}", f"{float(other):.1%}")
+        for k, (one, other) in enumerate(zip(known, negated, strict=False))
+    ]
+    facts = {"sensitive column": subject.sensitive, "certain after": f"{certainty_point(subject.buckets)} facts"}
+    table = CardTable(
+        ("facts", "any facts", "facts of the kind 'she has no flu'"), rows, "The largest chance of any value"
+    )
+    return {
+        "cards": [plain_card(Card("How sure an adversary becomes who sees the candidate", facts, tables=[table]))],
+        "curve": [float(x) for x in known],
+    }
+
+
+def what_if(
+    reporter: Reporter, folder: str, policy: str, know: str, ask: str, column: str, stamp: str = ""
+) -> dict[str, Any]:
+    """What an adversary believes who knows exactly these facts."""
+    from reticent import knowledge
+
+    facts = [line.strip() for line in know.splitlines() if line.strip()]
+    table = table_of(folder, policy)
+    found = knowledge.what_if(table, facts, ask, key=table.key, column=column or None, context=reporter.context())
+    return {"cards": [plain_card(Card(found.sentence()))]}
+
+
+def audited_question(reporter: Reporter, path: str, sql: str, really: str) -> dict[str, Any]:
+    """A question to an audited table: what would be decided, or the answer, which is then on record."""
+    from reticent.audit.service import AuditService
+    from reticent.policy.audit_policy import AuditPolicy
+
+    read = AuditPolicy.read(Path(path))
+    with read.opening():
+        service = AuditService(read.settings)
+    with service:
+        reply = (service.ask(sql, "workbench") if really == "yes" else service.would_answer(sql)).describe()
+    rows = [
+        (*row["group"].values(), each["label"], each.get("value") if each["answered"] else "refused", each["reason"])
+        for row in reply["rows"]
+        for each in row["answers"]
+    ]
+    heads = (*(reply["rows"][0]["group"] if reply["rows"] else ()), "asked", "answer", "reason")
+    title = "Answered, and on record" if really == "yes" else "What would be decided"
+    return {"cards": [plain_card(Card(title, tone="good" if reply["ok"] else "bad", tables=[CardTable(heads, rows)]))]}
+
+
+def log_check(reporter: Reporter, path: str, lower: str, upper: str) -> dict[str, Any]:
+    """Whom a log of answered questions exposes."""
+    from reticent.audit.offline import check_log, read_log
+
+    report = check_log(read_log(Path(path)), None, lower=lower or None, upper=upper or None, context=reporter.context())
+    return {"cards": [plain_card(report.card())]}
+
+
+def file_attack(reporter: Reporter, path: str, original: str) -> dict[str, Any]:
+    """What adversaries achieve against a release, a file, or synthetic rows of which the original is known."""
+    from reticent.attacks import attack
+
+    context = reporter.context()
+    if original:
+        found = attack(path, original=Source(original).read(), context=context)
+    else:
+        found = attack(path, context=context)
+    return {"cards": [plain_card(found.card())]}
+
+
+def series_plan(
+    reporter: Reporter,
+    folder: str,
+    policy: str,
+    m: int,
+    releases: int,
+    leave: str,
+    arrive: str,
+    change: str,
+    stamp: str = "",
+) -> dict[str, Any]:
+    """What a series of releases of the table will cost, rehearsed before anything is published."""
+    from reticent.methods.series import Republish, TauSafety, UpdateRates, plan
+
+    read = policy_of(folder, policy)
+    rates = UpdateRates(float(leave), float(arrive), float(change), 0.0)
+    found = plan(read.table(), TauSafety(m), Republish(), rates, releases, 2, context=reporter.context())
+    return {"cards": [plain_card(found.card())]}
+
+
+def series_next(reporter: Reporter, history: str, data: str, really: str) -> dict[str, Any]:
+    """The next release of a history: what happened to whom and what it takes, or the release itself."""
+    from reticent.methods.series import History
+
+    opened = History.open(Path(history))
+    rows = Source(data).read()
+    context = reporter.context()
+    if really == "yes":
+        made = opened.publish(frame=rows, context=context)
+        facts = {"number": made.number, "folder": made.folder, **made.change}
+        return {
+            "cards": [
+                plain_card(
+                    Card("Published", {k: v for k, v in facts.items() if not isinstance(v, dict | list)}, "good")
+                )
+            ]
+        }
+    found = opened.preview(frame=rows, context=context)
+    facts = {name.replace("_", " "): value for name, value in found.items() if not isinstance(value, dict | list)}
+    return {"cards": [plain_card(Card("The next release, not published yet", facts))]}
