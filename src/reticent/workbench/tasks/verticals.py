@@ -104,7 +104,7 @@ def noise_plan(reporter: Reporter, epsilon: str, delta: str, parties: int, fault
     """What noisy counts would cost, by a curator or by parties who do not trust each other."""
     from reticent.noise import plan
 
-    return {"cards": [plain_card(plan(epsilon, delta, parties, faults, query).card())]}  # type: ignore[arg-type]  # checked by the planner
+    return {"cards": [plain_card(plan(epsilon, delta, parties, faults, query).card())]}
 
 
 def knowledge_curve(
@@ -126,11 +126,11 @@ def knowledge_curve(
         for k, (one, other) in enumerate(zip(known, negated, strict=False))
     ]
     facts = {"sensitive column": subject.sensitive, "certain after": f"{certainty_point(subject.buckets)} facts"}
-    table = CardTable(
+    listed = CardTable(
         ("facts", "any facts", "facts of the kind 'she has no flu'"), rows, "The largest chance of any value"
     )
     return {
-        "cards": [plain_card(Card("How sure an adversary becomes who sees the candidate", facts, tables=[table]))],
+        "cards": [plain_card(Card("How sure an adversary becomes who sees the candidate", facts, tables=[listed]))],
         "curve": [float(x) for x in known],
     }
 

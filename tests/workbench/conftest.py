@@ -1,0 +1,150 @@
+"""The workbench as it really runs: the command in a process of its own, and a real Chromium that speaks to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+START = 60.0
+
+
+@dataclass
+class Bench:
+    """A running workbench: its folder, its port, and the link that it printed."""
+
+    home: Path
+    ledger: Path
+    port: int
+    arguments: tuple[str, ...] = ()
+    process: subprocess.Popen[str] | None = None
+    link: str = ""
+    printed: list[str] = field(default_factory=list)
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> Bench:
+        command = [
+            sys.executable,
+            "-m",
+            "reticent",
+            "workbench",
+            *self.arguments,
+            "--no-browser",
+            "--port",
+            str(self.port),
+        ]
+        environment = {**os.environ, "RETICENT_WORKBENCH": str(self.home), "RETICENT_LEDGER": str(self.ledger)}
+        self.process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.home.parent
+        )
+        assert self.process.stdout is not None
+        text = ""
+        while "token=" not in text:
+            line = self.process.stdout.readline()
+            assert line, f"the workbench did not start: {text}"
+            text += line
+        self.printed.append(text)
+        self.link = re.findall(r"http://\S+", text)[0]
+        until = time.monotonic() + START
+        while time.monotonic() < until:
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return self
+            time.sleep(0.05)
+        raise AssertionError("the workbench does not listen")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        """Stop it; what it printed after the link."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        rest, _ = self.process.communicate(timeout=30)
+        return rest
+
+    def workers(self) -> list[int]:
+        """The processes that work for it."""
+        assert self.process is not None
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    stat = (entry / "stat").read_text()
+                except OSError:
+                    continue
+                if int(stat.rpartition(")")[2].split()[1]) == self.process.pid:
+                    found.append(int(entry.name))
+        return sorted(found)
+
+
+def free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+def new_bench(folder: Path, *arguments: str) -> Bench:
+    return Bench(folder / "home", folder / "ledger" / "ledger.sqlite", free_port(), arguments)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One workbench for the tests of a file."""
+    made = new_bench(tmp_path_factory.mktemp("bench")).start()
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine; on Debian: apt install chromium")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Visitor:
+    """A browser that was let in, and everything that it asked for and complained about."""
+
+    context: Any
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def page(self) -> Any:
+        made = self.context.new_page()
+        made.set_default_timeout(60_000)
+        made.on("request", lambda request: self.asked.append(request.url))
+        made.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        made.on("pageerror", lambda error: self.complaints.append(str(error)))
+        return made
+
+
+@pytest.fixture(scope="module")
+def visitor(bench: Bench, chromium: Any) -> Iterator[Visitor]:
+    """The browser that used the link."""
+    made = Visitor(chromium.new_context(viewport={"width": 1440, "height": 900}))
+    first = made.page()
+    first.goto(bench.link)
+    first.close()
+    yield made
+    made.context.close()
