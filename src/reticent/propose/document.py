@@ -57,10 +57,10 @@ def document_text(content: Mapping[str, Any], heading: str = "") -> str:
         if isinstance(section, Sequence):
             for each in section:
                 lines += ["", f"[[{key(name)}]]", *_settings(each)]
-        elif name in ("hierarchies", "coarsen"):
+        elif name in ("hierarchies", "coarsen") and section:
             for column, described in section.items():
                 lines += _hierarchy(f"{name}.{key(column)}", described)
-        elif section or name == "method":
+        else:
             lines += ["", f"[{key(name)}]", *_settings(section)]
     return "\n".join(lines).lstrip("\n") + "\n"
 

@@ -153,7 +153,7 @@ def _value(text: str) -> Any:
 def _warm() -> None:
     """Import what changes of a policy need, while the first page is being looked at."""
     with contextlib.suppress(ImportError):
-        import reticent.belief.advisor
+        import reticent.belief
         import reticent.ledger
         import reticent.policy
         import reticent.propose  # noqa: F401

@@ -206,14 +206,14 @@ def _help(name: Any) -> str:
 
 
 def _concerns() -> dict[str, str]:
-    from reticent.belief.advisor import CONCERNS
+    from reticent.belief import CONCERNS
 
     return {str(key): words for key, words in CONCERNS.items()}
 
 
 def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
     """The models that cover the concerns, those that can be chosen first."""
-    from reticent.belief.advisor import advise
+    from reticent.belief import advise
 
     chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
     return [
@@ -232,7 +232,7 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
 
 
 def _uncovered(view: ProjectView) -> list[str]:
-    from reticent.belief.advisor import CONCERNS, uncovered
+    from reticent.belief import CONCERNS, uncovered
 
     chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
     return [CONCERNS[each] for each in uncovered(chosen)]

@@ -150,7 +150,7 @@ def what_if(
 def audited_question(reporter: Reporter, path: str, sql: str, really: str) -> dict[str, Any]:
     """A question to an audited table: what would be decided, or the answer, which is then on record."""
     from reticent.audit.service import AuditService
-    from reticent.policy.audit_policy import AuditPolicy
+    from reticent.policy import AuditPolicy
 
     read = AuditPolicy.read(Path(path))
     with read.opening():

@@ -1,0 +1,196 @@
+"""A project is a folder: versions, undo and redo, and changes of a policy."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reticent as rt
+from reticent.errors import DataError, PolicyError
+from reticent.policy import Policy
+from reticent.propose import document_text
+from reticent.workbench import edits
+from reticent.workbench.project import Project, Projects, safe_file_name
+
+POLICY = """
+dataset = "people"
+
+[data]
+source = "people.csv"
+
+[roles]
+identifiers = ["name"]
+quasi = ["age", "town"]
+sensitive = ["illness"]
+quasi_sets = [["age"], ["town"]]
+
+[hierarchies.age]
+kind = "intervals"
+widths = [5, 10]
+
+[[definition]]
+name = "KAnonymity"
+k = 5
+
+[[definition]]
+name = "DistinctLDiversity"
+l = 2
+
+[method]
+name = "Lattice"
+weights = { age = 2.0 }
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Projects(tmp_path / "home").new("people")
+    made.write(POLICY, "opened")
+    return made
+
+
+def test_undo_and_redo_move_between_versions_and_lose_none(project: Project) -> None:
+    project.change(lambda content: edits.set_role(content, "town", None), "town left out")
+    second = project.change(lambda content: edits.set_suppression(content, "0.1"), "more suppression")
+    assert (project.head, second) == (3, 3)
+    assert project.undo() == 2
+    assert project.undo() == 1
+    assert not project.can_undo
+    assert project.undo() == 1
+    assert project.redo() == 2
+    branch = project.change(lambda content: edits.set_suppression(content, "0.2"), "other suppression")
+    assert branch == 4
+    assert project.undo() == 2
+    assert project.redo() == 4
+    assert project.restore(3) == 3
+    assert [each.number for each in project.versions] == [1, 2, 3, 4]
+    assert project.policy_path.read_text() == project.text(3)
+
+
+def test_another_server_finds_the_same_state(project: Project) -> None:
+    project.change(lambda content: edits.set_suppression(content, "0.1"), "more suppression")
+    again = Projects(project.folder.parent).find(project.id)
+    assert again.head == 2
+    assert again.content() == project.content()
+    assert again.can_undo
+
+
+def test_the_same_text_is_no_change(project: Project) -> None:
+    assert project.write(project.text(), "nothing") == 1
+
+
+def test_a_change_that_a_policy_cannot_say_is_refused_and_leaves_no_version(project: Project) -> None:
+    with pytest.raises(PolicyError):
+        project.change(lambda content: content.update(nonsense={"a": 1}), "nonsense")
+    assert project.head == 1
+    assert len(project.versions) == 1
+
+
+def test_folders_are_private_and_forgotten_whole(project: Project) -> None:
+    home = Projects(project.folder.parent)
+    assert project.folder.stat().st_mode & 0o077 == 0
+    assert project.folder.parent.stat().st_mode & 0o077 == 0
+    (project.folder / "uploads" / "raw.csv").write_text("secret")
+    home.forget(project.id)
+    assert not project.folder.exists()
+    with pytest.raises(DataError, match="no such project"):
+        home.find(project.id)
+
+
+def test_a_role_takes_what_belonged_to_the_old_one_with_it(project: Project) -> None:
+    project.change(lambda content: edits.set_role(content, "age", "sensitive"), "age")
+    content = project.content()
+    assert edits.role_of(content, "age") == "sensitive"
+    assert "age" not in content.get("hierarchies", {})
+    assert content["roles"]["quasi_sets"] == [["town"]]
+    assert "weights" not in content["method"]
+    columns = [each.get("column") for each in content["definition"]]
+    assert columns == [None, "illness", "age"]
+    project.change(lambda content: edits.set_role(content, "age", None), "age")
+    assert [each.get("column") for each in project.content()["definition"]] == [None, "illness"]
+
+
+def test_the_last_sensitive_column_takes_its_guarantees_with_it(project: Project) -> None:
+    project.change(lambda content: edits.set_role(content, "illness", "quasi"), "illness")
+    assert [each["name"] for each in project.content()["definition"]] == ["KAnonymity"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["name", "age", "town", "illness", 'other [x] "y"']),
+            st.sampled_from([None, "identifiers", "quasi", "sensitive", "private"]),
+        ),
+        max_size=12,
+    )
+)
+def test_any_change_of_roles_leaves_a_policy_in_which_each_column_has_one_role(
+    steps: list[tuple[str, str | None]],
+) -> None:
+    content: dict[str, Any] = tomllib.loads(POLICY)
+    for column, role in steps:
+        edits.set_role(content, column, role, {"hierarchy": {"kind": "suppression"}, "coarsen": None})
+        assert edits.role_of(content, column) == role
+    text = document_text(content)
+    assert tomllib.loads(text) == content
+    Policy.parse(text)
+    listed = [name for role in edits.LISTED for name in edits.roles_of(content)[role]]
+    assert len(listed) == len(set(listed))
+    for name in content.get("hierarchies", {}):
+        assert name in content["roles"]["quasi"]
+
+
+VALUES = st.recursive(
+    st.one_of(st.booleans(), st.integers(-(10**9), 10**9), st.text(max_size=12), st.dates()),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.text(min_size=1, max_size=8)
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "dataset": st.text(max_size=10),
+            "data": st.dictionaries(NAMES, VALUES, max_size=4),
+            "roles": st.dictionaries(NAMES, st.lists(NAMES, max_size=3), max_size=3),
+            "hierarchies": st.dictionaries(
+                NAMES,
+                st.fixed_dictionaries(
+                    {
+                        "kind": NAMES,
+                        "tree": st.dictionaries(NAMES, st.lists(NAMES, min_size=1, max_size=3), min_size=1, max_size=3),
+                    }
+                ),
+                min_size=1,
+                max_size=3,
+            ),
+            "definition": st.lists(st.dictionaries(NAMES, VALUES, min_size=1, max_size=3), min_size=1, max_size=3),
+            "method": st.dictionaries(NAMES, VALUES, max_size=3),
+        }
+    )
+)
+def test_a_written_policy_says_what_was_written(content: dict[str, Any]) -> None:
+    assert tomllib.loads(document_text(content)) == content
+
+
+def test_names_of_uploads_have_no_folder() -> None:
+    assert safe_file_name("../../etc/passwd") == "passwd"
+    assert safe_file_name("a\\b\\c.csv") == "c.csv"
+    for wrong in ("", "..", "/", "x" * 201):
+        with pytest.raises(PolicyError):
+            safe_file_name(wrong)
+
+
+def test_a_first_proposal_tries_nothing_and_parses(tmp_path: Path) -> None:
+    rows = {"age": [20 + n % 50 for n in range(200)], "diagnosis": ["flu", "cold", "asthma", "gout"] * 50}
+    found = rt.inspect(rows, prices=False)
+    assert found.priced.compared is None
+    assert found.priced.method == {"name": "Lattice", "objective": "loss", "suppression": "0.05"}
+    assert found.parsed().sections.method["name"] == "Lattice"
+    assert found.roles == rt.inspect(rows).roles
