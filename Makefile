@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start hundreds of processes: each starts faster when compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all check bench lint clean
+.PHONY: demo test test-all check bench lint clean screenshots
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Reticent needs Python 3.11 or newer"'
@@ -18,6 +18,10 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)
 	$(BIN)/reticent demo --output demo-output
+
+# The pictures of docs/workbench.md; needs chromium.
+screenshots: $(STAMP)
+	$(BIN)/python -m benchmarks.screenshots docs/images
 
 # Tests save thousands of small releases and ledgers and wait until each has reached the disk: in memory, if there is room, they do not wait.
 ROOM   := $(shell df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)

@@ -34,6 +34,7 @@ MODULES = (
     "republish",
     "series_audit",
     "browser",
+    "workbench",
 )
 
 

@@ -39,6 +39,7 @@ from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
 from reticent.table import Table
+from reticent.utility import UtilityMeasures, WorkloadError
 
 _ROWS_SHOWN = 20
 
@@ -127,6 +128,11 @@ class Preview(ShownAsCard):
     def loss_by_column(self) -> Mapping[str, float]:
         """The loss of every quasi column: 0 is exact values, 1 nothing at all. Empty where rows are drawn at random."""
         return self._made.private.loss_by_column
+
+    def query_error(self, queries: int = 200) -> WorkloadError | None:
+        """What random counting queries on two quasi columns would be answered beside the truth; None where rows are not grouped."""
+        utility = self.utility
+        return utility.query_error(queries) if isinstance(utility, UtilityMeasures) else None
 
     @property
     def recoding(self) -> Recoding | None:

@@ -9,6 +9,7 @@ from reticent.core import Draft
 from reticent.utility import measures
 from reticent.utility.measures import Weights
 from reticent.utility.summary import ReleaseSummary
+from reticent.utility.workload import Workload, WorkloadError, workload_error
 
 Measure = Callable[[ReleaseSummary, Weights | None], float]
 
@@ -91,6 +92,14 @@ class UtilityMeasures(Mapping[str, float]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+    def query_error(self, queries: int = 200, dimensions: int = 2, seed: int = 0) -> WorkloadError | None:
+        """The error of random counting queries that each constrain so many quasi columns and ask for about 5 % of the rows; None where nothing can be summarized."""
+        if self.summary is None:
+            return None
+        original = self.summary.original
+        drawn = Workload.drawn(original.hierarchies, queries, min(dimensions, len(original.hierarchies)), seed=seed)
+        return workload_error(original, self.summary, drawn)
 
 
 def measure_all(summary: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:

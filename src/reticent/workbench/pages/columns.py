@@ -32,10 +32,36 @@ def add(app: FastAPI, desk: Desk) -> None:
     desk.add_part(PagePart("exposure", "exposure", TABLE, title="Measuring how exposed people are"), _exposure)
     desk.add_part(PagePart("exposed", "exposed", TABLE, title="Looking for the most exposed", kept=False))
 
+    desk.add_part(
+        PagePart(
+            "afford",
+            "afford",
+            (),
+            "side",
+            "Trying which columns and guarantees the table affords",
+            translated=_looked_at,
+        ),
+        lambda view, found, asked: {"fewer": sorted(_published(view.content) - _proposed(found))},
+    )
+
+    @app.post("/p/{number}/afford")
+    async def use_proposal(request: Request, number: str) -> Response:
+        """Take over the proposal whose price was tried."""
+        project = desk.projects.find(number)
+        view = ProjectView(project, project.head, "columns")
+        job = desk.peek(view, "afford")
+        if job is None or job.state != "done":
+            raise PolicyError("This proposal is not there any more. Ask for it again.")
+        version = project.write(
+            str(job.result["text"]).replace('\ndataset = "uploads/', '\ndataset = "', 1), "took over the proposal"
+        )
+        return desk.sent_on(request, view.url(version=version))
+
     @app.get("/p/{number}/v/{version}/columns")
     async def columns(number: str, version: int) -> Response:
         view = desk.view(number, version, "columns")
-        return desk.page("columns.html", view)
+        tried = view.project.fact("look") is not None and desk.peek(view, "afford") is not None
+        return desk.page("columns.html", view, tried=tried, can_try=view.project.fact("look") is not None)
 
     @app.post("/p/{number}/role")
     async def role(request: Request, number: str) -> Response:
@@ -68,6 +94,23 @@ def add(app: FastAPI, desk: Desk) -> None:
             lambda content: edits.set_special(content, setting, column), f"{setting}: {column or 'none'}"
         )
         return desk.sent_on(request, ProjectView(project, version, "columns").url())
+
+
+def _looked_at(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The file as it was read for the proposal."""
+    look = view.project.fact("look")
+    if look is None:
+        raise PolicyError("This project was made from a policy; open the data file itself to have it proposed for.")
+    return {**look, "policy": None}
+
+
+def _published(content: Mapping[str, Any]) -> set[str]:
+    roles = edits.roles_of(content)
+    return {*roles["quasi"], *roles["sensitive"]}
+
+
+def _proposed(found: Mapping[str, Any]) -> set[str]:
+    return {name for name, each in found["columns"].items() if each["role"] in ("quasi", "sensitive")}
 
 
 def _cards(desk: Desk, view: ProjectView, found: Any) -> dict[str, Any]:

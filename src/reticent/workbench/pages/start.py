@@ -112,8 +112,9 @@ def add(app: FastAPI, desk: Desk) -> None:
         return desk.sent_on(request, address(project))
 
 
-def address(project: Project, page: str = "data") -> str:
-    """Where a project is looked at."""
+def address(project: Project) -> str:
+    """Where a project is looked at first: its data, or the release that it is about."""
+    page = "publish" if project.fact("verify") and not project.head else "data"
     return f"/p/{project.id}/v/{project.head}/{page}"
 
 

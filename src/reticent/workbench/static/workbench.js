@@ -52,6 +52,7 @@
   root.addEventListener("dragleave", (event) => event.target.closest?.("[data-drop]")?.classList.remove("over"));
   root.addEventListener("drop", (event) => {
     event.preventDefault();
+    if (event.target.closest?.("[data-drop-folder]")) { verifyDropped(event.dataTransfer); return; }
     const zone = event.target.closest?.("[data-drop]") || root.querySelector("[data-drop]");
     if (!zone || !event.dataTransfer.files.length) return;
     zone.classList.remove("over");
@@ -128,15 +129,30 @@
   });
 
   // A folder to verify: its files go one by one, then it is judged as a whole.
-  root.addEventListener("change", async (event) => {
-    const input = event.target.closest("[data-verify]");
-    if (!input || !input.files.length) return;
+  async function verify(files) {
     const token = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    for (const file of input.files) {
-      await fetch(`/verify/file/${token}`, { method: "POST", body: file, headers: { "X-File-Name": encodeURIComponent(file.webkitRelativePath || file.name) } });
+    for (const [path, file] of files) {
+      await fetch(`/verify/file/${token}`, { method: "POST", body: file, headers: { "X-File-Name": encodeURIComponent(path) } });
     }
     htmx.ajax("POST", `/verify/dropped/${token}`, { target: "#verified", swap: "innerHTML" });
+  }
+  root.addEventListener("change", (event) => {
+    const input = event.target.closest("[data-verify]");
+    if (input && input.files.length) verify([...input.files].map((file) => [file.webkitRelativePath || file.name, file]));
   });
+  async function filesOf(entry, path) {
+    if (entry.isFile) return [[path + entry.name, await new Promise((found, failed) => entry.file(found, failed))]];
+    const reader = entry.createReader(), found = [];
+    for (;;) {
+      const some = await new Promise((read, failed) => reader.readEntries(read, failed));
+      if (!some.length) return found;
+      for (const each of some) found.push(...await filesOf(each, `${path}${entry.name}/`));
+    }
+  }
+  async function verifyDropped(transfer) {
+    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+    verify((await Promise.all(entries.map((entry) => filesOf(entry, "")))).flat());
+  }
 
   root.addEventListener("htmx:sendError", () => say("The workbench does not answer. If it was stopped, start it again: this page goes on where it was."));
 })();

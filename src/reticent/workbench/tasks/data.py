@@ -32,6 +32,7 @@ def afford(
     options: Mapping[str, Any],
     template: str | None = None,
     stamp: str = "",
+    policy: None = None,
 ) -> dict[str, Any]:
     """The proposal once its price was tried: columns that cost too much are left out, and the cheapest method is named."""
     return _inspected(reporter, folder, location, options, template, prices=True)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import reticent as rt
 from reticent.base.context import Context
 from reticent.definitions import Definition, definition_from
 from reticent.engine import count_table
 from reticent.errors import Cancelled, Infeasible, PolicyError
-from reticent.methods.lattice import Search, search
 from reticent.policy import Policy
 from reticent.registry import METHODS, load
 from reticent.release import default_method, method_from
@@ -44,9 +44,9 @@ def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> 
     size = int(np.prod([float(each.height - each.lowest + 1) for each in table.hierarchies]))
     context = reporter.context()
     if size > _QUICK_NODES:
-        first = search(table, read.definition, seconds=0.7, **settings, context=context)
+        first = rt.search(table, read.definition, seconds=0.7, **settings, context=context)
         reporter.early(_space(table, first, settings, size))
-    found = search(table, read.definition, **settings, context=reporter.context())
+    found = rt.search(table, read.definition, **settings, context=reporter.context())
     if size <= _MOST_NODES:
         reporter.early(_space(table, found, settings, size))
         _ = found.passing_nodes
@@ -57,7 +57,7 @@ def _is_lattice(method: Mapping[str, Any]) -> bool:
     return str(method.get("name", "Lattice")) == "Lattice"
 
 
-def _space(table: Table, found: Search, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
+def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
     """A search as plain data; of the nodes that were evaluated the best ones, where they are many."""
     log = {each.levels: each for each in found.evaluator.log}
     listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
@@ -130,6 +130,9 @@ def candidate(
     if groups is not None:
         sizes = np.asarray(groups.people)
         told |= {"groups": len(groups), "smallest": int(sizes.min()), "sizes": _sizes(sizes)}
+    asked = made.query_error()
+    if asked is not None:
+        told["query_error"] = {"median": asked.median, "mean": asked.mean, "queries": len(asked.actual)}
     return {**told, **_before_and_after(table, made), "distributions": _distributions(table, made)}
 
 
@@ -390,7 +393,7 @@ def _price(
 ) -> dict[str, Any]:
     try:
         wanted = _together(definitions)
-        found = search(
+        found = rt.search(
             table, wanted, suppression=suppression, seconds=5, context=Context(stop=context.stop, memo=context.memo)
         )
     except (Infeasible, PolicyError) as error:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import reticent as rt
 from reticent.base.cards import Card, CardTable
 from reticent.errors import PolicyError
 from reticent.io import Source
@@ -81,23 +82,19 @@ def _relations(database: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 def synthetic_plan(reporter: Reporter, sizes: str, values: int, epsilon: str, delta: str) -> dict[str, Any]:
     """What synthetic rows of groups of public sizes would promise and cost; no data are read."""
-    from reticent.methods.synthesize import plan
-
     counts = [int(part) for part in sizes.replace(";", ",").split(",") if part.strip().isdigit()]
     if not counts:
         raise PolicyError("Name the sizes of the groups, such as 120, 80, 45.")
-    return {"cards": [plain_card(plan(counts, values, epsilon, delta).card())]}
+    return {"cards": [plain_card(rt.synthesize.plan(counts, values, epsilon, delta).card())]}
 
 
 def randomized_plan(reporter: Reporter, n: int, domain: str, k: str, gamma: str) -> dict[str, Any]:
     """What a randomized view would promise and cost, from public facts alone."""
-    from reticent.methods.randomize import plan
-
     columns = [part.partition("=") for part in domain.split(",") if "=" in part]
     if not columns:
         raise PolicyError("Name every column with its number of values, such as age=100, sex=2.")
     sizes = {name.strip(): int(count) for name, _, count in columns}
-    return {"cards": [plain_card(plan(n, sizes, k, gamma).card())]}
+    return {"cards": [plain_card(rt.randomize.plan(n, sizes, k, gamma).card())]}
 
 
 def noise_plan(reporter: Reporter, epsilon: str, delta: str, parties: int, faults: int, query: str) -> dict[str, Any]:
@@ -199,19 +196,17 @@ def series_plan(
     stamp: str = "",
 ) -> dict[str, Any]:
     """What a series of releases of the table will cost, rehearsed before anything is published."""
-    from reticent.methods.series import Republish, TauSafety, UpdateRates, plan
-
     read = policy_of(folder, policy)
-    rates = UpdateRates(float(leave), float(arrive), float(change), 0.0)
-    found = plan(read.table(), TauSafety(m), Republish(), rates, releases, 2, context=reporter.context())
+    rates = rt.republish.UpdateRates(float(leave), float(arrive), float(change), 0.0)
+    found = rt.republish.plan(
+        read.table(), rt.TauSafety(m), rt.Republish(), rates, releases, 2, context=reporter.context()
+    )
     return {"cards": [plain_card(found.card())]}
 
 
 def series_next(reporter: Reporter, history: str, data: str, really: str) -> dict[str, Any]:
     """The next release of a history: what happened to whom and what it takes, or the release itself."""
-    from reticent.methods.series import History
-
-    opened = History.open(Path(history))
+    opened = rt.republish.History.open(Path(history))
     rows = Source(data).read()
     context = reporter.context()
     if really == "yes":

@@ -1,0 +1,132 @@
+"""The workbench in a browser: from the command to the first page, from Adult's upload to its profile and its best release, and 1.19 million rows by path."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.adult import SHARED
+
+_PORT = 8977
+_PATIENCE = 600_000
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """A running workbench with a browser that was let in: the address, a page, and the seconds until the first page was there."""
+
+    base: str
+    page: Any
+    seconds: float
+
+
+@contextmanager
+def workbench(home: Path, *, width: int = 1440, height: int = 900, theme: str = "light") -> Iterator[Workbench]:
+    """Start the command, open its link in Chromium, and stop both at the end."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        page = context.new_page()
+        page.set_default_timeout(_PATIENCE)
+        environment = {**os.environ, "RETICENT_WORKBENCH": str(home), "RETICENT_LEDGER": str(home / "ledger.sqlite")}
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "reticent", "workbench", "--no-browser", "--port", str(_PORT)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            link = re.findall(r"http://\S+", process.stdout.readline())[0]
+            while True:
+                try:
+                    page.goto(link)
+                    break
+                except Exception:
+                    time.sleep(0.02)
+            page.wait_for_selector(".doors")
+            yield Workbench(f"http://127.0.0.1:{_PORT}", page, time.perf_counter() - started)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+            browser.close()
+
+
+def timed(act: Any) -> float:
+    """The seconds that something takes."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def at(page: Any, name: str) -> str:
+    """The address of another page at the same version."""
+    return re.sub(r"(/v/\d+)/.*", rf"\1/{name}", page.url)
+
+
+def shown(page: Any, name: str, ready: str) -> float:
+    """The seconds until a page shows what it is for."""
+
+    def act() -> None:
+        page.goto(at(page, name))
+        page.wait_for_selector(ready)
+
+    return timed(act)
+
+
+def main() -> None:
+    """Print a row for each step."""
+    adult, large = SHARED / "adult" / "adult.csv.gz", SHARED / "ihis_synth" / "ihis_synth.parquet"
+    with tempfile.TemporaryDirectory() as place, workbench(Path(place) / "home") as bench:
+        page = bench.page
+        print(f"from the command to the first page: {bench.seconds:.1f} s")
+        page.wait_for_timeout(12_000)  # the processes warm up while a person looks for the file
+
+        def upload() -> None:
+            page.set_input_files("input[data-upload]", str(adult))
+            page.wait_for_selector("#rows-part")
+
+        seconds = timed(upload)
+        print(
+            f"Adult, from upload to first rows: {seconds:.1f} s; to the profile of every column: {seconds + shown(page, 'columns', '.column-card'):.1f} s"
+        )
+        print(f"Adult, to the best release (k=5, 5 %): {shown(page, 'explore', '.candidate .verdict'):.1f} s more")
+
+        page.goto(bench.base)
+        page.fill("input[name=path]", str(large))
+
+        def open_large() -> None:
+            page.click("button:has-text('Open') >> nth=0")
+            page.wait_for_selector("#rows-part")
+
+        print(f"1,193,504 rows by path, to the first rows: {timed(open_large):.1f} s")
+        for name, ready in (
+            ("columns", ".column-card"),
+            ("columns", "#exposure .big"),
+            ("columns/1", ".ladder"),
+            ("guarantee", ".definition"),
+            ("explore", ".candidate .verdict, .candidate .failed"),
+        ):
+            begun = shown(page, name, f"{ready}, .progress")
+            print(
+                f"1,193,504 rows, {name}: answer or progress after {begun:.1f} s, done after {shown(page, name, ready) + begun:.1f} s"
+            )
+
+
+if __name__ == "__main__":
+    main()
