@@ -39,7 +39,7 @@ from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
 from reticent.table import Table
-from reticent.utility import UtilityMeasures, WorkloadError
+from reticent.utility import WorkloadError, utility_of
 
 _ROWS_SHOWN = 20
 
@@ -131,8 +131,7 @@ class Preview(ShownAsCard):
 
     def query_error(self, queries: int = 200) -> WorkloadError | None:
         """What random counting queries on two quasi columns would be answered beside the truth; None where rows are not grouped."""
-        utility = self.utility
-        return utility.query_error(queries) if isinstance(utility, UtilityMeasures) else None
+        return utility_of(self._made.draft).query_error(queries)
 
     @property
     def recoding(self) -> Recoding | None:
