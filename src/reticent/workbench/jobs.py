@@ -238,6 +238,8 @@ class _Worker:
             self._current = None
 
     def _run(self, job: Job) -> None:
+        if not self._process.is_alive():
+            self._spawn()
         assert self._ours is not None
         job.state, job.started = "running", time.monotonic()
         self._ours.send((job.task, dict(job.settings)))

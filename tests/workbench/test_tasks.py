@@ -1,0 +1,199 @@
+"""What runs in the worker processes, called directly: figures that pages show are those of the public calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reticent as rt
+from reticent.errors import PolicyError
+from reticent.policy import Policy
+from reticent.workbench.tasks import columns, data, explore, publishing, verticals
+from reticent.workbench.worker import TASKS
+
+
+class Told:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+
+    def context(self) -> rt.Context:
+        return rt.Context()
+
+    def early(self, result: Any) -> None:
+        self.answers.append(result)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("project")
+    rows = [
+        f"{20 + n * 7 % 40},{'fm'[n % 2]},{1000 + n % 5},{('flu', 'cold', 'asthma', 'gout')[n // 3 % 4]}"
+        for n in range(300)
+    ]
+    (place / "people.csv").write_text("age,sex,town,illness\n" + "\n".join(rows))
+    return place
+
+
+@pytest.fixture(scope="module")
+def policy(folder: Path) -> str:
+    found = data.look(Told(), str(folder), "people.csv", {})  # type: ignore[arg-type]
+    assert found["refusal"] is None
+    return str(found["text"])
+
+
+def test_every_task_is_a_function_of_its_module() -> None:
+    from importlib import import_module
+
+    for name, module in TASKS.items():
+        assert callable(getattr(import_module(module), name)), name
+
+
+def test_a_first_look_reads_proposes_and_can_be_kept_as_json(folder: Path, policy: str) -> None:
+    found = data.look(Told(), str(folder), "people.csv", {})  # type: ignore[arg-type]
+    assert json.loads(json.dumps(found)) == found
+    assert found["columns"]["illness"]["role"] == "sensitive"
+    assert found["rows"] == 300
+    Policy.parse(policy, "policy", folder)
+
+
+def test_a_page_of_rows_tells_what_was_found_out(folder: Path, policy: str) -> None:
+    page = data.rows(Told(), str(folder), policy, 298, 12)  # type: ignore[arg-type]
+    assert page["total"] == 300
+    assert len(page["rows"]) == 2
+    assert page["found"] == {"encoding": "utf-8", "delimiter": ",", "header": True, "skip_rows": 0}
+
+
+def test_distributions_count_every_row(folder: Path, policy: str) -> None:
+    found = {each["name"]: each for each in columns.profiles(Told(), str(folder), policy)["columns"]}  # type: ignore[arg-type]
+    assert sum(found["age"]["chart"]["counts"]) == 300
+    values = found["sex"]["chart"]
+    assert {each["label"]: each["count"] for each in values["values"]} == {"f": 150, "m": 150}
+    assert values["others"] == 0
+
+
+def test_exposure_is_that_of_the_table_and_shows_nobody(folder: Path, policy: str) -> None:
+    found = columns.exposure(Told(), str(folder), policy)  # type: ignore[arg-type]
+    table = Policy.parse(policy, "policy", folder).table()
+    alone = table.frame.group_by(list(table.quasi)).len().filter(rt_len_is_one()).height
+    assert found["sets"][0]["unique"] == alone
+    assert "exposed" not in json.dumps(found)
+
+
+def rt_len_is_one() -> Any:
+    import polars as pl
+
+    return pl.col("len") == 1
+
+
+def test_levels_that_are_tried_count_the_combinations_that_they_leave(folder: Path, policy: str) -> None:
+    import polars as pl
+
+    described = {"kind": "cuts", "levels": [[30, 40, 50], [40]]}
+    found = columns.hierarchy(Told(), str(folder), policy, "age", described)  # type: ignore[arg-type]
+    frame = Policy.parse(policy, "policy", folder).table().frame
+    others = [name for name in ("sex", "town") if name in frame.columns]
+    cut = frame.with_columns(sum((pl.col("age") >= border).cast(pl.Int8) for border in (30, 40, 50)).alias("part"))
+    assert found["levels"][0]["combinations"] == frame.select("age", *others).n_unique()
+    assert found["levels"][1]["combinations"] == cut.select("part", *others).n_unique()
+    assert found["levels"][3]["combinations"] == frame.select(others).n_unique()
+    assert sum(each["rows"] for each in found["levels"][2]["values"]) == 300
+
+
+def test_the_solution_space_is_that_of_the_search(folder: Path, policy: str) -> None:
+    told = Told()
+    found = explore.solutions(told, str(folder), policy)  # type: ignore[arg-type]
+    read = Policy.parse(policy, "policy", folder)
+    best = rt.search(read.table(), read.definition, suppression="0.05").best
+    assert best is not None
+    assert found["best"] == list(best.levels.values())
+    assert found["value"] == pytest.approx(best.objective)
+    judged = {tuple(each["levels"]) for each in found["nodes"]} | {tuple(levels) for levels, _ in found["status"]}
+    assert len(judged) == found["size"]
+    assert told.answers[0]["best"] == found["best"]
+    json.dumps(found)
+
+
+def test_a_candidate_shows_the_same_rows_before_and_after(folder: Path, policy: str) -> None:
+    found = explore.candidate(Told(), str(folder), policy)  # type: ignore[arg-type]
+    read = Policy.parse(policy, "policy", folder)
+    made = rt.preview(read.table(), read.definition, read.method(read.table(), read.definition))
+    assert found["loss"] == pytest.approx(made.utility["loss"])
+    assert found["smallest"] >= 5
+    assert len(found["before"]["rows"]) == len(found["after"]["rows"])
+    sensitive = found["before"]["columns"].index("illness")
+    for before, after in zip(found["before"]["rows"], found["after"]["rows"], strict=True):
+        assert after is None or after[sensitive] == before[sensitive]
+    json.dumps(found)
+
+
+def test_another_node_is_another_candidate(folder: Path, policy: str) -> None:
+    read = Policy.parse(policy, "policy", folder)
+    top = {each.column: each.height for each in read.table().hierarchies}
+    found = explore.candidate(Told(), str(folder), policy, {"name": "Lattice", "node": top})  # type: ignore[arg-type]
+    assert found["loss"] == pytest.approx(1.0)
+    assert found["suppressed"] == 0
+
+
+def test_prices_of_stricter_guarantees_are_those_of_the_search(folder: Path, policy: str) -> None:
+    found = explore.prices(Told(), str(folder), policy)  # type: ignore[arg-type]
+    read = Policy.parse(policy, "policy", folder)
+    stricter = next(each for each in found["prices"] if each["parameter"] == "k" and each["value"] == 7)
+    definition = rt.KAnonymity(7) & read.definitions[1]
+    best = rt.search(read.table(), definition, suppression="0.05").best
+    assert best is not None
+    assert stricter["loss"] == pytest.approx(best.objective)
+    assert [each["limit"] for each in found["limits"]] == ["0", "0.01", "0.02", "0.05", "0.1", "0.2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "steps"),
+    [("k", 5, [4, 7]), ("l", 2, [3]), ("t", "0.3", ["0.45", "0.2"]), ("column", "x", []), ("alone", True, [])],
+)
+def test_the_next_values_of_a_parameter(name: str, value: Any, steps: list[Any]) -> None:
+    assert explore.next_values(name, value) == steps
+
+
+def test_a_publication_is_verified(folder: Path, policy: str, tmp_path: Path) -> None:
+    text = policy.replace('files = "csv"', f'files = "csv"\noutput = "{tmp_path / "out"}"')
+    found = publishing.publish(Told(), str(folder), text, "now")  # type: ignore[arg-type]
+    assert found["verified"]["holds"]
+    assert rt.verify(tmp_path / "out").holds
+    known = publishing.history(Told(), found["dataset"], None, "now") if found["dataset"] else None  # type: ignore[arg-type]
+    assert known is None or len(known["entries"]) == 1
+
+
+def test_views_are_judged_with_the_databases_that_show_it() -> None:
+    schema = "CREATE TABLE employee (name text, department text, phone text);"
+    found = verticals.views_check(
+        Told(), "SELECT name, phone FROM employee", "SELECT name, department FROM employee", schema
+    )  # type: ignore[arg-type]
+    assert found["cards"][0]["title"].startswith("DISCLOSES")
+    assert len(found["cards"]) == 3
+    private = verticals.views_check(
+        Told(),
+        "SELECT name FROM employee WHERE department = 'a'",
+        "SELECT name FROM employee WHERE department = 'b'",
+        schema,
+    )  # type: ignore[arg-type]
+    assert private["cards"][0]["tone"] == "good"
+
+
+def test_plans_are_cards_and_bad_input_is_named() -> None:
+    assert verticals.synthetic_plan(Told(), "120, 80", 50, "2", "1e-5")["cards"]  # type: ignore[arg-type]
+    assert verticals.randomized_plan(Told(), 100, "age=100, sex=2, town=50", "10", "1/5")["cards"]  # type: ignore[arg-type]
+    assert verticals.noise_plan(Told(), "1", "1e-6", 4, 1, "count")["cards"]  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="sizes of the groups"):
+        verticals.synthetic_plan(Told(), "many", 50, "2", "1e-5")  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="number of values"):
+        verticals.randomized_plan(Told(), 10, "age", "10", "1/5")  # type: ignore[arg-type]
+
+
+def test_facts_are_weighed_against_the_candidate(folder: Path, policy: str) -> None:
+    found = verticals.knowledge_curve(Told(), str(folder), policy, "illness", 3)  # type: ignore[arg-type]
+    assert found["curve"] == sorted(found["curve"])
+    assert 0 < found["curve"][0] < 1
