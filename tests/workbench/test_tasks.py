@@ -137,6 +137,14 @@ def test_another_node_is_another_candidate(folder: Path, policy: str) -> None:
     found = explore.candidate(Told(), str(folder), policy, {"name": "Lattice", "node": top})  # type: ignore[arg-type]
     assert found["loss"] == pytest.approx(1.0)
     assert found["suppressed"] == 0
+    assert found["query_error"]["median"] > 0
+
+
+def test_exact_values_answer_every_query() -> None:
+    table = rt.Table({"age": [31, 33, 33, 58] * 5, "sex": ["f", "m"] * 10}, quasi=["age", "sex"])
+    asked = rt.preview(table, rt.KAnonymity(1), rt.Lattice()).query_error(50)
+    assert asked is not None
+    assert asked.errors.max() == 0
 
 
 def test_prices_of_stricter_guarantees_are_those_of_the_search(folder: Path, policy: str) -> None:
