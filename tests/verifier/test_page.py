@@ -185,6 +185,7 @@ def test_a_trust_file_a_log_and_a_population_are_taken(browser, page_file, tmp_p
     assert "is not in the trust file" in text
 
 
+@pytest.mark.slow
 def test_the_folders_of_a_series_are_judged_together(browser, page_file, tmp_path: Path) -> None:
     first, second, _ = releases_of_a_series(tmp_path / "history", None)
     for number, place in enumerate((second, first)):

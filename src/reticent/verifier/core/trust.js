@@ -55,7 +55,7 @@ export class TrustFile {
       if (why === null) counted.add(known.holder);
       else refusals.push(why);
     }
-    return { holders: [...counted], refusals };
+    return { holders: holdersOf(this.body[role]).filter((holder) => counted.has(holder)), refusals };
   }
 }
 

@@ -99,7 +99,7 @@ function judge(entries) {
 function verdict({ headline, foreign, count }) {
   const box = node("div", undefined, `verdict ${LOOKS[headline.state]}`);
   if (foreign) {
-    box.append(node("h2", "This is not a release"), node("p", `Among the ${count} chosen files there is no certificate.json. Choose the folder "public" of a release, with all of its files.`));
+    box.append(node("h2", "This is not a release"), node("p", `There is no certificate.json among what was chosen (${count} ${count === 1 ? "file" : "files"}). Choose the folder "public" of a release, with all of its files.`));
     return box;
   }
   box.append(node("h2", TITLES[headline.state]), node("p", MEANINGS[headline.state]));
