@@ -22,8 +22,10 @@ from tests.release.trust.conftest import certificate_of, key, trust_of
 from tests.test_golden_bytes import table
 from tests.verifier.agreement import NODE
 from tests.verifier.drawn_releases import releases_of_a_series
+from tests.verifier.firefox import running_firefox
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 CLAIMS = rt.KAnonymity(5) & rt.DistinctLDiversity(3) & rt.TCloseness("0.4")
 
 
@@ -197,3 +199,16 @@ def test_the_folders_of_a_series_are_judged_together(browser, page_file, tmp_pat
     state, text, _ = asked(browser, page_file, tmp_path / "given")
     assert state == "does not hold"
     assert "chain of certificates is broken" in text
+
+
+@pytest.mark.slow
+def test_firefox_gives_the_same_answers(page_file, folders) -> None:
+    if FIREFOX is None:
+        pytest.skip("there is no Firefox on this machine")
+    with running_firefox(FIREFOX) as firefox:
+        states = {}
+        for name in ("good", "tampered", "unsigned", "foreign"):
+            states[name], text = firefox.verdict(page_file, sorted(folders[name].iterdir()))
+            if name == "good":
+                assert "finds at least 5 matching records" in text
+    assert states == {"good": "holds", "tampered": "does not hold", "unsigned": "holds, but", "foreign": "not shown"}
