@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reticent.definitions import GroupDefinition, names
+from reticent.definitions import GroupDefinition, HistoryDefinition, names
 from reticent.registry import load
 from tests.verifier.agreement import NODE, OPTIONAL, PROGRAM, differences, node_verdicts, python_verdicts, write
 from tests.verifier.conformance import unpacked, verdicts
@@ -47,6 +49,21 @@ def test_the_suite_has_every_format_and_every_definition(folders) -> None:
     statuses = {(name, status) for each in EXPECTED["releases"].values() for name, status in each["checks"].items()}
     decided = ["certificate", "files", "consistency", "order", "reference", "claim 1", "declared columns", "pseudonym"]
     assert {(name, status) for name in decided for status in ("holds", "fails")} <= statuses
+
+
+def test_the_document_names_every_parameter_of_every_definition() -> None:
+    """Somebody who has only the document knows what a claim may say."""
+    written = (Path(__file__).parents[2] / "docs" / "release-format.md").read_text()
+    defined = written[written.index("## 9. Definitions") : written.index("## 10. ")]
+    for name in names():
+        kind = load("definition", name)
+        if not issubclass(kind, GroupDefinition | HistoryDefinition) and name not in ("BoundedBelief", "LocalDP"):
+            continue
+        assert f"`{name}" in defined, name
+        for each in fields(kind):
+            # A population is brought along by the recipient.
+            if each.name != "population":
+                assert re.search(rf"[`(, ]{each.name}[`), ]", defined), (name, each.name)
 
 
 def check_python(names: list[str], folders: dict[str, Path]) -> None:
