@@ -5,7 +5,7 @@ All of it is found by drafting releases and measuring what they lose, on a sampl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -216,7 +216,7 @@ class _DraftedOnce:
     """A method that takes long; what it made of a table is kept, because methods are compared by it and conclusions are drawn from it."""
 
     method: Method
-    drafts: dict[tuple[int, str], Draft] = field(default_factory=dict, compare=False)
+    drafts: dict[tuple[Hashable, str], Draft] = field(default_factory=dict, compare=False)
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups"})
     streams: ClassVar[bool] = True
@@ -228,7 +228,7 @@ class _DraftedOnce:
         return self.method.describe()
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        asked = id(table), str(definition)
+        asked = table.counted_as, str(definition)
         if asked not in self.drafts:
             self.drafts[asked] = self.method.draft(table, definition, context)
         return self.drafts[asked]
