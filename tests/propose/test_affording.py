@@ -283,7 +283,7 @@ def test_a_sensitive_column_that_anybody_computes_is_not_published() -> None:
 def test_few_values_under_the_name_of_an_identifier_tell_nobody_apart() -> None:
     frame = people(400, device_protection=lambda draw: draw.choice(["Yes", "No", "No internet service"]))
     rows, roles, _ = published(frame)
-    assert roles["device_protection"] == "quasi"
+    assert roles["device_protection"] == "sensitive"
     assert smallest(rows, roles) >= 5
 
 

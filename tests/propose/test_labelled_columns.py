@@ -14,8 +14,9 @@ import pytest
 from reticent.propose.profile import profile
 from reticent.propose.topics import with_kinds
 
-FILE = Path(__file__).parent / "fixtures" / "labelled_columns.tsv"
-PARTS = {"tuning": 0.97, "held-out": 0.97, "later": 0.97}
+FIXTURES = Path(__file__).parent / "fixtures"
+FILES = ("labelled_columns.tsv", "made_up_columns.tsv")
+PARTS = {"tuning": 0.97, "held-out": 0.97, "later": 0.97, "made-up": 0.97}
 ROWS = 120
 
 
@@ -51,7 +52,7 @@ def values(sketch: str, number: int) -> list[object]:
 @cache
 def labelled() -> list[LabelledFile]:
     files: list[LabelledFile] = []
-    for line in FILE.read_text("utf-8").splitlines():
+    for line in (line for name in FILES for line in (FIXTURES / name).read_text("utf-8").splitlines()):
         if line.startswith("## "):
             _, part, name, _ = line.split(" ")
             files.append(LabelledFile(part, name, []))

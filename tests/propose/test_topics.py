@@ -16,6 +16,7 @@ from reticent.propose.sensitive_values import kind_of_values
 from reticent.table import TableCodebook
 
 ROWS = 120
+UNCLEAR = "unclear: nothing says whether others know it"
 
 
 def table(**columns: Any) -> pl.DataFrame:
@@ -50,20 +51,20 @@ def test_unknown_columns_of_a_medical_file_are_sensitive_and_what_everybody_sees
     assert reasons(found)["k_17"] == "health: it stands in a medical file"
     assert [roles(found)[name] for name in ("age", "sex", "married", "region")] == ["quasi"] * 4
     alone = propose(table(k_17=range(3), wage=range(900, 1000), region="nsw"))
-    assert roles(alone)["k_17"] == "quasi"
+    assert reasons(alone)["k_17"] == UNCLEAR
 
 
 def test_the_name_of_the_file_says_what_it_is_about() -> None:
     frame = table(v1=range(4), v2=range(7, 19))
-    assert roles(propose(frame, Path("lung_cancer_2020.csv")))["v1"] == "sensitive"
-    assert roles(propose(frame, Path("members_2020.csv")))["v1"] == "quasi"
+    assert reasons(propose(frame, Path("lung_cancer_2020.csv")))["v1"] == "health: it stands in a medical file"
+    assert reasons(propose(frame, Path("members_2020.csv")))["v1"] == UNCLEAR
 
 
 def test_an_outcome_beside_the_time_until_it_is_sensitive() -> None:
     found = propose(table(time=range(400), status=(0, 1), unit=range(20, 60)))
     assert {roles(found)[name] for name in ("time", "status")} == {"sensitive"}
     assert reasons(found)["status"] == "outcome: what happened, or the time until it"
-    assert roles(propose(table(status=(0, 1))))["status"] == "quasi"
+    assert reasons(propose(table(status=(0, 1))))["status"] == UNCLEAR
     coded = propose(table(t1=range(400), d1=(0, 1), t2=range(300), d2=(0, 1)))
     assert {roles(coded)[name] for name in ("t1", "d1", "t2", "d2")} == {"sensitive"}
 
@@ -134,10 +135,13 @@ def test_titles_and_labels_of_a_codebook_say_what_a_column_is() -> None:
 
 
 def test_a_table_about_people_without_a_confidential_column_gets_a_question() -> None:
-    asked = propose(table(region="nsw", hobby="xyz")).headline[0]
+    asked = propose(table(region="nsw")).headline[0]
     assert asked.startswith(
         "Is there a column that nobody may learn about a person? None looks sensitive (health, money,"
     )
+    assert "so nothing but the size of groups is promised. If" in asked
+    unclear = propose(table(region="nsw", hobby="xyz")).headline[0]
+    assert "and something about 'hobby', of which nothing is known. If" in unclear
     assert not any("nobody may learn" in line for line in propose(table(wage=range(900, 1000))).headline)
 
 

@@ -14,6 +14,7 @@ _SMALLEST_BODY, _BODY_SPREAD = 1.5, 0.35
 _AGES_REACH = (13, 125)
 _MARKS, _FEW = 5, 10
 _LEAST_POSTCODE = 100
+_FEW_VALUES, _SHARED_BY = 8, 10
 
 _BODY_WEIGHT = Kind("health", "body weight", topic=True)
 _PAY = Kind("money", "income")
@@ -55,6 +56,8 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
         return _PAY if numeric and "lon" in words_of(column.name) else None
     if kind.meaning == "weight" and numeric and not says_survey(column.name) and _like_bodies(column):
         return _BODY_WEIGHT
+    if kind.meaning == "identifier" and is_category(column):
+        return None
     if kind.meaning == "age" and numeric and not _like_ages(column):
         return _DEMOGRAPHIC
     if kind.meaning == "postcode" and numeric and column.highest is not None and column.highest < _LEAST_POSTCODE:
@@ -69,6 +72,11 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
 
 
 _LOOKS = "how somebody looks"
+
+
+def is_category(column: ColumnProfile) -> bool:
+    """Whether so many rows share each of so few values that none tells who somebody is, whatever the name says."""
+    return column.distinct <= 2 or (column.distinct <= _FEW_VALUES and column.filled >= _SHARED_BY * column.distinct)
 
 
 def may_hold_names(column: ColumnProfile) -> bool:

@@ -19,13 +19,14 @@ from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.guarantees import ColumnGuarantees, PromisedPart, guarantees_for
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
-from reticent.propose.meanings import is_by_context, may_hold_names, meaning_in
-from reticent.propose.names import SENSITIVE, says_number_of_somebody, says_record, words_of
+from reticent.propose.meanings import is_by_context, is_category, may_hold_names, meaning_in
+from reticent.propose.names import SENSITIVE, says_nothing, says_number_of_somebody, says_record, words_of
 from reticent.propose.profile import ColumnProfile, profile
-from reticent.propose.relations import relations
+from reticent.propose.relations import families, relations
 from reticent.propose.safe_harbor import safe_harbor
-from reticent.propose.study_columns import is_outcome, is_studied
-from reticent.propose.topics import with_kinds
+from reticent.propose.study_columns import is_outcome, is_studied, is_treatment
+from reticent.propose.topics import is_follow_up, with_kinds
+from reticent.propose.vocabulary import Kind
 from reticent.table import ColumnRelation, TableCodebook, coarsening_from
 
 _IDENTIFYING = Fraction(9, 10)
@@ -35,7 +36,6 @@ _MOST_PEOPLE = 10**10
 _FREE_TEXT = 60
 _MANY_VALUES = 100
 _MEASURED = 20
-_FEW_VALUES, _SHARED_BY = 8, 50
 _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
 _FEWEST_PEOPLE = 50
@@ -105,7 +105,11 @@ _LASTING = frozenset(
     ]
 )
 """Words of columns that do not change in a person."""
+_OTHERS_APART = ", but it repeats, and does not tell people apart"
 _LEAST_DELICATE = ("achievement", "opinion")
+_FEW_VALUES = 8
+_FEW_UNCLEAR, _UNCLEAR_SHARE = 3, 0.25
+_UNCLEAR = Kind("unclear", "nothing says whether others know it", inferred=True)
 _EITHER_TELLS = ("religion", "politics", "opinion", "sexuality")
 """Meanings whose absence tells as much as their presence: who did not vote for one voted for another."""
 
@@ -193,9 +197,9 @@ def propose(
         nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
         return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal=refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
-    looked = _with_known([_first_look(column, weight) for column in profiles])
+    looked = _with_known(_in_doubt(frame, [_first_look(column, weight) for column in profiles]))
     first, related, relation_notes = _each_once(frame, [_of_people(frame, column, looked) for column in looked])
-    columns = [_shared(frame, _with_hierarchy(column, beside)) for column in first]
+    columns = _told_apart([_shared(frame, _with_hierarchy(column, beside)) for column in _with_known(first)])
     definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
     headline = [*_people_not_told_apart(columns), *_questions(columns)]
@@ -272,7 +276,29 @@ def _person_key(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
     keys = [column for column in columns if _numbers_people(column) and not column.profile.nulls]
     repeated = [column for column in keys if 2 * _K <= column.profile.distinct < column.profile.rows]
     unique = [column for column in keys if column.profile.distinct == column.profile.rows]
-    return max(repeated, key=lambda column: column.profile.distinct) if repeated else next(iter(unique), None)
+    # A table without a key counts the people whom a name that repeats stands for.
+    named = [column for column in columns if _repeats(column) and column.profile.distinct >= 2 * _K]
+    found = repeated or unique[:1] or [column for column in named if not _OF_OTHERS & set(words_of(column.name))]
+    return max(found, key=lambda column: column.profile.distinct, default=None)
+
+
+def _told_apart(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
+    """The columns; where none numbers people, identifiers that repeat and number something else, or are too few for people, are none.
+
+    A table without a key takes the identifier that repeats for the people in it, and would count schools.
+    """
+    if _person_key(columns) is not None:
+        return list(columns)
+    return [
+        ColumnProposal(column.profile, None, f"{column.reason}{_OTHERS_APART}")
+        if _repeats(column) and (_OF_OTHERS & set(words_of(column.name)) or column.profile.distinct < 2 * _K)
+        else column
+        for column in columns
+    ]
+
+
+def _repeats(column: ColumnProposal) -> bool:
+    return column.role == "identifier" and column.profile.distinct < column.profile.filled
 
 
 def _numbers_people(column: ColumnProposal) -> bool:
@@ -296,9 +322,8 @@ def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | N
         column.name
         for column in columns
         if column is not several
-        and column.role == "identifier"
         and meaning_in(column.profile) == "key"
-        and column.profile.distinct < column.profile.filled
+        and (_repeats(column) or column.reason.endswith(_OTHERS_APART))
     ]
     if others:
         notes.append(
@@ -327,16 +352,56 @@ def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
     return ColumnProposal(column, role, reason)
 
 
+def _in_doubt(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
+    """The columns; those of which neither name nor values nor neighbours say anything, and which have few values, are sensitive, since in doubt a column is.
+
+    Not the indicators of one category, nor where much of the table is not understood: then nothing sets one column apart from the others.
+    """
+    quasi = [column.name for column in columns if column.role == "quasi"]
+    indicators = {name for family in families(frame, quasi) for name in family}
+    unclear = [
+        column
+        for column in columns
+        if column.role == "quasi"
+        and column.profile.kind is None
+        and 2 <= column.profile.distinct <= _FEW_VALUES
+        and column.name not in indicators
+        and not says_nothing(column.name)
+    ]
+    if len(unclear) > max(_FEW_UNCLEAR, _UNCLEAR_SHARE * len(columns)):
+        return list(columns)
+    return [
+        ColumnProposal(replace(column.profile, kind=_UNCLEAR), "sensitive", _UNCLEAR.words)
+        if column in unclear
+        else column
+        for column in columns
+    ]
+
+
 def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """Where nothing would be left that others may know, what only its neighbours call sensitive is taken to be known, or else one opinion or mark."""
+    """Where nothing would be left that others may know, the treatment is taken to be known, or else a time, what only its neighbours call sensitive, a body's weight, one opinion or mark."""
     if any(column.role == "quasi" for column in columns):
         return list(columns)
-    may_be = [column for column in columns if column.role == "sensitive" and not is_outcome(column.name)]
+    sensitive = [column for column in columns if column.role == "sensitive"]
+    may_be = [column for column in sensitive if not is_outcome(column.name)]
     by_context = [column for column in may_be if is_by_context(column.profile)]
+    given = [column for column in may_be if is_treatment(column.name) and _may_be_treatment(column)]
+    until = [column for column in may_be if is_follow_up(column.profile)]
+    weighed = [
+        column for column in may_be if column.profile.kind is not None and column.profile.kind.says == "body weight"
+    ]
     mild = [column for column in may_be if meaning_in(column.profile) in _LEAST_DELICATE]
-    chosen = by_context or (mild[-1:] if len(may_be) > 1 else [])
+    ways = (given, until, by_context, weighed, mild[-1:]) if len(sensitive) > 1 else (by_context,)
+    chosen = next(filter(None, ways), [])
     known = "others may know it: no other column is left that they could know"
     return [ColumnProposal(each.profile, "quasi", known) if each in chosen else each for each in columns]
+
+
+def _may_be_treatment(column: ColumnProposal) -> bool:
+    """Whether the values do not say that it is something else: groups of patients by their illness."""
+    return is_by_context(column.profile) or (
+        column.profile.kind is not None and column.profile.kind.says == "a treatment"
+    )
 
 
 def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]) -> ColumnProposal:
@@ -387,7 +452,7 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     """What the name says; without a word from it, the values must not be everybody's own."""
     meaning = meaning_in(column)
     countable = column.type in ("integer", "text")
-    if meaning == "identifier" and column.type != "boolean" and not _is_category(column):
+    if meaning == "identifier" and column.type != "boolean" and not is_category(column):
         return "identifier", "the name says that it identifies a person"
     many = _FEWEST_PEOPLE if _says_person(column) else column.rows // 10
     if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
@@ -404,18 +469,13 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return "quasi", "others may know it: the day of a death"
     if column.kind is not None and column.kind.inferred and countable and (own := _own_values(column)) is not None:
         return own
-    if column.kind is not None and column.kind.sensitive and column.distinct > 1:
+    if column.kind is not None and column.kind.sensitive and column.distinct + bool(column.nulls) > 1:
         return "sensitive", column.kind.words
     if column.kind is not None and meaning in ("age", "postcode", "birth", "demographic", "time"):
         return "quasi", f"others may know it: {column.kind.says}"
     if countable and (own := _own_values(column)) is not None:
         return own
     return "quasi", "others may know it: nothing says that they do not"
-
-
-def _is_category(column: ColumnProfile) -> bool:
-    """Whether so many rows share each of so few values that none tells who somebody is, whatever the name says."""
-    return column.distinct <= 2 or (column.distinct <= _FEW_VALUES and column.filled >= _SHARED_BY * column.distinct)
 
 
 def _says_person(column: ColumnProfile) -> bool:
@@ -473,7 +533,8 @@ def _longest(column: ColumnProfile) -> int:
 
 def _people_not_told_apart(columns: Sequence[ColumnProposal]) -> list[str]:
     """Why people cannot be counted: a number of people repeats, and some rows lack it."""
-    keys = [column for column in columns if _numbers_people(column) and column.profile.distinct < column.profile.filled]
+    key = _person_key(columns)
+    keys = [column for column in columns if _repeats(column) and (_numbers_people(column) or column is key)]
     return [
         f"{column.name!r} tells people apart, repeats, and is missing in {column.profile.nulls:,} rows, so nobody can say whose these are and publish refuses the table. Fill it in, or "
         "remove these rows, then inspect again."
@@ -484,11 +545,17 @@ def _people_not_told_apart(columns: Sequence[ColumnProposal]) -> list[str]:
 
 def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
     """What only the steward can answer: a table about people in which nothing looks sensitive hides something, or is of no interest to an adversary."""
-    if any(column.role == "sensitive" for column in columns):
+    unclear = [column.name for column in columns if column.role == "sensitive" and column.profile.kind is _UNCLEAR]
+    if any(column.role == "sensitive" and column.name not in unclear for column in columns):
         return []
+    promised = (
+        f"so nothing but the size of groups is promised, and something about {', '.join(map(repr, unclear))}, of which nothing is known"
+        if unclear
+        else "so nothing but the size of groups is promised"
+    )
     return [
         "Is there a column that nobody may learn about a person? None looks sensitive (health, money, sexuality, religion, politics, crime, genes, a trade "
-        "union, grades, opinions), so nothing but the size of groups is promised. If there is one, move it from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
+        f"union, grades, opinions), {promised}. If there is one, move it from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
     ]
 
 
@@ -535,6 +602,9 @@ def _each_once(
     for relation in relations(frame, told, {column.name: _dearness(column) for column in columns}):
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
+        if derived.profile.kind is _UNCLEAR and all(source.role == "quasi" for source in sources):
+            # Who knows the sources knows it.
+            derived = replace(derived, role="quasi")
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
             source = sources[0]
             if meaning_in(source.profile) in ("age", "birth") and not is_outcome(derived.name):

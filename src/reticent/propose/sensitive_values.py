@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from reticent.propose.vocabulary import Kind
+from reticent.propose.vocabulary import Kind, kinds_of
 from reticent.propose.vocabulary.kinds import folded
 
 _RESULT = Kind("health", "a test result", topic=True)
@@ -19,6 +20,7 @@ _ARM = Kind("health", "a treatment", topic=True)
 _AMOUNT = Kind("money", "an amount of money")
 _GRADE = Kind("achievement", "a score or grade")
 _OPINION = Kind("opinion", "an opinion or feeling", topic=True)
+_LEFT_WORK = Kind("achievement", "how somebody fares at work")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -50,6 +52,9 @@ _FATES: Sequence[frozenset[str]] = (
     _words("жив умер"),
     _words("生存 死亡"),
 )
+_DEAD = _words(
+    "dead died deceased verstorben gestorben decede muerto fallecido deceduto obito overleden zmarl avliden умер 死亡"
+)
 _UNTREATED = _words(
     "control controls placebo kontrolle kontrollgruppe temoin controle controllo kontrola kontroll контроль 对照 対照"
 )
@@ -57,6 +62,10 @@ _MOST_ARMS = 6
 _OPINIONS = re.compile(
     r"\b(?:agree|disagree|satisfied|dissatisfied|unsatisfied|approve|disapprove|(?:un)?important|(?:un)?happy|too (?:little|much)|about right|trust|favou?r|oppose"
     r"|likely|unlikely|stimme|zufrieden|unzufrieden|d'accord|satisfait|de acuerdo|satisfecho|d'accordo|soddisfatto|concordo|satisfeito|eens|oneens|tevreden|zgadzam|zadowolon\w+|nojd)\b"
+)
+_DISMISSED = _words(
+    "fired dismissed terminated laid_off sacked redundant promoted demoted resigned entlassen gekundigt befordert licencie promu despedido ascendido licenziato promosso demitido "
+    "promovido ontslagen bevorderd zwolniony awansowany uppsagd befordrad"
 )
 _LETTER_GRADE = r"^[A-F][+-]?$"
 _MOSTLY_MARKS = 0.75
@@ -67,6 +76,13 @@ _ICD_10 = r"^[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}[+*!]?$"
 _ICD_9 = r"^(?:\d{3}|[VE]\d{2,3})(?:\.\d{1,2})?$"
 _ATC = r"^[A-DGHJ-NPRSV]\d{2}[A-Z]{2}\d{2}$"
 _LOINC = r"^\d{1,5}-\d$"
+_TOLD_BY_LEVELS = {
+    "health": "a patient's condition",
+    "crime": "an offence",
+    "religion": "a religion",
+    "politics": "a party or a vote",
+    "sexuality": "sexual life",
+}
 _SHARE, _ENOUGH, _TRIED = 0.8, 3, 200
 _FEW_LEVELS = 20
 _SNOMED = range(6, 19)
@@ -108,13 +124,27 @@ def _labelled(values: Sequence[str]) -> Kind | None:
         return _RESULT
     if any(levels == fate or levels == fate | {"unknown"} for fate in _FATES):
         return _FATE
+    if levels & _DEAD and len(levels) <= _MOST_ARMS:
+        return _FATE
     if levels & _UNTREATED and len(levels) <= _MOST_ARMS:
         return _ARM
     marks = [value for value in values if re.fullmatch(_LETTER_GRADE, value.strip())]
     if len(marks) >= _MOSTLY_MARKS * len(values) and any("+" in v or "-" in v for v in marks):
         return _GRADE
+    if levels & _DISMISSED:
+        return _LEFT_WORK
+    if (spoken := _spoken_of(values)) is not None:
+        return spoken
     opinions = sum(bool(_OPINIONS.search(level)) for level in levels)
     return _OPINION if opinions >= 2 else None
+
+
+def _spoken_of(values: Sequence[str]) -> Kind | None:
+    """What several levels, and a third of them, speak of: illnesses, crimes, religions, parties."""
+    said = [{kind.meaning for kind in kinds_of(value)} & _TOLD_BY_LEVELS.keys() for value in values]
+    times = Counter(meaning for meanings in said for meaning in meanings)
+    meaning, most = max(times.items(), key=lambda each: each[1], default=("", 0))
+    return Kind(meaning, _TOLD_BY_LEVELS[meaning], topic=True) if most >= 2 and 3 * most >= len(values) else None
 
 
 def _mostly(text: pl.Series, pattern: str) -> bool:

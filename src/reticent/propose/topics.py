@@ -56,6 +56,7 @@ _TOPICS = (
 )
 _OUTCOME = Kind("outcome", "what happened, or the time until it", topic=True)
 _ANSWER = Kind("opinion", "an answer to a questionnaire", topic=True, inferred=True)
+_TRAIT = Kind("opinion", "personality, one of five traits", topic=True)
 
 # A file that is named after income is no file about credit: its other columns are known.
 _NO_TOPIC = ("income", "wealth", "spending", "tax")
@@ -74,7 +75,9 @@ _STATE_ENDS = (".s", "_s", ".stat", "_stat", ".status", "_status", ".event", "_e
 
 _FEWEST_TIMES, _MOST_STATES = 10, 4
 _ITEM = re.compile(r"(?:q|item|answer|question|frage|antwort|resp|response)_?\d+[a-z]?")
+_MEASURED_AGAIN = re.compile(r"y_?(?:0?\d|1\d)")
 _LOW_GRADES = 5
+_FIVE_TRAITS = frozenset("ocean")
 
 
 def with_kinds(
@@ -86,6 +89,7 @@ def with_kinds(
     kinds = {column.name: _alone(column, codebook) for column in columns}
     kinds |= dict.fromkeys(_outcomes(columns, kinds), _OUTCOME)
     kinds |= dict.fromkeys(_answers(columns, kinds), _ANSWER)
+    kinds |= dict.fromkeys(_big_five(columns, kinds), _TRAIT)
     for topic in _TOPICS:
         if _is_about(topic, columns, kinds, about):
             kinds |= dict.fromkeys(_unknown(columns, kinds, topic), topic.kind)
@@ -93,13 +97,19 @@ def with_kinds(
 
 
 def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
-    """The kind by name, title and values. Marks of pupils are no school grades."""
+    """The kind by name, title and values. Marks of pupils are no school grades, and a state that somebody died in is no part of a country."""
     by_values = kind_of_values(column.sample, list(codebook.labels.get(column.name, {}).values()))
     named = kind_in(column)
     marked = (
         by_values is not None and by_values.meaning == "achievement" and named is not None and named.says == "schooling"
     )
-    return by_values if named is None or marked else named
+    fated = (
+        by_values is not None
+        and by_values.says == "a patient's condition"
+        and named is not None
+        and not named.sensitive
+    )
+    return by_values if named is None or marked or fated else named
 
 
 def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
@@ -109,6 +119,10 @@ def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     states = [each for each in columns if _is_state(each) and (_says(each, _STATES) or each.name in lived)]
     found = {each.name for each in (*times, *states) if times and states}
     by_name = {column.name.lower(): column for column in columns}
+    repeated = [
+        column for name, column in by_name.items() if _MEASURED_AGAIN.fullmatch(name) and column.distinct <= _STEPS[-1]
+    ]
+    found |= {column.name for column in repeated if len(repeated) >= _TWO}
     pairs = [
         (by_name[f"t{rest}"], by_name[f"d{rest}"])
         for rest in {name[1:] for name in by_name if len(name) in (2, 3)}
@@ -124,6 +138,11 @@ def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     if len(pairs) >= _TWO:
         found |= {column.name for column in itertools.chain(*pairs)}
     return [name for name in found if kinds[name] is None]
+
+
+def is_follow_up(column: ColumnProfile) -> bool:
+    """Whether a column has the time until something happened."""
+    return _is_time(column) and _says(column, _TIMES)
 
 
 def _is_time(column: ColumnProfile) -> bool:
@@ -149,6 +168,12 @@ def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
         if (kind is None or kind.sensitive) and column.type != "text" and _is_scale(column):
             scales.setdefault((column.lowest, column.highest), []).append(column.name)
     return [*numbered, *(each for names in scales.values() if len(names) >= _ITEMS for each in names if each in free)]
+
+
+def _big_five(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
+    """Columns named by the initials of the five traits of personality, where all five are there."""
+    found = [each.name for each in columns if each.name.lower() in _FIVE_TRAITS and kinds[each.name] is None]
+    return found if {name.lower() for name in found} == _FIVE_TRAITS else []
 
 
 def _is_scale(column: ColumnProfile) -> bool:

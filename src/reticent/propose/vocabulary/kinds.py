@@ -22,6 +22,7 @@ SENSITIVE = (
     "money",
     "achievement",
     "opinion",
+    "unclear",
 )
 """Meanings of what must not be learned about anybody, the most delicate first."""
 
