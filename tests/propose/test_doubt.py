@@ -33,6 +33,7 @@ def test_a_column_of_which_nothing_is_known_is_sensitive_and_has_a_guarantee() -
     assert _roles(found) == {"age": "quasi", "sex": "quasi", "zqv": "sensitive", "income": "sensitive"}
     assert found.columns[2].reason == "unclear: nothing says whether others know it"
     assert "zqv" in column_guarantees(found.columns, frame)
+    assert any(note.startswith("Nothing says whether others know 'zqv'; in doubt") for note in found.notes)
 
 
 def test_a_table_that_is_not_understood_says_nothing_of_one_column() -> None:
@@ -68,6 +69,12 @@ def test_names_that_repeat_are_the_people_whom_a_release_counts() -> None:
     assert (found.key, found.unit) == ("name", "person")
 
 
+def test_sixteen_people_with_fifteen_rows_each_are_people() -> None:
+    frame = _people(score=list(range(40))).with_columns(id=pl.Series([1 + n // 15 for n in range(ROWS)]))
+    found = propose(frame)
+    assert (found.key, found.unit) == ("id", "person")
+
+
 def test_four_kinds_of_cells_are_no_telephone() -> None:
     found = propose(_people(cell=[1, 2, 3, 4], diagnosis=["a", "b"], treatment=["x", "y"]))
     assert _roles(found)["cell"] == "sensitive"
@@ -86,7 +93,11 @@ def test_where_all_is_sensitive_the_treatment_a_time_or_a_weight_is_known(
 ) -> None:
     chance = random.Random(3)
     frame = pl.DataFrame({name: [chance.choice(levels) for _ in range(ROWS)] for name, levels in columns.items()})
-    assert [name for name, role in _roles(propose(frame)).items() if role == "quasi"] == known
+    found = propose(frame)
+    assert [name for name, role in _roles(found).items() if role == "quasi"] == known
+    assert found.headline[0].startswith(
+        f"Every column looks sensitive. So that anything can be published, '{known[0]}'"
+    )
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ _LASTING = frozenset(
     ]
 )
 """Words of columns that do not change in a person."""
+_ONLY_KNOWN = "others may know it: no other column is left that they could know"
 _OTHERS_APART = ", but it repeats, and does not tell people apart"
 _LEAST_DELICATE = ("achievement", "opinion")
 _FEW_VALUES = 8
@@ -202,8 +203,8 @@ def propose(
     columns = _told_apart([_shared(frame, _with_hierarchy(column, beside)) for column in _with_known(first)])
     definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
-    headline = [*_people_not_told_apart(columns), *_questions(columns)]
-    notes = [*_several_sensitive(columns), *relation_notes]
+    headline = [*_people_not_told_apart(columns), *_nothing_else_known(columns), *_questions(columns)]
+    notes = [*_several_sensitive(columns), *_taken_for_sensitive(columns), *relation_notes]
     if not any(column.role == "quasi" for column in columns):
         headline.append(
             "No column can be generalized, so there is nothing to publish yet. Give a column the role quasi."
@@ -393,8 +394,7 @@ def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
     mild = [column for column in may_be if meaning_in(column.profile) in _LEAST_DELICATE]
     ways = (given, until, by_context, weighed, mild[-1:]) if len(sensitive) > 1 else (by_context,)
     chosen = next(filter(None, ways), [])
-    known = "others may know it: no other column is left that they could know"
-    return [ColumnProposal(each.profile, "quasi", known) if each in chosen else each for each in columns]
+    return [ColumnProposal(each.profile, "quasi", _ONLY_KNOWN) if each in chosen else each for each in columns]
 
 
 def _may_be_treatment(column: ColumnProposal) -> bool:
@@ -454,7 +454,9 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     countable = column.type in ("integer", "text")
     if meaning == "identifier" and column.type != "boolean" and not is_category(column):
         return "identifier", "the name says that it identifies a person"
-    many = _FEWEST_PEOPLE if _says_person(column) else column.rows // 10
+    many = column.rows // 10
+    if _says_person(column):
+        many = 2 * _K - 1 if column.type == "integer" else _FEWEST_PEOPLE
     if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
         return "identifier", "the name says that it tells people or households apart"
     if meaning is None and countable and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
@@ -556,6 +558,28 @@ def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
     return [
         "Is there a column that nobody may learn about a person? None looks sensitive (health, money, sexuality, religion, politics, crime, genes, a trade "
         f"union, grades, opinions), {promised}. If there is one, move it from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
+    ]
+
+
+def _nothing_else_known(columns: Sequence[ColumnProposal]) -> list[str]:
+    """What a release rests on in which hardly a column is taken to be known."""
+    known = [column.name for column in columns if column.role == "quasi" and column.reason.startswith(_ONLY_KNOWN)]
+    if not known:
+        return []
+    return [
+        f"Every column looks sensitive. So that anything can be published, {', '.join(map(repr, known))} is taken to be what others know of a person. Nothing is promised against "
+        "an adversary who knows another column: move to quasi whatever others may know."
+    ]
+
+
+def _taken_for_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
+    """Which columns are sensitive only because nothing is known of them."""
+    unclear = [column.name for column in columns if column.role == "sensitive" and column.profile.kind is _UNCLEAR]
+    if not unclear:
+        return []
+    return [
+        f"Nothing says whether others know {', '.join(map(repr, unclear))}; in doubt such a column is sensitive. If others know it, move it to quasi: the release is then protected "
+        "against them."
     ]
 
 
