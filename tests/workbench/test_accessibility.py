@@ -57,7 +57,12 @@ def looked_at(visitor: Visitor, address: str, ready: str, width: int, theme: str
     return found, wide, html
 
 
-@pytest.mark.parametrize("name", PAGES)
+QUICK = ("columns", "explore")
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in PAGES if name not in QUICK)]
+)
 def test_a_page_has_no_serious_finding(visitor: Visitor, project: str, name: str) -> None:
     found, wide, html = looked_at(visitor, f"{project}/{name}", READY[name], 1440, "light")
     assert found == []

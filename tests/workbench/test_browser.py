@@ -137,6 +137,7 @@ def test_two_tabs_show_the_same_state(visitor: Visitor, bench: Bench, small: Pat
     second.wait_for_selector("#column-1.role-none")
 
 
+@pytest.mark.slow
 def test_a_key_changes_the_role_of_the_card_in_focus(visitor: Visitor, bench: Bench, small: Path) -> None:
     page = opened(visitor, bench, small)
     page.goto(versioned(page, "columns"))
@@ -169,7 +170,7 @@ def test_an_infeasible_guarantee_says_so_and_can_be_weakened(visitor: Visitor, b
     ("name", "content", "told"),
     [
         ("broken.csv", b"a,b\n1,2\n\x00\xff\xfe,,,,\n", "broken.csv"),
-        ("empty.csv", b"", "empty"),
+        pytest.param("empty.csv", b"", "empty", marks=pytest.mark.slow),
         ("few.csv", b"age,sex\n1,f\n2,m\n", "too few people"),
     ],
 )
@@ -203,6 +204,7 @@ def test_names_and_cells_are_text_and_nothing_else(visitor: Visitor, bench: Benc
     assert page.locator("main img, main script").count() == 0
 
 
+@pytest.mark.slow
 def test_levels_are_edited_with_their_effect_beside_them(visitor: Visitor, bench: Bench, small: Path) -> None:
     page = opened(visitor, bench, small)
     page.goto(versioned(page, "columns/0"))
@@ -242,6 +244,7 @@ def test_someone_without_the_token_sees_nothing(chromium: Any, bench: Bench, dem
     stranger.close()
 
 
+@pytest.mark.slow
 def test_forgetting_a_project_removes_everything(visitor: Visitor, bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "once.csv"
     path.write_text(ROWS)

@@ -165,7 +165,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "Whom do questions that were answered expose, taken together?",
         "log_check",
         (
-            FormField("path", "The log, one JSON object a line"),
+            FormField("path", "The log, one JSON object per line"),
             FormField("lower", "Public lower bound of all values", needed=False),
             FormField("upper", "Public upper bound", needed=False),
         ),

@@ -162,7 +162,7 @@ async def _verified(desk: Desk, path: Path) -> Response:
 
 def _dropped_folder(desk: Desk, token: str) -> Path:
     if not re.fullmatch(r"[0-9a-f]{16}", token):
-        raise PolicyError("This is no folder of ours.")
+        raise PolicyError("This is not one of the folders that were dropped in.")
     folder = desk.projects.home / f"dropped-{token}"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
