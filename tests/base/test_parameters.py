@@ -13,6 +13,7 @@ from reticent.registry import METHODS
 
 # As every method wrote itself by hand, before one function did it for all.
 DESCRIBED: dict[str, dict[str, Any]] = {
+    "Marginals(select='mst')": {"name": "Marginals", "select": "mst"},
     "Lattice()": {
         "name": "Lattice",
         "objective": "loss",
