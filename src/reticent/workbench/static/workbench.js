@@ -154,5 +154,14 @@
     verify((await Promise.all(entries.map((entry) => filesOf(entry, "")))).flat());
   }
 
+  // On a phone the state is folded until it is asked for, so that the page begins with its content.
+  let unfolded = false;
+  root.addEventListener("htmx:load", (event) => {
+    const facts = event.detail.elt.querySelector?.(".facts");
+    if (!facts || !matchMedia("(max-width: 860px)").matches) return;
+    facts.open = unfolded;
+    facts.addEventListener("toggle", () => { unfolded = facts.open; });
+  });
+
   root.addEventListener("htmx:sendError", () => say("The workbench does not answer. If it was stopped, start it again: this page goes on where it was."));
 })();
