@@ -151,7 +151,7 @@ def test_the_default_method_is_chosen_in_one_place(folder: Path, monkeypatch: py
         asked.append((table.rows, definition, dict(parameters or {})))
         return Mondrian(values="sets")
 
-    for place in ("reticent.release", "reticent.release.publication"):
+    for place in ("reticent.release", "reticent.release.request"):
         monkeypatch.setattr(f"{place}.default_method", chosen)
     unnamed = GOOD.replace('name = "Lattice"\n', "")
     policy = Policy.parse(unnamed, "policy.toml", folder)
