@@ -31,6 +31,7 @@ MODULES = (
     "noise",
     "grid",
     "synthesize",
+    "marginals",
     "republish",
     "series_audit",
     "browser",
