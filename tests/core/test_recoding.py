@@ -101,7 +101,7 @@ def test_a_saved_recoding_places_later_rows_as_the_first_one(name: str) -> None:
 
 def strict(rows: dict, **options: object) -> Regions:
     table = Table(rows, quasi={"age": Hierarchy.intervals([10, 20]), "town": Hierarchy.suppression()}, sensitive="s")
-    draft = rt.Mondrian(**options, values="sets").draft(table, rt.KAnonymity(2))
+    draft = rt.Mondrian(**{"values": "sets", **options}).draft(table, rt.KAnonymity(2))
     assert isinstance(draft.recoding, Regions)
     return draft.recoding
 

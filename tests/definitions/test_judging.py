@@ -155,6 +155,7 @@ def test_only_k_anonymity_is_judged_on_overlapping_groups(name):
     population = rt.Table({"zip": ["1"]}, quasi=["zip"]).frame
     plans = {
         "BoundedBelief": {"d": "1/10", "gamma": "1/2"},
+        "ConcentratedDP": {"rho": 1},
         "CrowdBlending": {"k": 5, "epsilon": 1},
         "LocalDP": {"epsilon": 1},
         "MInvariance": {"m": 2},

@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "knowledge.md"
         "knowledge.bucket_monitor",
         *(
             f"worst_case.{name}"
-            for name in ("histogram_buckets", "disclosure", "facts", "minimize1", "tree", "worst_facts")
+            for name in ("histogram_buckets", "disclosure", "known_facts", "minimize1", "tree", "worst_facts")
         ),
     ],
 )
