@@ -63,9 +63,10 @@ def _spread(hierarchy: BoundHierarchy, sets: LeafSets, covered: NDArray[np.int64
     by_leaves = np.where(covered > 1, covered / hierarchy.size, 0.0)
     if not hierarchy.is_numeric:
         return by_leaves
-    numbers = hierarchy.numbers()
-    width = float(np.nanmax(numbers) - np.nanmin(numbers)) if not np.isnan(numbers).all() else 0.0
+    # The range of floats may be wider than any float; that of their halves is not, and shares of it are the same.
+    halves = hierarchy.numbers() / 2
+    width = float(np.nanmax(halves) - np.nanmin(halves)) if not np.isnan(halves).all() else 0.0
     if not 0 < width < np.inf:
         return by_leaves
-    low, high = sets.ends(numbers)
+    low, high = sets.ends(halves)
     return np.where(covered > 1, (high - low) / width, 0.0)
