@@ -87,6 +87,7 @@ def test_every_stage_of_a_publication_is_told(ledger_file: Path) -> None:
         "recoding and sorting rows",
         "checking what the files show",
         "judging claims",
+        "measuring",
         "recording",
     ]
     assert {event.total for event in heard if event.stage == "recoding and sorting rows"} == {12}
