@@ -67,6 +67,7 @@ KINDS = (
     "GridCounts",
     "Bang merged",
     "Synthetic",
+    "Marginals",
     "Republish",
     "Republish batches",
     *OWN_METHODS,

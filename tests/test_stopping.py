@@ -64,7 +64,7 @@ def _estimate(context: Context) -> Any:
 
 def _log(context: Context) -> Any:
     log = [({0, 1, 2}, "sum", 7), ({1, 2, 3}, "max", 4), ({0, 3}, "sum", 5)]
-    return rt.audit.check_log(log, n=4, context=context).as_json()
+    return rt.audit.check_log(log, n=4, context=context).as_dict()
 
 
 QUESTIONS = {

@@ -187,8 +187,8 @@ class Marginals:
         return Draft(
             format=FORMAT,
             tables={
-                "records": FrameRows(records.sort(records.columns, nulls_last=False)),
                 "marginals": FrameRows(marginal_table(fit.measurements, details.by_name)),
+                "records": FrameRows(records.sort(records.columns, nulls_last=False)),
             },
             evidence=Evidence(plan=details.plan),
             method=self.describe(),
