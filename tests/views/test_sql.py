@@ -317,11 +317,13 @@ def test_columns_shared_by_an_outer_join_are_not_ambiguous() -> None:
         assert f"a {side} outer join" in verdict.reason
 
 
-@pytest.mark.parametrize(("word", "status"), [("OR", "UNKNOWN"), ("AND", "PRIVATE"), ("OR NOT", "UNKNOWN")])
-def test_a_chain_of_thousands_of_conditions_is_judged(word: str, status: str) -> None:
+@pytest.mark.parametrize("word", ["OR", "AND", "OR NOT"])
+def test_a_chain_of_thousands_of_conditions_is_judged(word: str) -> None:
+    """Patients of ward 1 are in a union and not in an intersection of all wards. The search for a database that shows it ends by the clock, so that it may stay undecided."""
     chain = f" {word} ".join(f"ward = {number}" for number in range(5_000))
     verdict = views.check(f"SELECT pid FROM D WHERE {chain}", "SELECT pid FROM D WHERE ward = 1", schema=DDL)
-    assert verdict.status == status
+    assert (verdict.status == "PRIVATE") == (word == "AND")
+    assert (verdict.status == "DISCLOSES") == (verdict.witness is not None)
 
 
 def test_queries_that_are_nested_too_deeply_are_refused_in_words() -> None:
