@@ -1,4 +1,4 @@
-"""A plan in which groups differ in the probabilities with which values stay: those of values near a group are larger than those far away, say (R-SY-17).
+"""A plan in which groups differ in the probabilities with which values stay: those of values near a group are larger than those far away, say.
 
 Groups are drawn apart from each other, so each set of groups that names one column of probabilities has a plan of its own for the whole promise, and the release keeps what the weakest of them keeps.
 """
