@@ -27,6 +27,7 @@ MODULES = (
     "command",
     "first_hour",
     "real_files",
+    "regressions",
     "querying",
     "noise",
     "grid",
