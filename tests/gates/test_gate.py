@@ -115,6 +115,37 @@ def test_a_limit_that_is_not_met_fails_alone_with_its_reason(folder: Path, text:
     assert failure[0].line == 2
 
 
+def test_an_adversary_who_succeeds_within_the_limits_leaves_no_green_tick(folder: Path) -> None:
+    """A limit of 40 % lets an adversary pass who succeeds for fewer people: the verdict says so, in every file."""
+    result = rt.gate(folder / "release", limited(folder, "[attacks]\nshare = 0.4"))
+    assert result.ok
+    assert [each.partition(" succeeds")[0] for each in result.reservations] == ["Skewness"]
+    assert result.tone == "doubtful"
+    assert result.verdict == "The gate is open; what is promised holds, but:"
+    assert markdown(result).startswith("## ⚠️ ")
+    assert "Skewness succeeds" in markdown(result)
+    assert "Skewness succeeds" in junit(result)
+    assert result.as_dict()["reservations"] == list(result.reservations)
+
+
+def test_what_the_headline_of_a_release_reserves_is_said_at_the_gate(tmp_path: Path) -> None:
+    """A declared column that tells records apart, and a confidential one of which nothing is promised; nothing is reserved where nothing is to be."""
+    frame = pl.DataFrame({"age": [30, 30, 40, 40], "badge": [1, 2, 3, 4], "ill": ["flu", "hiv", "flu", "hiv"]})
+    limits = Limits.parse('[definitions]\nhold = ["KAnonymity(2)"]', "limits.toml", tmp_path)
+    bare = rt.Table(frame, quasi=["age"], sensitive="ill", declared={"badge": "kept in a safe"}, identifiers=[])
+    rt.publish(bare, rt.KAnonymity(2), method="Mondrian").save(tmp_path / "bare")
+    found = rt.gate(tmp_path / "bare", limits)
+    assert found.ok
+    assert len(found.reservations) == 2
+    assert "'badge' does not count as known" in found.reservations[0]
+    assert found.reservations[1] == "Nothing is promised about ill."
+    full = rt.Table(frame.drop("badge"), quasi=["age"], sensitive="ill")
+    rt.publish(full, rt.KAnonymity(2) & rt.DistinctLDiversity(2), method="Mondrian").save(tmp_path / "full")
+    clean = rt.gate(tmp_path / "full", limits)
+    assert (clean.verdict, clean.tone, clean.reservations) == ("The gate is open.", "good", ())
+    assert markdown(clean).startswith("## ✅ ")
+
+
 def test_adversaries_look_up_the_people_of_the_raw_table(folder: Path) -> None:
     text = '[attacks]\nraw = "policy.toml"\n[attacks.shares]\nlinkage = 1'
     assert rt.gate(folder / "release", limited(folder, text)).ok

@@ -323,7 +323,9 @@ def test_prices_of_alternatives_stand_beside_one_that_was_measured_alike() -> No
     found = inspect(people(300, job=lambda draw: draw.choice("abcd"), kids=lambda draw: draw.randrange(5)))
     assert found.priced.method.get("effort") == "best"
     note = found.notes[0]
-    prices = re.search(r"cost a loss of ([\d.]+) by .* would lose ([\d.]+); groups alone.* would cost ([\d.]+);", note)
+    prices = re.search(
+        r"cost a loss of ([\d.]+) by \w+\. Alternatives .* lose ([\d.]+): groups alone.* would cost ([\d.]+);", note
+    )
     assert prices is not None, note
     chosen, cut, alone = map(float, prices.groups())
     assert chosen < cut

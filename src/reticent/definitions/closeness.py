@@ -121,7 +121,7 @@ class TCloseness(SensitiveDefinition):
 
     def promise(self, scope: ClaimScope) -> str:
         return (
-            f"finds the values of {scope.secret(self.column)} among {scope.alike} distributed as in the whole table, up to a distance of {shown(self.t)} "
+            f"finds the values of {scope.secret(self.column, 'and')} among {scope.alike} distributed as in the whole table, up to a distance of {shown(self.t)} "
             f"(from 0 to 1; {_APART[self.distance]}){scope.beside(self.column, self.alone)}"
         )
 

@@ -110,7 +110,7 @@ class EntropyLDiversity(SensitiveDefinition):
     def promise(self, scope: ClaimScope) -> str:
         spared = f" (values that may be learned do not count: {listed(self._dont_care)})" if self._dont_care else ""
         return (
-            f"finds {scope.secret(self.column)} as open, measured by entropy, as {shown(self.l)} equally likely values{spared}"
+            f"finds {scope.secret(self.column, 'and')} as open, measured by entropy, as {shown(self.l)} equally likely values{spared}"
             f"{scope.beside(self.column)}"
         )
 

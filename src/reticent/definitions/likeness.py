@@ -209,7 +209,7 @@ class DeltaDisclosure(SensitiveDefinition):
 
     def promise(self, scope: ClaimScope) -> str:
         return (
-            f"finds each value of {scope.secret(self.column)} that occurs among {scope.alike} less than 2^{shown(self.delta)} times more or less "
+            f"finds each value of {scope.secret(self.column, 'and')} that occurs among {scope.alike} less than 2^{shown(self.delta)} times more or less "
             f"frequent there than in the whole table{scope.beside(self.column)}"
         )
 

@@ -7,13 +7,14 @@ of shares, never of a value of the data. Errors from reading or judging data are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from reticent.attacks import Findings
-from reticent.base.cards import Card, CardTable, ShownAsCard, sentence_case, tone_of
+from reticent.base.cards import Card, CardTable, ShownAsCard, Tone, sentence_case
 from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.definitions import Definition, all_of
@@ -21,7 +22,7 @@ from reticent.errors import Cancelled, Infeasible, PolicyError
 from reticent.gates.limits import Limits
 from reticent.gates.redaction import without_message, without_values
 from reticent.gates.subject import GateSubject, planned, released
-from reticent.release import assess, read_claims
+from reticent.release import assess, headline_of, read_claims
 
 GateStatus = Literal["passed", "failed", "skipped"]
 
@@ -49,12 +50,16 @@ class GateCheck:
 
 @dataclass(frozen=True, repr=False)
 class GateResult(ShownAsCard):
-    """The checks of one target. It passes if none fails; a limit that cannot be checked fails, one that has no meaning for the target is skipped."""
+    """The checks of one target. It passes if none fails; a limit that cannot be checked fails, one that has no meaning for the target is skipped.
+
+    ``reservations`` are what a target that passes does not protect all the same: the reasons of its headline, and adversaries who ran and succeed.
+    """
 
     target: Path
     kind: Literal["policy", "release"]
     limits: str
     checks: tuple[GateCheck, ...]
+    reservations: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -70,14 +75,29 @@ class GateResult(ShownAsCard):
         """How many checks came out so."""
         return sum(check.status == status for check in self.checks)
 
+    @property
+    def tone(self) -> Tone:
+        """Whether the verdict is good news, with reservations or without."""
+        return "bad" if not self.ok else "doubtful" if self.reservations else "good"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in one line."""
+        if not self.ok:
+            return f"The gate is closed: {self.number('failed')} failed."
+        return "The gate is open; what is promised holds, but:" if self.reservations else "The gate is open."
+
     def card(self) -> Card:
-        """The verdict, each failure at its line, and every check."""
+        """The verdict, each failure at its line, what is not protected, and every check."""
+        failures = [
+            f"{self.limits}:{max(1, each.line)}: {each.limit}: {each.title}: {each.detail}" for each in self.failures
+        ]
         return Card(
-            "The gate is open." if self.ok else f"The gate is closed: {self.number('failed')} failed.",
+            self.verdict,
             {"target": str(self.target), "skipped": self.number("skipped")},
-            tone_of(self.ok),
+            self.tone,
             [CardTable(("limit", "what", "result", "why"), [astuple(check)[:4] for check in self.checks])],
-            [f"{self.limits}:{max(1, each.line)}: {each.limit}: {each.title}: {each.detail}" for each in self.failures],
+            [*failures, *(f"- {each}" for each in self.reservations)],
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -90,6 +110,7 @@ class GateResult(ShownAsCard):
             "failed": self.number("failed"),
             "skipped": self.number("skipped"),
             "checks": [check.as_dict() for check in self.checks],
+            "reservations": list(self.reservations),
         }
 
     def write(
@@ -141,8 +162,34 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
     except Exception as error:
         seen = GateCheck("target", f"The {kind} can be judged", "failed", _reduced(error, path))
         return GateResult(path, kind, read.file, (seen,))
+    subject = replace(subject, attacked=cache(subject.attacked))
     checks = tuple(check for part in _PARTS for check in part(subject, read, path))
-    return GateResult(path, kind, read.file, checks)
+    return GateResult(path, kind, read.file, checks, _reservations(subject, read, context))
+
+
+def _reservations(subject: GateSubject, limits: Limits, context: Context) -> tuple[str, ...]:
+    """Why the headline of the target has a "but", without a value of the data: adversaries count where a limit has them run."""
+    side, found = subject.side, subject.verification
+    if side is None:
+        return ()
+    try:
+        headline = headline_of(side, context) if found is None else found.headline
+        if headline.holds and limits.runs_attacks:
+            headline = headline.beside(each.reservation for each in subject.attacked() if each.succeeds)
+        claims = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
+    except Cancelled:
+        raise
+    except Exception:
+        # A check has said so already: what cannot be judged does not pass.
+        return ()
+    parts = [part for claim in claims for part in claim.parts()]
+    return tuple(_redacted(reason, parts) for reason in headline.reasons) if headline.holds else ()
+
+
+def _redacted(reason: str, parts: Sequence[Definition]) -> str:
+    for part in parts:
+        reason = reason.replace(str(part), without_values(part))
+    return reason
 
 
 def _released(path: Path, limits: Limits, context: Context) -> GateSubject:
@@ -297,7 +344,7 @@ def _losses(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck
 
 def _attacks(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
     said = limits.sections.attacks
-    if limits.largest_share is None and not limits.shares and not said.none_succeeds:
+    if not limits.runs_attacks:
         return
     try:
         found = subject.attacked()

@@ -136,6 +136,11 @@ class Limits(PolicyFile):
         """The share that no adversary may exceed."""
         return self._share(("attacks", "share"), self.sections.attacks.share)
 
+    @property
+    def runs_attacks(self) -> bool:
+        """Whether some limit is about adversaries."""
+        return self.largest_share is not None or bool(self.shares) or self.sections.attacks.none_succeeds
+
     @cached_property
     def shares(self) -> dict[str, Fraction]:
         """The share that each named adversary may not exceed."""

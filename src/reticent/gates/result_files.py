@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reticent import __version__
+from reticent.base.cards import Tone
 
 if TYPE_CHECKING:
     from reticent.gates.gate import GateCheck, GateResult
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MARKS = {"passed": "✅", "failed": "❌", "skipped": "⚪"}
+_VERDICTS: Mapping[Tone, tuple[str, str]] = {
+    "good": ("✅", "passes the gate"),
+    "doubtful": ("⚠️", "passes the gate, with reservations"),
+    "bad": ("❌", "does not pass the gate"),
+}
 
 
 def junit(result: GateResult) -> str:
@@ -34,6 +41,8 @@ def junit(result: GateResult) -> str:
             failure.text = _legal(f"{result.limits}:{max(1, check.line)}: {check.detail}")
         elif check.status == "skipped":
             SubElement(case, "skipped", {"message": _legal(check.detail)})
+    if result.reservations:
+        SubElement(suite, "system-out").text = _legal("\n".join((result.verdict, *result.reservations)))
     indent(suites)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(suites, encoding="unicode")}\n'
 
@@ -86,10 +95,12 @@ def _sarif_result(result: GateResult, check: GateCheck, rules: list[str]) -> dic
 
 def markdown(result: GateResult) -> str:
     """A Markdown summary: the verdict, and a table of every check."""
-    verdict = "passes" if result.ok else "does not pass"
+    mark, verdict = _VERDICTS[result.tone]
     lines = [
-        f"## {_MARKS['passed' if result.ok else 'failed']} `{_cell(str(result.target))}` {verdict} the gate",
+        f"## {mark} `{_cell(str(result.target))}` {verdict}",
         "",
+        *(f"- {_cell(each)}" for each in result.reservations),
+        *([""] if result.reservations else []),
         f"{result.number('passed')} passed, {result.number('failed')} failed, {result.number('skipped')} skipped; limits: `{_cell(result.limits)}`",
         "",
         "| | limit | what | result |",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ class Inspection(ShownAsCard):
     def card(self) -> Card:
         """The columns of each role and what becomes of them; as details every column, why, and what promises cost."""
         found, priced = self.proposal, self.priced
-        promise = " & ".join(str(part["name"]) for part in found.definition)
+        promise = _named(found.definition)
         roles = [
             (words, ", ".join(column.name for column in found.columns if column.role == role))
             for role, words in _ROLES.items()
@@ -135,6 +136,14 @@ class Inspection(ShownAsCard):
         self.parsed()
         write_whole(target, self.policy.encode())
         return target
+
+
+def _named(definition: Sequence[Mapping[str, Any]]) -> str:
+    """The definitions by name, each once, with the columns that they are about."""
+    columns: dict[str, list[str]] = {}
+    for part in definition:
+        columns.setdefault(str(part["name"]), []).extend([str(part["column"])] if part.get("column") else [])
+    return " & ".join(f"{name} ({', '.join(named)})" if named else name for name, named in columns.items())
 
 
 def inspect(

@@ -267,9 +267,11 @@ def _notes(
             others.append(f"groups alone, without a guarantee about values, would cost {selection.size_alone:.3f}")
         if stricter is not None:
             others.append(f"the next stricter step, {stricter}")
-        if others and cut is not None and f"{cut.loss:.3f}" != f"{compared.best.loss:.3f}":
-            others.insert(0, f"quick cuts, by which alternatives are priced, would lose {cut.loss:.3f}")
-        notes.append(f"{'; '.join((told, *others))}.")
+        alike = cut is None or f"{cut.loss:.3f}" == f"{compared.best.loss:.3f}"
+        if others and cut is not None and not alike:
+            # Figures of two searches do not compare: each stands beside those of its own.
+            told += f". Alternatives were priced by quick cuts, with which these guarantees lose {cut.loss:.3f}"
+        notes.append(f"{told}{'' if not others else '; ' if alike else ': '}{'; '.join(others)}.")
     if selection.left_out:
         everything = (
             "could not be protected"
