@@ -1,7 +1,7 @@
 """How far packed files may expand. Sizes are taken from what files declare, and counted where a declaration can lie, before anything is expanded.
 
 A file may unpack to 100 times its size (64 MB are always allowed), and to no more than the memory budget. A table that takes more than 1 GB and more than 1,000 times the size
-of its file is never held in memory.
+of its file is never held in memory. Whoever says a budget (``RETICENT_MEMORY``) says what files may take: then it is the only bound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reticent.base.arrow_layout import ArrowLayout
-from reticent.base.memory import budget, cell_memory, text_memory
+from reticent.base.memory import budget, budget_is_said, cell_memory, most_rows, text_memory
 from reticent.base.parquet_layout import ParquetLayout
 from reticent.errors import DataError
 
@@ -32,29 +32,31 @@ _WAY_OUT = "If the file is yours, save it in another way (CSV, say) or set RETIC
 
 def most_expanded(packed: int) -> int:
     """How many bytes a file of so many bytes may unpack to."""
-    return min(max(_ALWAYS, _RATIO * packed), max(budget(), _ALWAYS))
+    room = max(budget(), _ALWAYS)
+    return room if budget_is_said() else min(max(_ALWAYS, _RATIO * packed), room)
 
 
 def may_be_held(memory: int, packed: int) -> bool:
     """Whether a table that takes so much memory may be held at all, given the size of its file."""
-    return memory <= budget() and (memory <= _HELD or memory <= _HELD_RATIO * packed)
+    return memory <= budget() and (budget_is_said() or memory <= _HELD or memory <= _HELD_RATIO * packed)
 
 
 def check_parquet(content: bytes | Path, file: str) -> ParquetLayout:
     """The layout of a Parquet file whose declared sizes are within bounds; a :class:`DataError` otherwise."""
     layout = ParquetLayout.of(content, file)
-    _check_declared(len(layout.content), layout.rows * max(layout.columns, 1), layout.expanded, file)
+    check_declared_size(len(layout.content), layout.rows * max(layout.columns, 1), layout.expanded, file)
     return layout
 
 
 def check_arrow(path: Path, file: str) -> None:
     """Refuse an Arrow file whose buffers declare more than they may unpack to."""
     layout = ArrowLayout.of(path, file)
-    _check_declared(layout.packed, layout.values, layout.expanded, file)
+    check_declared_size(layout.packed, layout.values, layout.expanded, file)
 
 
-def _check_declared(packed: int, cells: int, expanded: int, file: str) -> None:
-    if cells > max(_MOST_CELLS, _CELLS_A_BYTE * packed):
+def check_declared_size(packed: int, cells: int, expanded: int, file: str) -> None:
+    """Refuse a file that declares more values, or more bytes of them, than a table in so many bytes may have."""
+    if cells > max(_MOST_CELLS, _CELLS_A_BYTE * packed, most_rows(1) if budget_is_said() else 0):
         raise DataError(
             f"{file} declares {cells:,} values in {packed:,} bytes, which no table of people has. It was not read. {_WAY_OUT}."
         )

@@ -29,6 +29,11 @@ def budget() -> int:
     return _read(said) if said else 2 * _available() // 3
 
 
+def budget_is_said() -> bool:
+    """Whether the budget was said, and not found out."""
+    return bool(os.environ.get(MEMORY))
+
+
 def fits(rows: int, columns: int) -> bool:
     """Whether a table of this size can be published with all its rows in memory."""
     return rows <= most_rows(columns)

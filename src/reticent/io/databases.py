@@ -17,7 +17,7 @@ from uuid import UUID
 import polars as pl
 
 from reticent.base.extras import needed
-from reticent.base.memory import fits
+from reticent.base.memory import cell_memory, fits
 from reticent.errors import DataError, MissingPackage, did_you_mean, first_line
 from reticent.io.row_source import RowSource, address_of
 from reticent.io.sql import Selection, number_from_text
@@ -44,6 +44,7 @@ class DatabaseSource(RowSource):
             batches = connection.execution_options(stream_results=True).execute(chosen).partitions(_BATCH)
             values: list[list[Any]] = [[] for _ in names]
             for batch in batches:
+                self.selection.check_answer(cell_memory(len(values[0]), len(names)))
                 for column, cells in zip(values, zip(*batch, strict=True), strict=True):
                     column.extend(cells)
         return pl.DataFrame(

@@ -23,8 +23,9 @@ from reticent.base.frames import as_polars
 from reticent.base.memory import cell_memory, fits
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.io.csv_files import CsvFile
+from reticent.io.duckdb_files import DuckdbSource
 from reticent.io.row_source import RowSource, address_of, chosen_columns
-from reticent.io.sql import DuckdbSource, PostgresSource, Selection, cast_declared, declared_stream
+from reticent.io.sql import PostgresSource, Selection, cast_declared, declared_stream
 from reticent.io.sqlite import SqliteSource
 from reticent.registry import FRAMES
 from reticent.table import EngineName, Rows, StreamRows, Table, TableCodebook, check_engine, opener

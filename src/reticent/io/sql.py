@@ -1,4 +1,4 @@
-"""Tables and queries of a DuckDB file or a PostgreSQL server. Both are opened for reading only."""
+"""What is selected from a database, tables and queries of a PostgreSQL server, and values whose types are told apart from their texts. Servers are opened for reading only."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from reticent.base.expansion import check_declared_size, may_be_held
 from reticent.base.extras import needed
-from reticent.base.memory import fits, rows_at_once
+from reticent.base.memory import budget, cell_memory, fits
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.text_types import TEXT, TextKind, declared_kind
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from psycopg import sql
 
 _BATCH = 50_000
-# Floats would lose digits of these, so they travel as text.
-_WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
 _NUMERIC = 1700
 
 
@@ -57,74 +57,34 @@ class Selection:
             raise PolicyError(f"{self.name}: choose one with table=, or pass query=. The tables are: {listed}.")
         return self.table
 
+    @property
+    def packed(self) -> int:
+        """How many bytes a database in a file takes, with what is not written into it yet."""
+        files = (Path(f"{self.source}{ending}") for ending in ("", "-wal", ".wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
-@dataclass(frozen=True)
-class DuckdbSource(RowSource):
-    """Rows of a DuckDB file. DuckDB does the projection, so that unwanted columns are never loaded."""
+    def may_hold(self, rows: int, columns: int) -> bool:
+        """Whether so many rows of a database in a file may be held in memory."""
+        needed = cell_memory(rows, columns)
+        return needed <= budget() if self.query is not None else may_be_held(needed, self.packed)
 
-    selection: Selection
+    def check_size(self, values: int, text: int) -> None:
+        """Refuse a table of a database in a file that has more values, or more text, than so small a file may."""
+        check_declared_size(self.packed, values, 8 * values + text, self.name)
 
-    def columns(self) -> list[str]:
-        with _duckdb(self.selection) as connection:
-            return list(_duckdb_relation(connection, self.selection).columns)
+    def check_answer(self, size: int) -> None:
+        """Refuse an answer to a query that memory does not hold."""
+        if size > budget():
+            raise DataError(
+                f"{self.name}: the answer to the query takes more than {budget():,} bytes of memory. It was not read. Select fewer rows or columns, or set RETICENT_MEMORY to what it may take."
+            )
 
-    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        with _duckdb(self.selection) as connection:
-            relation = _duckdb_relation(connection, self.selection)
-            chosen, wide = _duckdb_projection(self.selection, relation, columns)
-            return _plain_types(relation.project(chosen).pl(), wide)
-
-    def stream(self, columns: Sequence[str]) -> StreamRows:
-        selection = self.selection
-        with _duckdb(selection) as connection:
-            relation = _duckdb_relation(connection, selection)
-            chosen, wide = _duckdb_projection(selection, relation, columns)
-            schema = relation.project(chosen).limit(0).pl().schema
-
-        def make(wanted: Sequence[str]) -> Chunks:
-            with _duckdb(selection) as connection:
-                relation = _duckdb_relation(connection, selection)
-                projected = relation.project(_duckdb_projection(selection, relation, wanted)[0])
-                for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
-                    yield pl.DataFrame(batch)
-
-        return _plain_stream(StreamRows(schema, make), wide)
-
-    def fits(self, columns: int) -> bool:
-        with _duckdb(self.selection) as connection:
-            counted = _duckdb_relation(connection, self.selection).aggregate("count(*)").fetchall()
-        return fits(int(counted[0][0]), columns)
-
-
-@contextlib.contextmanager
-def _duckdb(selection: Selection) -> Iterator[Any]:
-    import duckdb
-
-    try:
-        with duckdb.connect(selection.source, read_only=True) as connection:
-            yield connection
-    except duckdb.Error as error:
-        raise DataError(f"{selection.name}: DuckDB says: {first_line(error).rstrip('.')}.") from None
-
-
-def _duckdb_projection(selection: Selection, relation: Any, columns: Sequence[str] | None) -> tuple[str, list[str]]:
-    """What is selected, and the columns of long numbers, which travel as text."""
-    wanted = selection.check(columns, relation.columns)
-    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
-    chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in wanted)
-    return ", ".join(chosen), wide
-
-
-def _duckdb_relation(connection: Any, selection: Selection) -> Any:
-    if selection.query is not None:
-        return connection.sql(selection.query)
-    known = [row[0] for row in connection.sql("select table_name from information_schema.tables").fetchall()]
-    name = selection.the_table(known)
-    parts = name.split(".")
-    if len(parts) == 1 and name not in known:
-        raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, known)}")
-    return connection.sql(f"select * from {'.'.join(quoted(part) for part in parts)}")
+    def is_program(self, table: str, kind: str) -> DataError:
+        """The refusal of what a file computes when it is read, whose size nobody can know before."""
+        return DataError(
+            f"{self.name}: {table!r} is {kind}, which computes its rows when they are read: how many they are, nobody can know before. It was not read. If the file is yours, "
+            f"pass query={f'select * from {quoted(table)}'!r} in Python (query = under [data] in a policy), or store its rows in a table."
+        )
 
 
 @dataclass(frozen=True)
@@ -159,7 +119,7 @@ class PostgresSource(RowSource):
         # Whoever reads these rows in whatever form refers to this function.
         weakref.finalize(make, snapshot.close)
         stream = StreamRows(_postgres_schema(codes), make)
-        return _plain_stream(stream, [name for name, code in codes.items() if code == _NUMERIC])
+        return plain_stream(stream, [name for name, code in codes.items() if code == _NUMERIC])
 
     def fits(self, columns: int) -> bool:
         from psycopg import sql
@@ -173,7 +133,7 @@ class PostgresSource(RowSource):
 def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]) -> pl.DataFrame:
     """The rows of a statement on an open connection, within its transaction; ``names`` are the statement's columns."""
     frames, wide = _fetch(connection, statement, names)
-    return _plain_types(pl.concat(frames), wide)
+    return plain_types(pl.concat(frames), wide)
 
 
 @contextlib.contextmanager
@@ -285,7 +245,7 @@ _POSTGRES_TYPES: dict[int, Any] = {
 }
 
 
-def _plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
+def plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
     """Numbers that came as text: as 64-bit integers if all are, as text if a whole number is too long for that, else as floats."""
     return frame.with_columns(number_from_text(frame[name]) for name in wide)
 
@@ -295,7 +255,7 @@ def number_from_text(text: pl.Series) -> pl.Series:
     return _as_number(text, _number_type([text]))
 
 
-def _plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
+def plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
     """The same decision about rows that come in chunks, after a look at all of them."""
     if not wide:
         return stream

@@ -1,25 +1,32 @@
 """Rows of a SQLite file, by Python's own sqlite3.
 
 A column of SQLite takes values of every type, whatever was declared. So a column's type follows from its values: whole numbers, numbers, texts; a column that mixes
-numbers with texts, or holds blobs, is refused by name.
+numbers with texts, or holds blobs, is refused by name. Views, virtual tables and generated columns compute their rows when they are read, so that nobody knows their size before: they
+are not run unless a query of the reader's own names them.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 
-from reticent.base.memory import fits
+from reticent.base.expansion import most_expanded
 from reticent.errors import DataError, did_you_mean
 from reticent.io.row_source import RowSource
 from reticent.io.sql import Selection, quoted
+from reticent.table import Chunks, StreamRows
+
+_BATCH, _COLUMNS_AT_ONCE = 50_000, 500
+# What reading a table takes of the steps that SQLite counts: some twenty a value, which takes a byte or more.
+_STEPS, _STEPS_A_BYTE, _STEPS_AT_ONCE = 10_000_000, 100, 10_000
+_LONGEST = 1_000_000_000
+_COMPUTED = 2
 
 _KINDS: dict[frozenset[str], pl.DataType] = {
     frozenset(): pl.String(),
@@ -42,56 +49,123 @@ class SqliteSource(RowSource):
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         with _opened(self.selection) as connection:
-            relation = _relation(connection, self.selection)
-            names = self.selection.check(columns, _names(connection, relation))
-            connection.execute("BEGIN")
-            kinds = {name: _kind(connection, relation, name, self.selection.name) for name in names}
-            listed = ", ".join(map(quoted, names))
-            rows = connection.execute(f"SELECT {listed} FROM {relation}").fetchall()
-            return pl.DataFrame(rows, schema=kinds, orient="row", infer_schema_length=None)
+            relation, kinds = self._measured(connection, columns)
+            return pl.concat([pl.DataFrame(schema=kinds), *self._batches(connection, relation, kinds)])
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        with _opened(self.selection) as connection:
+            _, kinds = self._measured(connection, columns)
+
+        def make(wanted: Sequence[str]) -> Chunks:
+            with _opened(self.selection) as connection:
+                relation = _relation(connection, self.selection)
+                yield from self._batches(connection, relation, {name: kinds[name] for name in wanted})
+
+        return StreamRows(pl.Schema(kinds), make)
 
     def fits(self, columns: int) -> bool:
         with _opened(self.selection) as connection:
             relation = _relation(connection, self.selection)
-            return fits(int(connection.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]), columns)
+            # Not count(*), which SQLite does in one step, however many pages a file says to have.
+            (rows,) = connection.execute(f"SELECT total(1) FROM {relation}").fetchone()
+            return self.selection.may_hold(int(rows), columns)
+
+    def _measured(
+        self, connection: sqlite3.Connection, columns: Sequence[str] | None
+    ) -> tuple[str, dict[str, pl.DataType]]:
+        """What is read, and its columns with their types, in a transaction that has begun; refused where rows and texts together are more than the file may hold."""
+        relation = _relation(connection, self.selection)
+        names = self.selection.check(columns, _names(connection, relation))
+        self._check_stored(connection, names)
+        connection.execute("BEGIN")
+        rows, text, kinds = 0.0, 0.0, {}
+        for start in range(0, len(names), _COLUMNS_AT_ONCE):
+            chosen = names[start : start + _COLUMNS_AT_ONCE]
+            listed = ", ".join(
+                f"group_concat(DISTINCT typeof({quoted(name)})), total(length({quoted(name)}))" for name in chosen
+            )
+            rows, *found = connection.execute(f"SELECT total(1), {listed} FROM {relation}").fetchone()
+            text += sum(found[1::2])
+            for name, types in zip(chosen, found[::2], strict=True):
+                kinds[name] = _kind(
+                    connection, relation, name, frozenset((types or "").split(",")) - {"", "null"}, self.selection
+                )
+        if self.selection.query is None:
+            self.selection.check_size(int(rows) * len(names), int(text))
+        else:
+            self.selection.check_answer(int(8 * rows * len(names) + text))
+        return relation, kinds
+
+    def _check_stored(self, connection: sqlite3.Connection, names: Sequence[str]) -> None:
+        if self.selection.query is None:
+            table = self.selection.the_table(_tables(connection, stored=True))
+            computed = {
+                name
+                for _, name, *_, hidden in connection.execute(f"PRAGMA table_xinfo({quoted(table)})")
+                if hidden == _COMPUTED
+            }
+            if computed & set(names):
+                raise self.selection.is_program(table, "a table with generated columns")
+
+    def _batches(self, connection: sqlite3.Connection, relation: str, kinds: Mapping[str, pl.DataType]) -> Chunks:
+        listed = ", ".join(map(quoted, kinds))
+        rows = connection.execute(f"SELECT {listed} FROM {relation}")
+        while batch := rows.fetchmany(_BATCH):
+            yield pl.DataFrame(batch, schema=dict(kinds), orient="row", infer_schema_length=None)
 
 
 @contextmanager
 def _opened(selection: Selection) -> Iterator[sqlite3.Connection]:
-    """The file, for reading only."""
+    """The file, for reading only. Pages may say that a value, or the whole table, goes on for ever: values have a longest size, and a table is read in a number of steps that fits the file."""
     place = f"file:{quote(str(Path(selection.source).resolve()))}?mode=ro"
+    steps = iter(range((_STEPS + _STEPS_A_BYTE * selection.packed) // _STEPS_AT_ONCE))
     try:
         with closing(sqlite3.connect(place, uri=True, isolation_level=None)) as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_expanded(selection.packed), _LONGEST))
+            if selection.query is None:
+                connection.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
             yield connection
     except sqlite3.Error as error:
+        if next(steps, None) is None:
+            raise DataError(
+                f"{selection.name}: its table has more rows than a file of {selection.packed:,} bytes can. It was not read. Is the file whole?"
+            ) from None
         raise DataError(f"{selection.name} cannot be read: SQLite says: {error}. Is it a SQLite file?") from None
 
 
 def _relation(connection: sqlite3.Connection, selection: Selection) -> str:
     if selection.query is not None:
         return f"({selection.query.rstrip().rstrip(';')})"
-    rows = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    )
-    known = sorted(name for (name,) in rows)
-    name = selection.the_table(known)
+    known, computed = _tables(connection, stored=True), _tables(connection, stored=False)
+    name = selection.the_table(known or computed)
+    if name in computed:
+        raise selection.is_program(name, "a view")
     if name not in known:
         raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, known)}")
     return quoted(name)
+
+
+def _tables(connection: sqlite3.Connection, *, stored: bool) -> list[str]:
+    """The tables whose rows are in the file, or the views and virtual tables, which compute them."""
+    rows = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND (type = 'table' AND rootpage > 0) = ? "
+        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+        (stored,),
+    )
+    return [name for (name,) in rows]
 
 
 def _names(connection: sqlite3.Connection, relation: str) -> list[str]:
     return [each[0] for each in connection.execute(f"SELECT * FROM {relation} LIMIT 0").description]
 
 
-def _kind(connection: sqlite3.Connection, relation: str, name: str, source: str) -> Any:
+def _kind(
+    connection: sqlite3.Connection, relation: str, name: str, found: frozenset[str], selection: Selection
+) -> pl.DataType:
     column = quoted(name)
-    found = frozenset(
-        kind for (kind,) in connection.execute(f"SELECT DISTINCT typeof({column}) FROM {relation}") if kind != "null"
-    )
     if found not in _KINDS:
         raise DataError(
-            f"{source}: column {name!r} mixes values of the types {', '.join(sorted(found))}, or holds blobs. Select it in a view with one type (CAST).",
+            f"{selection.name}: column {name!r} mixes values of the types {', '.join(sorted(found))}, or holds blobs. Select it with one type (CAST) in a query.",
             column=name,
         )
     if found == {"integer", "real"}:
@@ -100,7 +174,7 @@ def _kind(connection: sqlite3.Connection, relation: str, name: str, source: str)
         ).fetchone()
         if odd:
             raise DataError(
-                f"{source}: column {name!r} mixes fractions with {odd} whole numbers beyond 2^53, which have no exact common type. Cast it in a view.",
+                f"{selection.name}: column {name!r} mixes fractions with {odd} whole numbers beyond 2^53, which have no exact common type. Cast it in a query.",
                 column=name,
             )
     return _KINDS[found]
