@@ -191,6 +191,21 @@ def test_a_first_proposal_tries_nothing_and_parses(tmp_path: Path) -> None:
     rows = {"age": [20 + n % 50 for n in range(200)], "diagnosis": ["flu", "cold", "asthma", "gout"] * 50}
     found = rt.inspect(rows, prices=False)
     assert found.priced.compared is None
-    assert found.priced.method == {"name": "Lattice", "objective": "loss", "suppression": "0.05"}
-    assert found.parsed().sections.method["name"] == "Lattice"
+    assert found.priced.method == {"suppression": "0.05"}
+    assert [each["name"] for each in found.priced.proposal.definition] == ["KAnonymity", "DistinctLDiversity"]
     assert found.roles == rt.inspect(rows).roles
+
+
+def test_a_first_proposal_is_published_by_the_cheapest_of_the_quick_methods(tmp_path: Path) -> None:
+    from reticent.demo import hospital
+
+    hospital().write_csv(tmp_path / "hospital.csv")
+    read = rt.inspect(tmp_path / "hospital.csv", output=tmp_path / "policy.toml", prices=False).parsed()
+    table = read.table()
+    losses = {
+        type(way).__name__: rt.preview(table, read.definition, way).utility["loss"]
+        for way in (rt.Lattice(suppression="0.05"), rt.Mondrian(suppression="0.05"))
+    }
+    made = rt.preview(table, read.definition, read.method(table, read.definition))
+    assert made.method["name"] == "Mondrian"
+    assert made.utility["loss"] <= losses["Mondrian"] < losses["Lattice"]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import reticent as rt
@@ -147,15 +148,21 @@ def test_exact_values_answer_every_query() -> None:
     assert asked.errors.max() == 0
 
 
-def test_prices_of_stricter_guarantees_are_those_of_the_search(folder: Path, policy: str) -> None:
-    found = explore.prices(Told(), str(folder), policy)  # type: ignore[arg-type]
-    read = Policy.parse(policy, "policy", folder)
+@pytest.mark.parametrize("method", [None, 'name = "Mondrian"\nsuppression = "0.05"'])
+def test_prices_of_other_guarantees_are_those_of_the_policys_method(
+    folder: Path, policy: str, method: str | None
+) -> None:
+    text = policy if method is None else policy.replace('suppression = "0.05"', method)
+    found = explore.prices(Told(), str(folder), text)  # type: ignore[arg-type]
+    read = Policy.parse(text, "policy", folder)
+    table, definition = read.table(), rt.KAnonymity(7) & read.definitions[1]
     stricter = next(each for each in found["prices"] if each["parameter"] == "k" and each["value"] == 7)
-    definition = rt.KAnonymity(7) & read.definitions[1]
-    best = rt.search(read.table(), definition, suppression="0.05").best
-    assert best is not None
-    assert stricter["loss"] == pytest.approx(best.objective)
+    made = rt.preview(table, definition, read.method(table, definition))
+    assert stricter["loss"] == pytest.approx(made.utility["loss"])
+    assert stricter["suppressed"] == made.suppressed
     assert [each["limit"] for each in found["limits"]] == ["0", "0.01", "0.02", "0.05", "0.1", "0.2"]
+    limited = rt.preview(table, read.definition, read.method(table, read.definition, suppression="0.2"))
+    assert found["limits"][-1]["loss"] == pytest.approx(limited.utility["loss"])
 
 
 @pytest.mark.parametrize(
@@ -205,3 +212,12 @@ def test_facts_are_weighed_against_the_candidate(folder: Path, policy: str) -> N
     found = verticals.knowledge_curve(Told(), str(folder), policy, "illness", 3)  # type: ignore[arg-type]
     assert found["curve"] == sorted(found["curve"])
     assert 0 < found["curve"][0] < 1
+
+
+def test_a_plain_file_is_attacked_with_named_or_proposed_columns(folder: Path) -> None:
+    path = str(folder / "people.csv")
+    named = verticals.file_attack(Told(), path, "", "age, sex, town", "illness")  # type: ignore[arg-type]
+    table = rt.Table(pl.read_csv(path), quasi=["age", "sex", "town"], sensitive="illness")
+    assert named["cards"] == [verticals.plain_card(rt.attack(table).card())]
+    proposed = verticals.file_attack(Told(), path, "")  # type: ignore[arg-type]
+    assert proposed["cards"][0]["tables"][0]["rows"]

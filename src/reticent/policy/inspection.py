@@ -174,8 +174,8 @@ def inspect(
         header, skip_rows: whether a text file or sheet has column names, and how many lines stand above the table; by default detected, with a note.
         template: a purpose that the proposal follows, such as ``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"`` or ``"ema-prci"``; its first note
             says what that does not settle.
-        prices: try what guarantees and methods cost, which may take longer than everything else. Without, no column is left out for its price, and the
-            method is a first guess.
+        prices: try what guarantees and methods cost, which may take longer than everything else. Without, no column is left out for its price,
+            guarantees about values are the least ones, and publishing chooses the method.
         context: reports progress and can stop the run.
 
     Returns:

@@ -98,7 +98,12 @@ def _method(priced: Tradeoff) -> list[str]:
     """The method that costs least, and what the others would cost."""
     compared = priced.compared
     if compared is None and priced.method:
-        return ["# A first guess: nothing was compared yet.", "[method]", *_settings(priced.method)]
+        said = (
+            "A first guess: nothing was compared yet."
+            if "name" in priced.method
+            else "The one that costs least: no name is written."
+        )
+        return [f"# {said}", "[method]", *_settings(priced.method)]
     if compared is None:
         return ["[method]  # the one that costs least, if no name is written"]
     costs = [

@@ -36,7 +36,7 @@ def propose_policy(
     ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels, header, skip_rows. What was found out about the last two is written
     down, so that every later run reads the same rows. A password in an address is not written down; a frame has
     no address, so its policy names no source. ``template`` is one of :data:`reticent.propose.TEMPLATES`. Without ``prices`` no release is drafted: nothing is
-    left out for its price, and the method is a first guess.
+    left out for its price, guarantees are the least ones, and publishing chooses the method.
     """
     if template is not None:
         one_of(template, "template", TEMPLATES)
@@ -60,7 +60,7 @@ def propose_policy(
     if not isinstance(location, str | Path):
         proposed = templated(propose(frame, None, context, source.codebook()), template)
         found = _noting(proposed, codes, unsure, is_csv, numbers)
-        priced = _afforded(found, frame, template, context) if prices else unpriced(found)
+        priced = _afforded(found, frame, template, context) if prices else unpriced(found, frame)
         return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
     place = str(location)
     is_file = "://" not in place and not place.startswith("env:")
@@ -73,7 +73,7 @@ def propose_policy(
         note = "The password of the database is not written down here. Give it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
         found = replace(found, notes=(*found.notes, note))
     settings = {"source": address, **options, **source.found(), "null_values": words, "types": types}
-    priced = _afforded(found, frame, template, context) if prices else unpriced(found)
+    priced = _afforded(found, frame, template, context) if prices else unpriced(found, frame)
     return priced, policy_text(priced, settings, _dataset(place, options, is_file), folder)
 
 

@@ -229,6 +229,38 @@ def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: s
     return _group(width, height, "".join(parts), "Risk against utility", "chart scatter")
 
 
+def curve(shares: Sequence[float], label: str) -> Markup:
+    """A share after 0, 1, 2 ... steps: a line from the left, up to certainty at the top."""
+    width, height, left, bottom = 420.0, 180.0, 44.0, 30.0
+    last = max(len(shares) - 1, 1)
+
+    def at(step: int) -> tuple[float, float]:
+        return left + (width - left - 12) * step / last, 8 + (height - bottom - 8) * (1 - shares[step])
+
+    parts = [
+        f'<line class="axis" x1="{left}" x2="{width}" y1="{height - bottom}" y2="{height - bottom}"/>',
+        f'<line class="axis" x1="{left}" x2="{left}" y1="0" y2="{height - bottom}"/>',
+    ]
+    for share in (0.0, 0.5, 1.0):
+        y = 8 + (height - bottom - 8) * (1 - share)
+        parts.append(f'<text class="tick" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{share:.0%}</text>')
+    every = max(len(shares) // 8, 1)
+    for step in range(0, len(shares), every):
+        parts.append(
+            f'<text class="tick" x="{at(step)[0]:.1f}" y="{height - bottom + 16}" text-anchor="middle">{step}</text>'
+        )
+    parts.append(
+        f'<polyline class="frontier" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, range(len(shares))))}"/>'
+    )
+    for step, share in enumerate(shares):
+        x, y = at(step)
+        tip = f"{many(step, 'fact')}: {percent_text(share)}"
+        parts.append(
+            f'<circle class="node passing" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape(tip)}</title></circle>'
+        )
+    return _svg(width, height, "".join(parts), label, "chart curve")
+
+
 def _group(width: float, height: float, content: str, label: str, kind: str) -> Markup:
     """A picture whose parts are links, so that it is a group and not one image."""
     return Markup(

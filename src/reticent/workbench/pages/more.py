@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,11 @@ class Vertical:
     about_table: bool = False
     acts: str = ""
     """What the button says that really does it; empty where nothing is recorded."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it answers while a slider moves: public facts alone, no table and no file."""
+        return not self.about_table and any(each.kind == "slider" for each in self.fields)
 
 
 _SECRET = "SELECT name, phone FROM employee"
@@ -173,11 +179,13 @@ VERTICALS: tuple[Vertical, ...] = (
     Vertical(
         "attack",
         "Attack a file",
-        "Run the adversaries against a release folder or against synthetic rows from anywhere.",
+        "Run the adversaries against a release folder, against a file as it stands, or against synthetic rows, whoever made them.",
         "file_attack",
         (
-            FormField("path", "A release folder, or a file of synthetic rows"),
-            FormField("original", "The original rows, for synthetic ones", needed=False),
+            FormField("path", "A release folder, a policy, or a file"),
+            FormField("original", "For synthetic rows: the file of the original rows", needed=False),
+            FormField("quasi", "Columns that an attacker knows (empty: as proposed)", needed=False),
+            FormField("sensitive", "Columns to guess", needed=False),
         ),
     ),
 )
@@ -206,7 +214,8 @@ def add(app: FastAPI, desk: Desk) -> None:
         if chosen.about_table:
             settings |= desk.settings(view, desk.parts["table"], {})
         if chosen.acts:
-            settings["really"] = "yes" if form.get("really") else ""
+            # What is recorded changes the next answer: it is never taken from an earlier one.
+            settings |= {"really": "yes" if form.get("really") else "", "moment": secrets.token_hex(4)}
         return await _shown(desk, view, desk.jobs.ask(chosen.task, settings, lane="side"))
 
     @app.get("/p/{number}/more-result/{key}")

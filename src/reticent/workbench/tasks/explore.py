@@ -13,13 +13,13 @@ import polars as pl
 import reticent as rt
 from reticent.base.context import Context
 from reticent.definitions import Definition, definition_from
-from reticent.engine import count_table
 from reticent.errors import Cancelled, Infeasible, PolicyError
 from reticent.policy import Policy
 from reticent.registry import METHODS, load
-from reticent.release import default_method, method_from
+from reticent.release import Cheapest, default_method, method_from
 from reticent.reports import MechanismPreview, Preview, compare, preview
 from reticent.table import Table
+from reticent.utility import utility_of
 from reticent.workbench.tasks.data import cell_text
 from reticent.workbench.tasks.opened import policy_of, table_of
 from reticent.workbench.worker import Reporter
@@ -31,6 +31,7 @@ _BARS = 10
 _SAMPLED = 20_000
 _SLOW_ROWS = 60_000
 _PATIENCE = 15.0
+_LIMITS = ("0", "0.01", "0.02", "0.05", "0.1", "0.2")
 
 
 def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
@@ -336,27 +337,39 @@ def _made(name: str) -> Any:
 
 
 def prices(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """What the next stricter and the next weaker value of every parameter would cost, by the search over all generalizations."""
+    """What the next stricter and the next weaker value of every parameter, and other limits of suppression, would cost by the policy's own method."""
     read, table = policy_of(folder, policy), table_of(folder, policy)
     context = reporter.context()
-    count_table(table, context)
+    sampled = table.rows > _SLOW_ROWS and not table.streamed and not table.several_rows
+    judged = table.only(_some_rows(table.rows)) if sampled else table
+    chosen = read.method(table, read.definition)
+    takes_limit = "suppression" in read.sections.method or _has_limit(chosen)
+    own = str(read.sections.method.get("suppression", "0"))
+    steps = [(None, None, None, list(read.sections.definition)), *_changes(read.sections.definition)]
+    limits = sorted({*_LIMITS, own}, key=float) if takes_limit else []
+    told: dict[str, Any] = {"suppression": own, "sampled": sampled, "rows": judged.rows, "method": _method_name(chosen)}
     found: list[dict[str, Any]] = []
-    steps = list(_changes(read.sections.definition))
-    limits = ["0", "0.01", "0.02", "0.05", "0.1", "0.2"]
-    own = str(read.sections.method.get("suppression", "0.05"))
-    for place, (number, parameter, value, definitions) in enumerate(
-        [(None, None, None, list(read.sections.definition)), *steps]
-    ):
+    for place, (number, parameter, value, definitions) in enumerate(steps):
         context.step("pricing guarantees", place, len(steps) + len(limits))
-        found.append(
-            {"definition": number, "parameter": parameter, "value": value, **_price(table, definitions, own, context)}
-        )
-        reporter.early({"prices": list(found), "limits": [], "suppression": own})
-    priced = []
-    for place, limit in enumerate(dict.fromkeys([*limits, own])):
+        price = _price(judged, definitions, read, {}, context)
+        found.append({"definition": number, "parameter": parameter, "value": value, **price})
+        reporter.early({"prices": list(found), "limits": [], **told})
+    priced: list[dict[str, Any]] = []
+    for place, limit in enumerate(limits):
         context.step("pricing suppression", len(steps) + place, len(steps) + len(limits))
-        priced.append({"limit": limit, **_price(table, list(read.sections.definition), limit, context)})
-    return {"prices": found, "limits": sorted(priced, key=lambda each: float(each["limit"])), "suppression": own}
+        # The policy's own limit was priced first.
+        price = found[0] if limit == own else _price(judged, steps[0][3], read, {"suppression": limit}, context)
+        priced.append({"limit": limit, **{name: price[name] for name in ("loss", "suppressed", "problem")}})
+    return {"prices": found, "limits": priced, **told}
+
+
+def _has_limit(method: Any) -> bool:
+    ways = method.candidates if isinstance(method, Cheapest) else (method,)
+    return any("suppression" in way.describe() for way in ways)
+
+
+def _method_name(method: Any) -> str:
+    return "the cheapest method" if isinstance(method, Cheapest) else type(method).__name__
 
 
 def _changes(definitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, Any, list[dict[str, Any]]]]:
@@ -389,18 +402,26 @@ def next_values(parameter: str, value: Any) -> list[Any]:
 
 
 def _price(
-    table: Table, definitions: Sequence[Mapping[str, Any]], suppression: str, context: Context
+    table: Table,
+    definitions: Sequence[Mapping[str, Any]],
+    read: Policy,
+    settings: Mapping[str, Any],
+    context: Context,
 ) -> dict[str, Any]:
+    """What the policy's method, with other ``settings``, loses under these definitions."""
+    until = time.monotonic() + _PATIENCE
+    hurried = Context(stop=lambda: context.stop() or time.monotonic() > until)
     try:
         wanted = _together(definitions)
-        found = rt.search(
-            table, wanted, suppression=suppression, seconds=5, context=Context(stop=context.stop, memo=context.memo)
-        )
+        made = read.method(table, wanted, **settings).draft(table, wanted, hurried)
+    except Cancelled:
+        if context.stop():
+            raise
+        return {"loss": None, "suppressed": None, "problem": f"takes longer than {_PATIENCE:.0f} seconds"}
     except (Infeasible, PolicyError) as error:
         return {"loss": None, "suppressed": None, "problem": str(error)}
-    if found.best is None:
-        return {"loss": None, "suppressed": None, "problem": "no generalization satisfies it"}
-    return {"loss": float(found.best.objective), "suppressed": int(found.best.suppressed), "problem": None}
+    loss = utility_of(made).get("loss")
+    return {"loss": None if loss is None else float(loss), "suppressed": int(made.suppressed), "problem": None}
 
 
 def _together(definitions: Sequence[Mapping[str, Any]]) -> Definition:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import reticent as rt
-from reticent.base.cards import Card, CardTable
+from reticent.base.cards import Card, CardTable, Tone
 from reticent.errors import PolicyError
 from reticent.io import Source
+from reticent.policy import Policy, inspect
 from reticent.workbench.tasks.data import cell_text
 from reticent.workbench.tasks.explore import previewed
 from reticent.workbench.tasks.opened import policy_of, table_of
@@ -144,8 +146,8 @@ def what_if(
     return {"cards": [plain_card(Card(found.sentence()))]}
 
 
-def audited_question(reporter: Reporter, path: str, sql: str, really: str) -> dict[str, Any]:
-    """A question to an audited table: what would be decided, or the answer, which is then on record."""
+def audited_question(reporter: Reporter, path: str, sql: str, really: str, moment: str = "") -> dict[str, Any]:
+    """A question to an audited table: what would be decided, or the answer, which is then on record; and what was decided before."""
     from reticent.audit.service import AuditService
     from reticent.policy import AuditPolicy
 
@@ -154,6 +156,7 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str) -> di
         service = AuditService(read.settings)
     with service:
         reply = (service.ask(sql, "workbench") if really == "yes" else service.would_answer(sql)).describe()
+        decided, asked = service.decisions(), service.history(limit=_MOST_ROWS)
     rows = [
         (*row["group"].values(), each["label"], each.get("value") if each["answered"] else "refused", each["reason"])
         for row in reply["rows"]
@@ -161,7 +164,29 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str) -> di
     ]
     heads = (*(reply["rows"][0]["group"] if reply["rows"] else ()), "asked", "answer", "reason")
     title = "Answered, and on record" if really == "yes" else "What would be decided"
-    return {"cards": [plain_card(Card(title, tone="good" if reply["ok"] else "bad", tables=[CardTable(heads, rows)]))]}
+    decisions = CardTable(
+        ("number", "column", "function", "records", "decision", "rule", "reason"),
+        [
+            (each.number, each.column, each.function, each.size, _decision(each.answered), each.rule, each.reason)
+            for each in reversed(decided)
+        ],
+        "Decisions, the latest first",
+    )
+    log = CardTable(
+        ("when", "who", "question", "decisions"),
+        [(each.made, each.asker, each.text, ", ".join(map(str, each.decisions)) or "none") for each in asked],
+        "Questions on record, the latest first",
+    )
+    return {
+        "cards": [
+            plain_card(Card(title, tone="good" if reply["ok"] else "bad", tables=[CardTable(heads, rows)])),
+            plain_card(Card("The log of this table", {"decisions": len(decided)}, tables=[decisions, log])),
+        ]
+    }
+
+
+def _decision(answered: bool) -> str:
+    return "answered" if answered else "refused"
 
 
 def log_check(reporter: Reporter, path: str, lower: str, upper: str) -> dict[str, Any]:
@@ -172,16 +197,33 @@ def log_check(reporter: Reporter, path: str, lower: str, upper: str) -> dict[str
     return {"cards": [plain_card(report.card())]}
 
 
-def file_attack(reporter: Reporter, path: str, original: str) -> dict[str, Any]:
-    """What adversaries achieve against a release, a file, or synthetic rows of which the original is known."""
+def file_attack(reporter: Reporter, path: str, original: str, quasi: str = "", sensitive: str = "") -> dict[str, Any]:
+    """What adversaries achieve against a release, against synthetic rows of which the original is known, or against a file as it stands.
+
+    Columns of a plain file that nobody named have the roles that are proposed for them.
+    """
     from reticent.attacks import attack
 
     context = reporter.context()
+    known, secret = _names(quasi), _names(sensitive)
     if original:
-        found = attack(path, original=Source(original).read(), context=context)
+        rows = Source(original).read()
+        found = attack(path, original=rows, quasi=known or None, sensitive=secret or None, context=context)
+    elif Path(path).is_dir() or path.endswith(".toml"):
+        found = attack(path if Path(path).is_dir() else Policy.read(Path(path)).table(), context=context)
+    elif known:
+        found = attack(rt.Table(Source(path).read(), quasi=known, sensitive=secret), context=context)
     else:
-        found = attack(path, context=context)
+        proposed = inspect(path, prices=False, context=context)
+        if proposed.proposal.refusal is not None:
+            raise PolicyError(f"{proposed.proposal.refusal} Name the columns that an attacker may know.")
+        found = attack(proposed.table(), context=context)
     return {"cards": [plain_card(found.card())]}
+
+
+def _names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def series_plan(
@@ -204,21 +246,29 @@ def series_plan(
     return {"cards": [plain_card(found.card())]}
 
 
-def series_next(reporter: Reporter, history: str, data: str, really: str) -> dict[str, Any]:
+def series_next(reporter: Reporter, history: str, data: str, really: str, moment: str = "") -> dict[str, Any]:
     """The next release of a history: what happened to whom and what it takes, or the release itself."""
     opened = rt.republish.History.open(Path(history))
-    rows = Source(data).read()
-    context = reporter.context()
-    if really == "yes":
-        made = opened.publish(frame=rows, context=context)
-        facts = {"number": made.number, "folder": made.folder, **made.change}
-        return {
-            "cards": [
-                plain_card(
-                    Card("Published", {k: v for k, v in facts.items() if not isinstance(v, dict | list)}, "good")
-                )
-            ]
-        }
-    found = opened.preview(frame=rows, context=context)
-    facts = {name.replace("_", " "): value for name, value in found.items() if not isinstance(value, dict | list)}
-    return {"cards": [plain_card(Card("The next release, not published yet", facts))]}
+    rows, context = Source(data).read(), reporter.context()
+    if really != "yes":
+        found = opened.preview(frame=rows, context=context)
+        return {"cards": [plain_card(_figures_card("The next release, not published yet", found))]}
+    made = opened.publish(frame=rows, context=context)
+    title = "Published" if made.new else "These rows were published already; nothing was written"
+    figures = {"number": made.number, "folder": made.folder, **made.change}
+    return {"cards": [plain_card(_figures_card(title, figures, "good"))]}
+
+
+def _figures_card(title: str, figures: Mapping[str, Any], tone: Tone = "plain") -> Card:
+    """Figures as a card: numbers beside their names, and a table for each group of them."""
+    facts = {
+        name.replace("_", " "): value
+        for name, value in figures.items()
+        if not isinstance(value, Mapping | list | tuple)
+    }
+    tables = [
+        CardTable(("", ""), [(key.replace("_", " "), each) for key, each in value.items()], name.replace("_", " "))
+        for name, value in figures.items()
+        if isinstance(value, Mapping) and value
+    ]
+    return Card(title, facts, tone, tables=tables)
