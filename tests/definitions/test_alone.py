@@ -112,3 +112,21 @@ def test_a_policy_spells_it() -> None:
 def _words(path: Path) -> str:
     """A text without its line breaks."""
     return " ".join(path.read_text("utf-8").split())
+
+
+@given(ROWS, st.integers(1, 4), st.sampled_from(["1/2", "1", "3"]))
+def test_columns_judged_side_by_side_fail_where_one_of_them_does(rows, l: int, c: str) -> None:  # noqa: E741
+    frame, groups = groups_of(rows)
+    parts = [
+        rt.DistinctLDiversity(l, column="drug", alone=True),
+        rt.DistinctLDiversity(l, column="pay", alone=True),
+        rt.RecursiveLDiversity(c, 2, column="pay", alone=True),
+        rt.KAnonymity(2),
+    ]
+    both = parts[0] & parts[1] & parts[2] & parts[3]
+    one_by_one = [
+        len(drug) < l or len(pay) < l or pay[0] >= Fraction(c) * sum(pay[1:]) or sum(pay) < 2
+        for drug, pay in zip(by_hand(frame, "drug"), by_hand(frame, "pay"), strict=True)
+    ]
+    assert sorted(both.failing(groups).tolist()) == sorted(one_by_one)
+    assert both.holds(groups) == (not any(one_by_one))

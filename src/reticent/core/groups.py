@@ -244,6 +244,23 @@ class Groups:
         )
         return Groups(self.sizes, histograms, reference, domain, self.extras, self.labels, owners)
 
+    def side_by_side(self, columns: Sequence[str]) -> Groups:
+        """The groups of several sensitive columns, each with the others ignored, as refined groups: by group, then by column.
+
+        Values are numbered by each column for itself, so that only what is judged by counts can be judged here; there is no reference.
+        """
+        places = [self.domain.index(column) for column in columns]
+        widest = max((self.domain.columns[place] for place in places), key=lambda column: column.size)
+        cells, many = self.histograms, len(places)
+        owners = cells.owners[:, None] * many + np.arange(many)
+        values = self.domain.joint[:, places][cells.values]
+        histograms = Histograms.from_cells(
+            owners.ravel(), values.ravel(), np.repeat(cells.counts, many), len(self) * many, widest.size
+        )
+        extras = {"parent": np.repeat(np.arange(len(self)), many)}
+        nothing = np.zeros(widest.size, dtype=np.int64)
+        return Groups(np.repeat(self.sizes, many), histograms, nothing, SensitiveDomain.single(widest), extras)
+
     def select(self, mask: NDArray[np.bool_]) -> Groups:
         """Only the groups under ``mask``; the reference stays that of the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
@@ -293,7 +310,7 @@ class Groups:
         self, columns: Sequence[SensitiveColumn], reference: Mapping[str, NDArray[np.int64]] | None = None
     ) -> Groups:
         """The same groups with these domains of the sensitive columns, compared with the whole table's histograms where these are known."""
-        codes = [new.codes(old.labels) for new, old in zip(columns, self.domain.columns, strict=True)]
+        codes = [_positions(new, old) for new, old in zip(columns, self.domain.columns, strict=True)]
         if len(columns) == 1:
             domain, cells = SensitiveDomain.single(columns[0]), self.histograms
             values = codes[0][cells.values]
@@ -344,6 +361,11 @@ class Groups:
             ): int(self.histograms.counts[cell])
             for cell in order
         }
+
+
+def _positions(new: SensitiveColumn, old: SensitiveColumn) -> Codes:
+    """Where the values of a column stand among those of another that has all of them."""
+    return np.arange(old.size) if new.labels.equals(old.labels, check_dtypes=True) else new.codes(old.labels)
 
 
 def _numbered(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:

@@ -69,6 +69,10 @@ class DistinctLDiversity(SensitiveDefinition):
     def least_rows(self) -> int:
         return self.l
 
+    @property
+    def by_counts(self) -> bool:
+        return self.alone
+
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return (groups.histograms.distinct < self.l) & (groups.sizes > 0)
 
@@ -106,6 +110,10 @@ class ValuesAtLeast(DistinctLDiversity):
 
     Weaker with several sensitive columns, and absorbing with any number of them.
     """
+
+    @property
+    def by_counts(self) -> bool:
+        return True
 
     def absorbing_on(self, counted: CountedRows) -> bool:
         return True

@@ -95,6 +95,10 @@ class RecursiveLDiversity(SensitiveDefinition):
         doomed[failing] = histograms.sum_cells(np.maximum(surplus, 0))
         return doomed
 
+    @property
+    def by_counts(self) -> bool:
+        return self.alone and not self._dont_care
+
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         if self.l == 1:
             return np.zeros(len(groups), dtype=bool)

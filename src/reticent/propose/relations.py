@@ -26,7 +26,7 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
     Where either of two could be derived, it is the one that is less ``dear`` (a smaller number is dearer), or else the later one.
     """
     places = {name: place for place, name in enumerate(names)}
-    usable = [each for each in find_relations(frame.select(names)) if each.exact and _says_something(each)]
+    usable = [each for each in find_relations(frame.select(names), exact=True) if _says_something(each)]
     distinct = {name: frame[name].n_unique() for name in names}
 
     def rank(relation: ColumnRelation) -> tuple[float, ...]:

@@ -35,7 +35,7 @@ from reticent.table import ColumnRelation, Table
 _MOST_WORK = 60_000_000
 """Rows times columns times columns up to which the cuts of a release are chosen by their loss."""
 
-_OFFERED_WORK = 600_000
+_OFFERED_WORK, _FEW_PROMISES = 600_000, 10
 """Rows times columns times columns up to which a guarantee for any few known columns is tried."""
 
 _MANY_ROWS = " If some people have far more rows than others, set rows_per_person in [roles]: further rows of a person are then suppressed."
@@ -185,7 +185,8 @@ def _fewer_known(
 ) -> list[str]:
     """A guarantee against adversaries who know any few columns, with what it leaves open, where protecting all columns costs too much and this far less. It is never proposed itself."""
     dear = everything is None or everything > USEFUL
-    if not dear or len(quasi) ** 2 * pricing.rows.height > _OFFERED_WORK:
+    work = len(quasi) ** 2 * pricing.rows.height * max(len(promised) / _FEW_PROMISES, 1)
+    if not dear or work > _OFFERED_WORK:
         return []
     definition = definition_of(promised)
     if not isinstance(definition, GroupDefinition):

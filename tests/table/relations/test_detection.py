@@ -111,6 +111,18 @@ def test_a_column_that_follows_from_others_is_found_with_its_rule(
     assert found[0].how.startswith(words)
 
 
+EXACT = [rule for rule in RULES if "nearly" not in rule[2]]
+
+
+@pytest.mark.parametrize(("made", "sources", "words"), EXACT, ids=[words[:60] for _, _, words in EXACT])
+def test_what_no_row_contradicts_is_found_when_only_that_is_asked_for(
+    made: pl.Expr, sources: tuple[str, ...], words: str
+) -> None:
+    asked = find_relations(people().with_columns(c=made), ["c"], exact=True)
+    assert all(each.exact for each in asked)
+    assert [each.how.startswith(words) for each in asked if set(each.sources) == set(sources)] == [True]
+
+
 SPOILED = [rule for rule in RULES[:-1] if len(rule[1]) < 3 and "written together" not in rule[2]]
 
 

@@ -28,8 +28,8 @@ class OrderedNumbers:
     def _order(self) -> NDArray[np.int64]:
         return np.argsort(self._numbers, axis=1)
 
-    def may_band(self, codes: Codes) -> NDArray[np.bool_]:
-        """Which rows of numbers may tell the values of a column by bands: in the order of the numbers, the value changes hardly more often than it must, and far less often than by chance."""
+    def may_band(self, codes: Codes, exact: bool = False) -> NDArray[np.bool_]:
+        """Which rows of numbers may tell the values of a column by bands: in the order of the numbers, the value changes hardly more often than it must (with ``exact``, not at all more often), and far less often than by chance."""
         known, rows = codes > 0, len(self._numbers)
         many, counts = int(known.sum()), np.bincount(codes[known])
         shares = counts / max(many, 1)
@@ -37,7 +37,8 @@ class OrderedNumbers:
         if distinct < 2 or not rows or evidence(codes[known]) < _EVIDENCE / 4:
             return np.zeros(rows, dtype=bool)
         order = self._order if many == len(codes) else self._order[known[self._order]].reshape(rows, many)
-        most = min(distinct - 1 + _ALLOWED * many, distinct - 1 + _FEWER * (changing * many - distinct + 1))
+        excess = 0 if exact else min(_ALLOWED * many, _FEWER * (changing * many - distinct + 1))
+        most = distinct - 1 + excess
         changes = np.diff(codes[order], axis=1) != 0
         # Missing numbers come last, and at most half of them may be missing: where values change too often before, nothing else matters.
         found: NDArray[np.bool_] = changes[:, : max(many // 2 - 1, 0)].sum(axis=1) <= most

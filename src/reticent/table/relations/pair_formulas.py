@@ -80,11 +80,11 @@ def is_known(target: str, sources: frozenset[str], known: Known) -> bool:
 
 
 def pair_relations(
-    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
 ) -> Iterator[ColumnRelation]:
-    """The relations of targets to two sources each, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them."""
+    """The relations of targets to two sources each, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them; with ``exact``, those that a row among these contradicts are none."""
     numeric = [each for each in sources if each.numbers is not None and (each.distinct > 2 or each.is_mark)]
-    search = _PairSearch(numeric[:_MOST_FORMS], targets, rows, set(known))
+    search = _PairSearch(numeric[:_MOST_FORMS], targets, rows, set(known), exact)
     yield from search.looked_up(banded=False)
     yield from search.explained()
     yield from search.looked_up(banded=True)
@@ -93,8 +93,10 @@ def pair_relations(
 class _PairSearch:
     """The numbers of some rows, and what was found so far. Mutable: ``known`` grows, so that no target is explained twice by the same columns."""
 
-    def __init__(self, numeric: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known) -> None:
-        self.numeric, self.targets, self.known = numeric, targets, known
+    def __init__(
+        self, numeric: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
+    ) -> None:
+        self.numeric, self.targets, self.known, self.exact = numeric, targets, known, exact
         self.small = [each.at(rows) for each in targets]
         self.x = np.array([each.at(rows).numbers for each in numeric]).reshape(len(numeric), len(rows))
         nothing = np.full(len(rows), np.nan)
@@ -156,8 +158,8 @@ class _PairSearch:
         target = self.small[number]
         if target.numbers is None or target.is_mark:
             return []
-        first = np.flatnonzero(_agree(features[:, :_FIRST], target, slice(_FIRST)) >= _OFTEN)
-        most_wrong = min(1 - _OFTEN, target.mode_error) / 2
+        first = np.flatnonzero(_agree(features[:, :_FIRST], target, slice(_FIRST)) >= (1 if self.exact else _OFTEN))
+        most_wrong = 0 if self.exact else min(1 - _OFTEN, target.mode_error) / 2
         found: list[int] = first[_agree(features[first], target, slice(None)) >= 1 - most_wrong].tolist()
         return found
 
@@ -166,14 +168,15 @@ class _PairSearch:
         target = self.small[number]
         if not 2 <= target.distinct <= MOST_BANDS:
             return []
-        first = np.flatnonzero(ordered.may_band(target.codes[:_FIRST_BANDED]))
-        found: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes)].tolist()
+        first = np.flatnonzero(ordered.may_band(target.codes[:_FIRST_BANDED], self.exact))
+        found: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes, self.exact)].tolist()
         return found
 
     def _rare_bands(self, formula: PairFormula, pairs: NDArray[np.int64], number: int) -> list[int]:
         """The places of features that may tell the bands of a target with rare values, in rows of its own."""
         codes, numbers = self.rare[number]
-        found: list[int] = np.flatnonzero(OrderedNumbers(_features(formula, numbers, pairs)).may_band(codes)).tolist()
+        ordered = OrderedNumbers(_features(formula, numbers, pairs))
+        found: list[int] = np.flatnonzero(ordered.may_band(codes, self.exact)).tolist()
         return found
 
     def explained(self) -> Iterator[ColumnRelation]:

@@ -13,7 +13,7 @@ from reticent.table.relations.relation import ColumnRelation
 
 _SEPARATORS = (" ", "-", "_", "/", ".", ",", ":", "|")
 _JOINED = ("", *_SEPARATORS, ", ", " - ")
-_OFTEN, _FIRST = 0.9, 4
+_OFTEN, _FIRST, _MEET = 0.9, 16, 0.75
 _FEW_DIGITS = 0.05
 
 
@@ -23,30 +23,38 @@ def text_relations(
     """Targets that are the beginning or the end of a text or a code, or two of them put together. Candidates are found in some ``rows``."""
     written = {each.owner: _written(each) for each in (*sources, *targets) if _is_written(each)}
     few = {name: texts.gather(rows) for name, texts in written.items()}
-    first = {name: texts[:_FIRST].to_list() for name, texts in few.items()}
+    read = {name: texts.to_list() for name, texts in few.items()}
     for target in targets:
         if target.owner not in written:
             continue
         part = few[target.owner]
+        first = [(row, text) for row, text in enumerate(read[target.owner]) if text is not None][:_FIRST]
         for source in sources:
             if source.owner == target.owner or source.owner not in written:
                 continue
             whole = few[source.owner]
-            if not any(_meet(one, other) for one, other in zip(first[source.owner], first[target.owner], strict=True)):
+            if not _meet_often(
+                [(text, other) for row, text in first if (other := read[source.owner][row]) is not None]
+            ):
                 continue
             if max(_begins(whole, part), _ends(whole, part)) >= _OFTEN:
                 words = _part_of(written[source.owner], written[target.owner], source.text)
                 if words is not None:
                     yield ColumnRelation(target.owner, (source.owner,), words)
             if _begins(part, whole) >= _OFTEN:
-                yield from _joined(source, sources, target, written, few)
+                yield from _joined(source, sources, target, written, few, read)
 
 
-def _meet(one: str | None, other: str | None) -> bool:
-    """Whether one of two texts begins or ends with the other."""
-    if one is None or other is None:
-        return False
-    return one.startswith(other) or one.endswith(other) or other.startswith(one)
+def _meet_often(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether in most pairs of texts the second begins or ends with the first, or the first begins with the second."""
+    meet = sum(other.startswith(one) or other.endswith(one) or one.startswith(other) for one, other in pairs)
+    return bool(pairs) and meet >= _MEET * len(pairs)
+
+
+def _end_often(whole: Sequence[str | None], part: Sequence[str | None]) -> bool:
+    """Whether in most of the first rows a text ends with another."""
+    known = [(one, other) for one, other in zip(whole, part, strict=True) if one is not None and other is not None]
+    return sum(one.endswith(other) for one, other in known[:_FIRST]) >= _MEET * len(known[:_FIRST])
 
 
 def _joined(
@@ -55,9 +63,12 @@ def _joined(
     target: ColumnForm,
     written: dict[str, pl.Series],
     few: dict[str, pl.Series],
+    read: dict[str, list[str | None]],
 ) -> Iterator[ColumnRelation]:
     for second in sources:
         if second.owner in (first.owner, target.owner) or second.owner not in written:
+            continue
+        if not _end_often(read[target.owner], read[second.owner]):
             continue
         for between in _JOINED:
             if _share(few[first.owner] + between + few[second.owner] == few[target.owner]) < _OFTEN:
