@@ -182,8 +182,9 @@ class TypeEvidence:
             if distinct.height == 0:
                 continue
             self._filled.add(column)
-            self._open[column] = _fitting(_fitting(kinds, distinct.head(50)), distinct)
-            if any(kind.name in _GROUPED for kind in self._open[column]):
+            self._open[column] = left = _fitting(_fitting(kinds, distinct.head(50)), distinct)
+            # Plain whole numbers fit with and without separators, so that they settle nothing.
+            if left and left[0].name != "integer" and any(kind.name in _GROUPED for kind in left):
                 grouped = self._grouped[column]
                 self._grouped[column] = _fitting(_fitting(grouped, distinct.head(50)), distinct)
 
