@@ -25,6 +25,8 @@
 ``risk``                the average risk of being picked out, its figures, and uniqueness in a population
 ``estimates``           what survey weights tell about a population that nobody counted
 ``conjunction``         definitions that are others at once
+``known_rows``          adversaries who know several rows of a person; ``ever_values`` whether somebody has a value in some row
+``related_secrets``     promises about sensitive columns that follow from others
 ``exchanges``           groups exchanged for finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
 ``homogeneous_groups``  the homogeneity audit
 ``feasibility``         whether any generalization can pass
@@ -67,7 +69,7 @@ from reticent.definitions.estimates import PopulationEstimate, individual_risk, 
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
 from reticent.definitions.in_turn import InTurn
-from reticent.definitions.known_rows import KnownRows, RowsJudged, ever_shares, known_rows
+from reticent.definitions.known_rows import KnownRows, RowsJudged, known_rows
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.mechanisms import ADVERSARIES, Adversary
 from reticent.definitions.method import ExpectedError, Method, RandomMechanism, is_random
@@ -76,6 +78,7 @@ from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDi
 from reticent.definitions.personal import PersonalPrivacy
 from reticent.definitions.population import DeltaPresence, KMap
 from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
+from reticent.definitions.related_secrets import with_related_secrets
 from reticent.definitions.risk import AverageRisk, Reidentification, Uniqueness, population_uniqueness, reidentification
 from reticent.definitions.shares import (
     AlphaKAnonymity,
@@ -110,6 +113,7 @@ if TYPE_CHECKING:
 
 from reticent.definitions.catalogue import entry_of, names
 from reticent.definitions.diagnostics import diversity_diagnostics
+from reticent.definitions.ever_values import ever_shares
 from reticent.definitions.exchanges import admitted
 from reticent.definitions.likeness import exceeds_logarithm
 from reticent.definitions.local_dp import LocalDP
@@ -242,6 +246,7 @@ __all__ = [
     "unkept",
     "verdict",
     "with_closed_sets",
+    "with_related_secrets",
 ]
 
 

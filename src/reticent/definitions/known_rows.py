@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import comb
 from typing import Any, Literal
 
@@ -19,9 +18,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.core import Evidence, FittingOwners, Groups, Histograms, OwnerRows
+from reticent.core import Evidence, FittingOwners, Groups, OwnerRows
 from reticent.definitions.any_columns import AnyColumns
 from reticent.definitions.definition import Definition, GroupDefinition
+from reticent.definitions.ever_values import promised_of_each_row
 
 Ids = NDArray[np.int64]
 RowsJudged = Literal["records", "people", "chances"]
@@ -37,16 +37,20 @@ class KnownRows:
 
     ``records``: shares of values among the records of a group, which bound what somebody learns who knows one row. ``people``: owners whose rows look like the known ones, each counted once; a
     guess about all of them is right for no more than the promised share. ``chances``: besides, the chance of a guess about one of them is bounded so in all possible worlds. ``same`` are the
-    sensitive columns that have one value in all rows of an owner, about which several rows tell more than one.
+    sensitive columns that have one value in all rows of an owner, about which several rows tell more than one. ``each_row`` are
+    guarded columns whose values change, and of which the promises are about each row, not about whether an owner ever has a value.
     """
 
     rows: int | None
     judged: RowsJudged
     same: tuple[str, ...] = ()
+    each_row: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As plain data."""
-        return {"rows": "all" if self.rows is None else self.rows, "judged": self.judged, "same": list(self.same)}
+        rows = "all" if self.rows is None else self.rows
+        each_row = {"each_row": list(self.each_row)} if self.each_row else {}
+        return {"rows": rows, "judged": self.judged, "same": list(self.same), **each_row}
 
 
 def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PARTS) -> KnownRows | None:
@@ -62,7 +66,9 @@ def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PART
         for parts, seen in _judged_cells(definition, groups)
         for place in range(len(groups.owners))
     ]
-    return min(found, key=_strength) if found else None
+    if not found:
+        return None
+    return replace(min(found, key=_strength), each_row=promised_of_each_row(definition, evidence))
 
 
 def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequence[Definition], Groups]]:
@@ -100,36 +106,6 @@ def _by_people(part: GroupDefinition, same: tuple[str, ...]) -> bool:
     if not part.local or part.needs_population or not part.shown_by_files or part.quasi is not None:
         return False
     return not part.needs_sensitive or (hasattr(part, "column") and part.column in (None, *same))
-
-
-def ever_shares(evidence: Evidence) -> dict[str, Fraction]:
-    """For every sensitive column that changes between rows of an owner: the largest share of the owners of a group who have one value in some row, in that group or elsewhere."""
-    found: dict[str, Fraction] = {}
-    for groups in evidence.groups.values():
-        for column in groups.domain.columns:
-            for owners in groups.marginal(column.name).owners:
-                held = owners.held if isinstance(owners, FittingOwners) else owners
-                if isinstance(held, OwnerRows) and not held.one_value_each:
-                    found[column.name] = max(found.get(column.name, Fraction(0)), _largest_ever(held))
-    return found
-
-
-def _largest_ever(owners: OwnerRows) -> Fraction:
-    """The largest share of a group's owners who ever have one value."""
-    cells, starts = owners.by_owner, np.searchsorted(owners.owner, np.arange(int(owners.owner.max()) + 2))
-    published = np.zeros(len(owners.owner), dtype=bool)
-    published[owners.rows.values] = True
-    lengths = np.diff(starts)[cells.values]
-    group = np.repeat(cells.owners, lengths)
-    before = np.cumsum(lengths) - lengths
-    holding = np.repeat(starts[cells.values] - before, lengths) + np.arange(int(lengths.sum()))
-    kept = published[holding]
-    values = int(owners.value.max(initial=0)) + 1
-    have = Histograms.from_cells(group[kept], owners.value[holding[kept]], None, len(cells.offsets) - 1, values)
-    filled = np.flatnonzero(cells.distinct)
-    shares = have.top[filled] / cells.distinct[filled]
-    worst = int(filled[np.argmax(shares)])
-    return Fraction(int(have.top[worst]), int(cells.distinct[worst]))
 
 
 class _Profiles:

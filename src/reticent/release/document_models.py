@@ -126,6 +126,7 @@ class KnownRowsDocument(PublishedDocument):
     rows: Annotated[int, Field(ge=1)] | Literal["all"]
     judged: Literal["records", "people", "chances"]
     same: Names
+    each_row: Names | None = None
 
 
 class ManifestDocument(PublishedDocument):

@@ -256,9 +256,10 @@ def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:
     given = reader.get("known_rows", dict)
     rows, judged, same = given.get("rows"), given.get("judged"), given.get("same")
     known = rows == "all" or (type(rows) is int and rows >= 1)
-    if not known or judged not in get_args(RowsJudged) or not isinstance(same, list):
+    each_row = given.get("each_row", [])
+    if not known or judged not in get_args(RowsJudged) or not isinstance(same, list) or not isinstance(each_row, list):
         raise DataError(f"{reader.where}: known_rows must say how many rows may be known and what was judged.")
-    return KnownRows(None if rows == "all" else rows, judged, tuple(map(str, same)))
+    return KnownRows(None if rows == "all" else rows, judged, tuple(map(str, same)), tuple(map(str, each_row)))
 
 
 def _read_coarsened(reader: _ManifestReader) -> Mapping[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from reticent.definitions import Definition, Method, closed, is_random, unkept, with_closed_sets
+from reticent.definitions import Definition, Method, closed, is_random, unkept, with_closed_sets, with_related_secrets
 from reticent.errors import PolicyError
 from reticent.release.format import format_of
 from reticent.release.method_lookup import default_method, named_method
@@ -50,9 +50,9 @@ class Request:
         return cls(table, definition, chosen, files)
 
     def prepared(self) -> Request:
-        """The same, with sets of columns closed under what can be computed from them, and everything counted beside the rows that the definition needs."""
+        """The same, with sets of columns closed under what can be computed from them, promises repeated for sensitive columns that follow from others, and everything counted beside the rows that the definition needs."""
         table = with_closed_sets(self.table)
-        definition = closed(self.definition, table)
+        definition = closed(with_related_secrets(self.definition, table), table)
         if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
             # Fitted before the table is copied: whoever publishes it again finds them.
             _ = table.hierarchies, table.sensitive_columns

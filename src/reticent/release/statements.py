@@ -184,6 +184,14 @@ def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[st
             f"The promises about {column_list(in_turn)} in turn are about an attacker who knows one record of a {manifest.unit}: whoever knows more of them may learn more."
         )
     known = manifest.known_rows
+    changing = (
+        () if known is None else tuple(name for name in known.each_row if name not in unguarded(claims, known.each_row))
+    )
+    if changing:
+        yield (
+            f"The promises about {column_list(changing)} are about each record: values change between the records of a {manifest.unit}, and an attacker may be surer that the {manifest.unit} has one "
+            "of them in some record."
+        )
     if known is None or known.rows is None:
         return
     promised = [name for name in known.same if name not in unguarded(claims, known.same)]

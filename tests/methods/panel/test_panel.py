@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -194,3 +195,16 @@ name = "Panel"
     assert json.loads((folder / "public" / "manifest.json").read_text())["format"] == "panel"
     assert release.count("sex = 'f'").value == table.frame.filter(pl.col("sex") == "f").height
     assert rt.attack(release, raw=table).table.height
+
+
+def test_any_few_columns_at_any_waves_are_covered_by_what_is_promised_of_all():
+    """A claim for any few columns is refused with what implies it, and that is so: every choice of two points of a sequence is shared by as many people."""
+    table = rt.Table(panel(), **ROLES, pseudonyms=["person"])
+    with pytest.raises(PolicyError, match=r"ask for KAnonymity\(k=5\) itself"):
+        rt.publish(table, rt.AnyColumns(2, rt.KAnonymity(5)), rt.Panel(wave="year"))
+    release = rt.publish(table, rt.KAnonymity(5), rt.Panel(wave="year"))
+    points = defaultdict(set)
+    for row in release.frame.iter_rows(named=True):
+        points[row["pseudonym"]] |= {(row["year"], name, row[name]) for name in ROLES["quasi"]}
+    pairs = Counter(pair for each in points.values() for pair in combinations(sorted(each), 2))
+    assert min(pairs.values()) >= 5

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reticent as rt
 from reticent.table.relations import find_relations
 from reticent.table.relations.lookups import share_to_remove
 from tests.sampling import examples
@@ -361,3 +362,30 @@ def test_sixty_columns_take_less_than_three_seconds() -> None:
     found = find_relations(frame)
     assert time.process_time() - begun < 3
     assert {"s", "r"} <= {each.derived for each in found}
+
+
+def test_products_of_three_columns_are_found_and_unrelated_ones_are_not() -> None:
+    """A volume, a rate and a power of three columns; zeros are rows that logarithms do not know. A column of its own is no product."""
+    draw = np.random.default_rng(3)
+    sides = {name: draw.integers(0, 50, 400) for name in "abc"}
+    rates = {name: draw.integers(1, 90, 400) for name in "xyz"}
+    a, b, c = sides.values()
+    x, y, z = rates.values()
+    made = {"volume": a * b * c, "rate": np.round(x * y / z, 2), "power": np.round(x * y**2 / z, 1)}
+    frame = pl.DataFrame({**sides, **rates, **made, "own": np.round(np.exp(draw.normal(0, 1, 400)), 2)})
+    found = find_relations(frame, [*made, "own"], [*sides, *rates])
+    assert {each.derived: each.sources for each in found} == {
+        "volume": ("a", "b", "c"),
+        "rate": ("x", "y", "z"),
+        "power": ("x", "y", "z"),
+    }
+    assert next(each.how for each in found if each.derived == "volume") == "is 'a' times 'b' times 'c'"
+
+
+def test_a_declared_product_of_three_columns_is_refused() -> None:
+    draw = np.random.default_rng(4)
+    sides = {name: draw.integers(1, 50, 300) for name in "abc"}
+    frame = pl.DataFrame({**sides, "volume": sides["a"] * sides["b"] * sides["c"]})
+    table = rt.Table(frame, quasi=["a", "b", "c"], declared={"volume": "hardly known"})
+    with pytest.raises(rt.PolicyError, match="'volume' is 'a' times 'b' times 'c'"):
+        rt.publish(table, rt.KAnonymity(5), rt.Mondrian())

@@ -12,7 +12,7 @@ import numpy as np
 from reticent.base.context import Context
 from reticent.base.exact import Number, exact, one_of
 from reticent.base.parameters import exact_text, parameter
-from reticent.definitions import Definition, GroupDefinition, own_sets
+from reticent.definitions import AnyColumns, Definition, GroupDefinition, own_sets
 from reticent.engine import engine_of
 from reticent.errors import Infeasible
 from reticent.methods.grouping import (
@@ -84,6 +84,8 @@ class Panel(GroupMethod):
         if limited:
             return f"Panel publishes ranges, and the hierarchy of column {limited[0]!r} limits the levels that may be published. Use Lattice, or drop min_level and max_level."
         wrong = next((part for part in definition.parts() if not _kept(part)), None)
+        if isinstance(wrong, AnyColumns):
+            return f"Panel hides people from whoever knows all columns of all of their rows, and so from whoever knows any {wrong.known} of them at any waves: ask for {wrong.demand} itself instead of {wrong}."
         if wrong is not None:
             return f"{wrong} is judged on more than the records of a group at a wave, and Panel judges nothing else. Use Mondrian or Lattice."
         return None

@@ -69,7 +69,10 @@ def _found(
     for relation in pair_relations([*sources, *years], targets, rows, known, exact):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
-    for relation in total_relations(sources, targets, more, known):
+    for relation in (
+        *total_relations(sources, targets, more, known),
+        *total_relations(sources, targets, more, known, "product"),
+    ):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
     yield from sum_band_relations(sources, targets, more, known)

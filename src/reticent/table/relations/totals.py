@@ -1,16 +1,19 @@
-"""Totals: columns that are a weighted sum of three or more others, such as a sum of parts, or the last indicator of a category."""
+"""Totals: columns that are a weighted sum of three or more others, such as a sum of parts, or the last indicator of a category; and products of the powers of three or more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
 from reticent.table.relations.column_agreement import agreement
 from reticent.table.relations.column_forms import Codes, ColumnForm
-from reticent.table.relations.least_squares import sum_words, weights_of
+from reticent.table.relations.least_squares import product_words, sum_words, weights_of
 from reticent.table.relations.pair_formulas import Known, is_known
 from reticent.table.relations.relation import ColumnRelation, Numbers, short_number
+
+TotalScale = Literal["sum", "product"]
 
 _MOST_SOURCES = 12
 _LEFT = 0.02
@@ -18,18 +21,15 @@ _KNOWN = 0.8
 
 
 def total_relations(
-    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, scale: TotalScale = "sum"
 ) -> Iterator[ColumnRelation]:
-    """The targets that three or more sources add up to, but for what is ``known`` already: sources are added one by one, and those that are not needed are dropped again."""
-    numeric = [
-        each
-        for each in sources
-        if each.numbers is not None and not each.is_part and float(np.mean(~np.isnan(each.numbers))) >= _KNOWN
-    ]
+    """The targets that three or more sources add up to, or multiplied give, but for what is ``known`` already: sources are added one by one, and those that are not needed are dropped again."""
+    numeric = [each for each in sources if not each.is_part and _known_share(each, scale) >= _KNOWN]
     if len(numeric) < 3:
         return
-    held = {each.owner: each for each in (*numeric, *(each for each in targets if each.numbers is not None))}
-    names, numbers = list(held), np.array([each.at(rows).numbers for each in held.values()])
+    targets = [each for each in targets if _known_share(each, scale) > 0]
+    held = {each.owner: each for each in (*numeric, *targets)}
+    names, numbers = list(held), np.array([_on_scale(each.at(rows), scale) for each in held.values()])
     moments = _moments(numbers[:, np.isfinite(numbers).all(axis=0)])
     if moments is None:
         return
@@ -41,9 +41,23 @@ def total_relations(
         chosen = _chosen(moments, place, [each for each in own if each != place])
         if len(chosen) < 3 or is_known(target.owner, frozenset(names[each] for each in chosen), known):
             continue
-        relation = _shown([held[names[each]] for each in chosen], target)
+        relation = _SHOWN[scale]([held[names[each]] for each in chosen], target)
         if relation is not None:
             yield relation
+
+
+def _on_scale(form: ColumnForm, scale: TotalScale) -> Numbers:
+    """The numbers of a column, or their logarithms; unknown where it has none."""
+    if form.numbers is None:
+        return np.full(len(form.codes), np.nan)
+    if scale == "sum":
+        return form.numbers
+    logs: Numbers = np.log(np.where(form.numbers > 0, form.numbers, np.nan))
+    return logs
+
+
+def _known_share(form: ColumnForm, scale: TotalScale) -> float:
+    return float(np.mean(np.isfinite(_on_scale(form, scale))))
 
 
 def _moments(numbers: Numbers) -> Numbers | None:
@@ -85,7 +99,7 @@ def _chosen(moments: Numbers, target: int, sources: Sequence[int]) -> list[int]:
     return sorted(chosen)
 
 
-def _shown(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
+def _shown_sum(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
     assert target.numbers is not None
     columns = np.stack([*(each.numbers for each in sources if each.numbers is not None), np.ones(len(target.codes))], 1)
     scale = float(np.nanmax(np.abs(target.numbers)))
@@ -102,3 +116,23 @@ def _shown(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation 
     else:
         words = f"is {'' if found.exact else 'nearly '}{sum_words(list(zip(short[:-1], (each.text for each in sources), strict=True)), short[-1])}"
     return ColumnRelation(target.owner, owners, words, exact=found.exact)
+
+
+def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
+    logs = [_on_scale(each, "product") for each in sources]
+    columns = np.stack([*logs, np.ones(len(target.codes))], 1)
+    for *powers, constant in weights_of(columns, _on_scale(target, "product")):
+        short = np.array([*(short_number(each, 1.0) for each in powers), constant])
+        found = agreement(np.exp(columns @ short), target)
+        if found.shown and all(short[:-1]):
+            break
+    else:
+        return None
+    told = product_words(
+        [(power, each.text) for power, each in zip(short[:-1], sources, strict=True)], float(np.exp(constant))
+    )
+    words = f"is {'' if found.exact else 'nearly '}{told}"
+    return ColumnRelation(target.owner, tuple(each.owner for each in sources), words, exact=found.exact)
+
+
+_SHOWN = {"sum": _shown_sum, "product": _shown_product}

@@ -48,9 +48,9 @@ export class Manifest {
       need(sameSet([...new Set(this.quasiSets.flat())], this.named("quasi")), "manifest.json: quasi_sets must cover the quasi columns and nothing else.");
     }
     if (this.knownRows !== null) {
-      needKeys(this.knownRows, ["rows", "judged", "same"], "manifest.json, known_rows");
-      const { rows, judged, same: columns } = this.knownRows;
-      need((rows === "all" || (isWhole(rows) && rows >= 1)) && ["records", "people", "chances"].includes(judged) && isNames(columns), "manifest.json: known_rows must say how many rows may be known and what was judged.");
+      needKeys(this.knownRows, ["rows", "judged", "same", ...["each_row"].filter((name) => name in this.knownRows)], "manifest.json, known_rows");
+      const { rows, judged, same: columns, each_row: eachRow = [] } = this.knownRows;
+      need((rows === "all" || (isWhole(rows) && rows >= 1)) && ["records", "people", "chances"].includes(judged) && isNames(columns) && isNames(eachRow), "manifest.json: known_rows must say how many rows may be known and what was judged.");
       need(this.unit !== "row", "manifest.json: known_rows is about people with several rows, and the unit is the row.");
     }
   }

@@ -310,8 +310,11 @@ class Run {
     const inTurn = definitions.filter((each) => each.name === "InTurn").flatMap((each) => each.p.columns);
     if (inTurn.length && manifest.unit !== "row") reservations.push(`The promises about ${inTurn.join(", ")} in turn are about an adversary who knows one record of a ${manifest.unit}.`);
     const known = manifest.knownRows;
+    const guardedOf = (names) => new Set(definitions.flatMap((each) => each.guarded(names)));
+    const changing = (known?.each_row ?? []).filter((name) => guardedOf(known.each_row).has(name));
+    if (changing.length) reservations.push(`The promises about ${changing.join(", ")} are about each record, not about whether a ${manifest.unit} has a value in some record.`);
     if (known !== null && known.rows !== "all") {
-      const same = known.same.filter((name) => new Set(definitions.flatMap((each) => each.guarded(known.same))).has(name));
+      const same = known.same.filter((name) => guardedOf(known.same).has(name));
       if (same.length) reservations.push(`The promises about ${same.join(", ")} are about an adversary who knows at most ${known.rows} of a person's records.`);
     }
     for (const check of this.checks) if (check.definition?.name === "InTurn" && check.status === UNCHECKED) reservations.push(`${check.definition} is the publisher's word, and cannot be re-checked.`);

@@ -1,0 +1,148 @@
+"""Values that change between the rows of a person: whether somebody *ever* has one, which several rows tell better than one.
+
+What is promised of a record is the share of a value in its group. A person with several rows has several chances to have it: with two of six rows of a group, two of which show a value, the person has it in some row
+with a chance of 3/5, although each row shows it with one of 1/3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import polars as pl
+
+from reticent.base.exact import exact
+from reticent.core import Evidence, FittingOwners, Groups, Histograms, OwnerRows
+from reticent.definitions.definition import Definition, GroupDefinition
+from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.recursive import RecursiveLDiversity
+
+MOST_CHANCES = 20_000_000
+"""So many chances of people to have a value are looked at; what would need more is promised of each row only."""
+_NEAR = 1e-9
+_MOST_TIES = 1_000
+
+
+def promised_of_each_row(definition: Definition, evidence: Evidence) -> tuple[str, ...]:
+    """The sensitive columns that change between rows of an owner, and of which a promise holds for each row only: an owner may have a value in some row with a larger chance, or that was not judged."""
+    found: list[str] = []
+    for groups in evidence.groups.values():
+        for column in groups.domain.columns:
+            parts = [part for part in definition.parts() if column.name in part.guarded((column.name,))]
+            if groups.owners and parts and not _holds_ever(parts, groups, column.name):
+                found.append(column.name)
+    return tuple(dict.fromkeys(found))
+
+
+def _holds_ever(parts: Sequence[Definition], groups: Groups, column: str) -> bool:
+    """Whether what is promised of the values of a column holds of whether an owner ever has one, for an adversary who knows all rows of the owner."""
+    marginal = groups.marginal(column)
+    for owners in marginal.owners:
+        if not isinstance(owners, OwnerRows):
+            return False
+        if owners.one_value_each:
+            # Several rows tell more about such a value, too: that is judged by profiles.
+            continue
+        chances = EverChances.of(marginal, owners)
+        if chances is None or not all(_within(part, chances) for part in parts):
+            return False
+    return True
+
+
+def _within(part: Definition, chances: EverChances) -> bool:
+    """Whether no chance is above what a promise allows; promises of another kind are of records."""
+    match part:
+        case ProbabilisticLDiversity():
+            return chances.at_most(1 / exact(part.l, "l"), allowed=True)
+        case DistinctLDiversity():
+            return part.l < 2 or chances.at_most(Fraction(1), allowed=False)
+        case RecursiveLDiversity() if not part.dont_care and part.l >= 2:
+            bound = exact(part.c, "c")
+            return chances.at_most(bound / (bound + 1), allowed=False)
+    return not (isinstance(part, GroupDefinition) and part.needs_sensitive)
+
+
+@dataclass(frozen=True)
+class EverChances:
+    """For every owner and every value the chance that the owner has it in some row, over all worlds in which the rows of a group are its owners' in any order.
+
+    ``terms`` has a row for each owner, value and group in which the owner has rows and the value occurs; ``people`` are the largest shares of the owners of a group who ever have a value.
+    """
+
+    terms: pl.DataFrame
+    people: Fraction
+
+    @classmethod
+    def of(cls, groups: Groups, owners: OwnerRows, most: int = MOST_CHANCES) -> EverChances | None:
+        """Those of the values of one column in some groups; None where there are too many."""
+        held, values = owners.by_owner, groups.histograms
+        if int((np.diff(held.offsets).astype(np.int64) * np.diff(values.offsets)).sum()) > most:
+            return None
+        rows = pl.DataFrame({"group": held.owners, "owner": held.values, "rows": held.counts})
+        shown = pl.DataFrame({"group": values.owners, "value": values.values, "times": values.counts})
+        sizes = pl.DataFrame({"group": np.arange(len(groups)), "size": groups.sizes})
+        joined = rows.cast({"group": pl.Int64}).join(shown.cast({"group": pl.Int64}), on="group")
+        return cls(joined.join(sizes.cast({"group": pl.Int64}), on="group"), largest_ever(owners))
+
+    def at_most(self, bound: Fraction, *, allowed: bool) -> bool:
+        """Whether every chance is below the bound, or at it where that is ``allowed``."""
+        if self.people > bound or (self.people == bound and not allowed):
+            return False
+        found = self._chances()
+        if (found["chance"] > float(bound) + _NEAR).any():
+            return False
+        near = found.filter(pl.col("chance") > float(bound) - _NEAR)
+        if near.height > _MOST_TIES:
+            return False
+        exactly = [self.chance(owner, value) for owner, value in near.select("owner", "value").iter_rows()]
+        return all(chance < bound or (allowed and chance == bound) for chance in exactly)
+
+    def chance(self, owner: int, value: int) -> Fraction:
+        """The chance that an owner ever has a value, exactly."""
+        mine = self.terms.filter((pl.col("owner") == owner) & (pl.col("value") == value))
+        never = Fraction(1)
+        for rows, times, size in mine.select("rows", "times", "size").iter_rows():
+            never *= Fraction(comb(size - times, rows), comb(size, rows))
+        return 1 - never
+
+    def _chances(self) -> pl.DataFrame:
+        rows, times, size = (self.terms[name].to_numpy().astype(np.float64) for name in ("rows", "times", "size"))
+        never = np.ones(len(rows))
+        for one in range(int(rows.max(initial=0))):
+            left = np.maximum(size - times - one, 0) / np.maximum(size - one, 1)
+            never = np.where(one < rows, never * left, never)
+        found = self.terms.select("owner", "value").with_columns(pl.Series("never", never))
+        return found.group_by("owner", "value").agg((1 - pl.col("never").product()).alias("chance"))
+
+
+def ever_shares(evidence: Evidence) -> dict[str, Fraction]:
+    """For every sensitive column that changes between rows of an owner: the largest share of the owners of a group who have one value in some row, in that group or elsewhere."""
+    found: dict[str, Fraction] = {}
+    for groups in evidence.groups.values():
+        for column in groups.domain.columns:
+            for owners in groups.marginal(column.name).owners:
+                held = owners.held if isinstance(owners, FittingOwners) else owners
+                if isinstance(held, OwnerRows) and not held.one_value_each:
+                    found[column.name] = max(found.get(column.name, Fraction(0)), largest_ever(held))
+    return found
+
+
+def largest_ever(owners: OwnerRows) -> Fraction:
+    """The largest share of a group's owners who ever have one value."""
+    cells, starts = owners.by_owner, np.searchsorted(owners.owner, np.arange(int(owners.owner.max()) + 2))
+    published = np.zeros(len(owners.owner), dtype=bool)
+    published[owners.rows.values] = True
+    lengths = np.diff(starts)[cells.values]
+    group = np.repeat(cells.owners, lengths)
+    before = np.cumsum(lengths) - lengths
+    holding = np.repeat(starts[cells.values] - before, lengths) + np.arange(int(lengths.sum()))
+    kept = published[holding]
+    values = int(owners.value.max(initial=0)) + 1
+    have = Histograms.from_cells(group[kept], owners.value[holding[kept]], None, len(cells.offsets) - 1, values)
+    filled = np.flatnonzero(cells.distinct)
+    shares = have.top[filled] / cells.distinct[filled]
+    worst = int(filled[np.argmax(shares)])
+    return Fraction(int(have.top[worst]), int(cells.distinct[worst]))

@@ -1,0 +1,51 @@
+"""Sensitive columns that follow from others: what is promised of an income is worth little if the band of the income, published beside it, is the same for all who look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from reticent.core import Groups
+from reticent.definitions.definition import Definition, GroupDefinition, all_of
+from reticent.table import Table, relations_in
+
+
+def with_related_secrets(definition: Definition, table: Table) -> Definition:
+    """The definition, and the same promise about every sensitive column that follows from one that it guards and of which it promises nothing itself.
+
+    A promise is repeated where it is about single values, whatever these are, and all rows together keep it; the related column is then judged alone, since whoever knows the
+    other knows it. Where they do not, nothing is promised about the column, as the headline says.
+    """
+    secret = tuple(table.sensitive)
+    guarded = definition.guarded(secret)
+    bare = [name for name in secret if name not in guarded]
+    if not guarded or not bare:
+        return definition
+    found = relations_in(table, bare, secret)
+    sources = {(each.derived, *each.sources) for each in found if len(each.sources) == 1 and each.sources[0] in guarded}
+    related = dict.fromkeys(
+        part for name, source in sorted(sources) for part in _repeated(definition, name, source, table)
+    )
+    return all_of((*definition.parts(), *related))
+
+
+def _repeated(definition: Definition, name: str, source: str, table: Table) -> Iterator[Definition]:
+    """The promises about one column as promises about another."""
+    for part in definition.parts():
+        if getattr(part, "column", None) != source or not isinstance(part, GroupDefinition):
+            continue
+        if not is_dataclass(part) or "alone" not in {each.name for each in fields(part)} or part.needs_reference:
+            continue
+        about = cast(GroupDefinition, replace(cast(Any, part), column=name, alone=True))
+        if part.parameters().keys() <= {"l", "c", "column", "alone"} and about.holds(_whole(table, name)):
+            yield about
+
+
+def _whole(table: Table, name: str) -> Groups:
+    """All rows in one group, by their value in a sensitive column."""
+    _, times = table.held.counted([name])
+    column = next(each for each in table.sensitive_columns if each.name == name)
+    return Groups.of_rows(np.zeros(len(times), dtype=np.int64), 1, [column], [np.arange(len(times))], times)
