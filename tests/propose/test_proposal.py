@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+import reticent as rt
 from reticent.errors import DataError
 from reticent.policy import Policy
 from reticent.propose import afford, propose, propose_policy
@@ -435,3 +436,16 @@ def test_codes_in_a_column_called_patient_are_people(code):
     found = propose(pl.DataFrame(rows, schema=["patient", "age", "town", "diagnosis"], orient="row"))
     assert {column.name: column.role for column in found.columns}["patient"] == "identifier"
     assert (found.key, found.unit) == ("patient", "person")
+
+
+def test_members_of_a_household_are_people_of_their_own() -> None:
+    """Household numbers repeat, and each row is a member: people are rows, and the steward is told how households would be counted."""
+    draw = random.Random(8)
+    homes = pl.DataFrame(
+        [(home, draw.randint(1, 90), draw.choice("mf"), draw.randint(1, 99) * 100) for home in range(90) for _ in range(3)],
+        schema=["ori_hid", "age", "sex", "income"],
+        orient="row",
+    )  # fmt: skip
+    found = rt.inspect(homes, prices=False)
+    assert "key =" not in found.text
+    assert any("'ori_hid'" in note and "if it is a household" in note for note in found.notes)

@@ -44,7 +44,21 @@ _OF_PEOPLE = frozenset(
 )
 _OF_OTHERS = frozenset(
     [
-        *("household", "hh", "hhid", "house", "home", "family", "fam", "famid", "couple", "school", "class", "teacher"),
+        *(
+            "household",
+            "hh",
+            "hhid",
+            "hid",
+            "house",
+            "home",
+            "family",
+            "fam",
+            "famid",
+            "couple",
+            "school",
+            "class",
+            "teacher",
+        ),
         *(
             "hospital",
             "clinic",
