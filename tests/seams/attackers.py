@@ -42,7 +42,7 @@ def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
         "Inference": rt.attacks.Inference(people, column="illness"),
     }
     if table.held.engine == "local" and table.unit == "row":
-        return {**found, "Minimality": rt.attacks.Minimality(table)}
+        return {**found, "Minimality": rt.attacks.Minimality(table, runs=40)}
     with pytest.raises(PolicyError, match=r"needs a table in memory|in which a row is a person"):
         rt.attacks.Minimality(table)
     return found

@@ -21,6 +21,7 @@ from reticent.views.queries import Query
 from reticent.views.replay import (
     NotReplayed,
     TookTooLong,
+    answer_rows,
     fill_table,
     replay_on,
     replayed,
@@ -262,7 +263,7 @@ def _shown(
 
 def _told(execute: Callable[..., Any], text: str, query: Query) -> str:
     """An answer as one text: all rows, or each once."""
-    rows = sorted(map(repr, execute(text).fetchall()))
+    rows = sorted(map(repr, answer_rows(execute, text)))
     return repr(rows if query.duplicates else sorted(set(rows)))
 
 

@@ -40,6 +40,7 @@ _DUCKDB_TYPES = {
 
 
 SECONDS = 2.0
+_MOST_ROWS = 100_000
 
 
 class NotReplayed(Exception):
@@ -115,6 +116,14 @@ def holds_in_sqlite(relation: Relation, condition: str, row: tuple[Constant, ...
         fill_table(execute, "sqlite", relation, [row])
         ((holds,),) = execute(f"SELECT coalesce(({text}), 1) FROM {table_name(relation.name)}").fetchall()
     return bool(holds)
+
+
+def answer_rows(execute: Callable[..., Any], statement: str) -> list[tuple[Any, ...]]:
+    """The rows of an answer; :class:`TookTooLong` where there are more than small databases have, as of a recursion without an end."""
+    rows: list[tuple[Any, ...]] = execute(statement).fetchmany(_MOST_ROWS + 1)
+    if len(rows) > _MOST_ROWS:
+        raise TookTooLong
+    return rows
 
 
 def fill_table(
@@ -239,7 +248,7 @@ def _ask(
     for relation in relations:
         execute(f"DROP TABLE IF EXISTS {table_name(relation.name)}")
         _create(execute, relation, database.get(relation.name, ()), types, value)
-    return tuple(sorted((tuple(row) for row in execute(statement).fetchall()), key=repr))
+    return tuple(sorted((tuple(row) for row in answer_rows(execute, statement)), key=repr))
 
 
 def _create(

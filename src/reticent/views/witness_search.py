@@ -20,7 +20,15 @@ from sqlglot import exp
 from reticent.errors import ReticentError
 from reticent.views.constants import NULL, Constant, constant
 from reticent.views.queries import Query
-from reticent.views.replay import NotReplayed, TookTooLong, fill_table, replay_on, scratch_database, statement_for
+from reticent.views.replay import (
+    NotReplayed,
+    TookTooLong,
+    answer_rows,
+    fill_table,
+    replay_on,
+    scratch_database,
+    statement_for,
+)
 from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.sql.dialect import body_of, fold, parse_statements
 from reticent.views.witness import Database, DatabaseWitness
@@ -266,7 +274,7 @@ class _WitnessSearch:
 
 
 def _answers(execute: Callable[..., Any], statement: str) -> Counter[str]:
-    return Counter(map(repr, execute(statement).fetchall()))
+    return Counter(map(repr, answer_rows(execute, statement)))
 
 
 def _keyed(rows: Sequence[Row], relation: Relation) -> list[Row]:
