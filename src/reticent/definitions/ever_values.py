@@ -20,7 +20,7 @@ from reticent.definitions.definition import Definition, GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.recursive import RecursiveLDiversity
 
-MOST_CHANCES = 20_000_000
+MOST_CHANCES = 4_000_000
 """So many chances of people to have a value are looked at; what would need more is promised of each row only."""
 _NEAR = 1e-9
 _MOST_TIES = 1_000

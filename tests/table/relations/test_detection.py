@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import warnings
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -389,3 +390,14 @@ def test_a_declared_product_of_three_columns_is_refused() -> None:
     table = rt.Table(frame, quasi=["a", "b", "c"], declared={"volume": "hardly known"})
     with pytest.raises(rt.PolicyError, match="'volume' is 'a' times 'b' times 'c'"):
         rt.publish(table, rt.KAnonymity(5), rt.Mondrian())
+
+
+def test_the_mark_of_a_visit_brings_no_warning() -> None:
+    """Four visits each: where the mark of the last one is 0 it has no logarithm, and its power is 0."""
+    draw = np.random.default_rng(5)
+    subject = np.repeat(np.arange(1, 60), 4)
+    base, age = (np.repeat(draw.integers(low, high, 59), 4) for low, high in ((6, 152), (18, 43)))
+    frame = pl.DataFrame({"subject": subject, "base": base, "age": age, "last": np.tile([0, 0, 0, 1], 59)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find_relations(frame)

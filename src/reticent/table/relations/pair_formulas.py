@@ -293,8 +293,10 @@ def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> C
     scale = float(np.nanmax(np.abs(y[np.isfinite(y)])))
     for weights in weights_of(np.stack([*x, np.ones(len(y))], axis=1), y):
         p, q, constant = short_number(weights[0]), short_number(weights[1]), short_number(weights[2], scale)
-        computed = p * x[0] + q * x[1] + constant
-        found = agreement(np.exp(computed) if is_log else computed, target)
+        with np.errstate(all="ignore"):
+            # A power of 0 leaves the logarithm of 0 unknown.
+            computed = p * x[0] + q * x[1] + constant
+            found = agreement(np.exp(computed) if is_log else computed, target)
         if found.shown:
             break
     else:

@@ -123,7 +123,8 @@ def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnR
     columns = np.stack([*logs, np.ones(len(target.codes))], 1)
     for *powers, constant in weights_of(columns, _on_scale(target, "product")):
         short = np.array([*(short_number(each, 1.0) for each in powers), constant])
-        found = agreement(np.exp(columns @ short), target)
+        with np.errstate(all="ignore"):
+            found = agreement(np.exp(columns @ short), target)
         if found.shown and all(short[:-1]):
             break
     else:
