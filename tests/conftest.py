@@ -144,6 +144,21 @@ class PostgresServer:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """One Chromium for the tests of a file. No longer: while it runs, nothing else can run an event loop in this process."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("there is no Chromium on this machine; on Debian: apt install chromium")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield started
+        started.close()
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The address of a PostgreSQL server of our own, empty."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from tests.verifier.agreement import NODE
 from tests.verifier.drawn_releases import releases_of_a_series
 from tests.verifier.firefox import running_firefox
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 CLAIMS = rt.KAnonymity(5) & rt.DistinctLDiversity(3) & rt.TCloseness("0.4")
 
@@ -57,19 +56,6 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as running:
-        found = running.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Any]:
     place = tmp_path_factory.mktemp("folders")
     keys = generate_keys(place / "keys")
@@ -93,7 +79,7 @@ def folders(tmp_path_factory) -> dict[str, Any]:
 
 
 def asked(
-    browser: Any,
+    chromium: Any,
     page_file: Path,
     folder: Path,
     key: str = "",
@@ -101,7 +87,7 @@ def asked(
     population: Path | None = None,
 ) -> tuple[str, str, list[str]]:
     """The state and the text of the page's answer, and every address it asked for."""
-    page = browser.new_page()
+    page = chromium.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(page_file.as_uri())
@@ -124,43 +110,43 @@ def page_file(tmp_path_factory) -> Path:
     return write_page(tmp_path_factory.mktemp("page") / "reticent-verify.html")
 
 
-def test_a_good_folder_holds_and_the_key_proves_its_origin(browser, page_file, folders) -> None:
-    state, text, requests = asked(browser, page_file, folders["good"])
+def test_a_good_folder_holds_and_the_key_proves_its_origin(chromium, page_file, folders) -> None:
+    state, text, requests = asked(chromium, page_file, folders["good"])
     assert state == "holds"
     assert "finds at least 5 matching records" in text
     assert "give the publisher's key" in text
     assert all(url.startswith(("file:", "blob:")) for url in requests)
     for given in (folders["key"], folders["pem"]):
-        _, text, _ = asked(browser, page_file, folders["good"], given)
+        _, text, _ = asked(chromium, page_file, folders["good"], given)
         assert "Signed with the key that was given" in text
-    state, text, _ = asked(browser, page_file, folders["good"], "00" * 32)
+    state, text, _ = asked(chromium, page_file, folders["good"], "00" * 32)
     assert state == "does not hold"
     assert "signed with another key" in text
 
 
-def test_a_tampered_folder_does_not_hold(browser, page_file, folders) -> None:
-    state, text, _ = asked(browser, page_file, folders["tampered"])
+def test_a_tampered_folder_does_not_hold(chromium, page_file, folders) -> None:
+    state, text, _ = asked(chromium, page_file, folders["tampered"])
     assert state == "does not hold"
     assert "data.csv is not the file that the certificate was made for" in text
     assert "What is guaranteed" not in text
 
 
-def test_an_unsigned_folder_of_parquet_holds_but_proves_no_origin(browser, page_file, folders) -> None:
-    state, text, _ = asked(browser, page_file, folders["unsigned"])
+def test_an_unsigned_folder_of_parquet_holds_but_proves_no_origin(chromium, page_file, folders) -> None:
+    state, text, _ = asked(chromium, page_file, folders["unsigned"])
     assert state == "holds, but"
     assert "Not signed: who made it cannot be proven" in text
     assert 'Nothing is promised about "disease"' in text
-    state, _, _ = asked(browser, page_file, folders["unsigned"], folders["key"])
+    state, _, _ = asked(chromium, page_file, folders["unsigned"], folders["key"])
     assert state == "does not hold"
 
 
-def test_a_foreign_folder_is_no_release(browser, page_file, folders) -> None:
-    state, text, _ = asked(browser, page_file, folders["foreign"])
+def test_a_foreign_folder_is_no_release(chromium, page_file, folders) -> None:
+    state, text, _ = asked(chromium, page_file, folders["foreign"])
     assert state == "not shown"
     assert "This is not a release" in text
 
 
-def test_a_trust_file_a_log_and_a_population_are_taken(browser, page_file, tmp_path: Path) -> None:
+def test_a_trust_file_a_log_and_a_population_are_taken(chromium, page_file, tmp_path: Path) -> None:
     people = pl.DataFrame({"age": [20, 21, 40, 41], "s": [*"abab"]})
     quasi = {"age": rt.Hierarchy.intervals(widths=[20], domain=(0, 99))}
     given = rt.Table(people, quasi=quasi, sensitive="s")
@@ -172,31 +158,31 @@ def test_a_trust_file_a_log_and_a_population_are_taken(browser, page_file, tmp_p
     create_log(tmp_path / "log.json", "office", key("notary"))
     append(tmp_path / "log.json", certificate_of(folder.parent), key("notary"))
     documents = [tmp_path / "trust.json", tmp_path / "log.json"]
-    state, text, requests = asked(browser, page_file, folder, documents=documents, population=tmp_path / "people.csv")
+    state, text, requests = asked(chromium, page_file, folder, documents=documents, population=tmp_path / "people.csv")
     assert state.startswith("holds")
     assert "Signed by alice and bob; 2 of 3 are needed" in text
     assert 'entry 1 of 1 in the log "office"' in text
     assert "finds at least 3 people of it who fit each record" in text
     assert all(url.startswith(("file:", "blob:")) for url in requests)
-    state, text, _ = asked(browser, page_file, folder, documents=documents[:1])
+    state, text, _ = asked(chromium, page_file, folder, documents=documents[:1])
     assert state == "not shown"
     assert "none was given" in text
     trust_of(("carol", "dave")).save(tmp_path / "trust.json")
-    state, text, _ = asked(browser, page_file, folder, documents=documents[:1])
+    state, text, _ = asked(chromium, page_file, folder, documents=documents[:1])
     assert state == "does not hold"
     assert "is not in the trust file" in text
 
 
 @pytest.mark.slow
-def test_the_folders_of_a_series_are_judged_together(browser, page_file, tmp_path: Path) -> None:
+def test_the_folders_of_a_series_are_judged_together(chromium, page_file, tmp_path: Path) -> None:
     first, second, _ = releases_of_a_series(tmp_path / "history", None)
     for number, place in enumerate((second, first)):
         shutil.copytree(place, tmp_path / "given" / f"release-{number}" / "public")
-    _, text, _ = asked(browser, page_file, tmp_path / "given")
+    _, text, _ = asked(chromium, page_file, tmp_path / "given")
     assert "Releases 1, 2 of" in text
     assert "2, judged in their order" in text
     shutil.copytree(first, tmp_path / "given" / "again" / "public")
-    state, text, _ = asked(browser, page_file, tmp_path / "given")
+    state, text, _ = asked(chromium, page_file, tmp_path / "given")
     assert state == "does not hold"
     assert "chain of certificates is broken" in text
 

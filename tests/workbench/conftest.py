@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 START = 60.0
 
 
@@ -109,19 +107,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         made.stop()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine; on Debian: apt install chromium")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
-        yield opened
-        opened.close()
-
-
 @dataclass
 class Visitor:
     """A browser that was let in, and everything that it asked for and complained about."""
@@ -148,3 +133,28 @@ def visitor(bench: Bench, chromium: Any) -> Iterator[Visitor]:
     first.close()
     yield made
     made.context.close()
+
+
+def opened(visitor: Visitor, bench: Bench, path: Path) -> Any:
+    """A page that has read a file by its path."""
+    page = visitor.page()
+    page.goto(bench.base)
+    page.fill("input[name=path]", str(path))
+    page.click("button:has-text('Open') >> nth=0")
+    page.wait_for_selector("#rows-part")
+    return page
+
+
+def versioned(page: Any, name: str) -> str:
+    """The address of another page at the same version."""
+    return re.sub(r"(/v/\d+)/.*", rf"\1/{name}", page.url)
+
+
+def folder_of(page: Any, bench: Bench) -> Path:
+    """The folder of the project that a page is about."""
+    return bench.home / re.findall(r"/p/([0-9a-f]+)/", page.url)[0]
+
+
+def policy_of(page: Any, bench: Bench) -> str:
+    """The current policy of the project that a page is about."""
+    return (folder_of(page, bench) / "policy.toml").read_text()

@@ -13,26 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.workbench.conftest import Bench, Visitor
+from tests.workbench.conftest import Bench, Visitor, folder_of, opened, policy_of, versioned
 
 ROWS = "age,sex,town,illness\n" + "".join(
     f"{20 + n % 40},{'fm'[n % 2]},{1000 + n % 5},{('flu', 'cold', 'asthma', 'gout')[n % 4]}\n" for n in range(400)
 )
-
-
-def opened(visitor: Visitor, bench: Bench, path: Path) -> Any:
-    """A page that has read a file by its path."""
-    page = visitor.page()
-    page.goto(bench.base)
-    page.fill("input[name=path]", str(path))
-    page.click("button:has-text('Open') >> nth=0")
-    page.wait_for_selector("#rows-part")
-    return page
-
-
-def versioned(page: Any, name: str) -> str:
-    """The address of another page at the same version."""
-    return re.sub(r"(/v/\d+)/.*", rf"\1/{name}", page.url)
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +66,7 @@ def test_from_the_demo_data_to_a_verified_release_by_clicks(
 
 def assert_same_bytes_as_the_command(page: Any, bench: Bench, folder: Path) -> None:
     """The public folder is what ``reticent publish`` makes of the policy that the workbench wrote, but for the time in the certificate."""
-    number = re.findall(r"/p/([0-9a-f]+)/", page.url)[0]
-    project = bench.home / number
+    project = folder_of(page, bench)
     command = [sys.executable, "-m", "reticent", "publish", str(project / "policy.toml"), "-o", str(folder / "again")]
     environment = {**os.environ, "RETICENT_LEDGER": str(folder / "ledger.sqlite")}
     subprocess.run(command, env=environment, check=True, capture_output=True)
@@ -218,8 +202,7 @@ def test_levels_are_edited_with_their_effect_beside_them(visitor: Visitor, bench
     page.wait_for_function("before => document.getElementById('levels-effect').innerText !== before", arg=before)
     page.click("button:has-text('Use these levels')")
     page.wait_for_url("**/v/2/columns/0")
-    number = re.findall(r"/p/([0-9a-f]+)/", page.url)[0]
-    assert 'kind = "cuts"' in (bench.home / number / "policy.toml").read_text()
+    assert 'kind = "cuts"' in policy_of(page, bench)
 
 
 def test_a_killed_worker_ends_neither_the_server_nor_the_page(visitor: Visitor, bench: Bench, small: Path) -> None:

@@ -55,13 +55,7 @@ def add(app: FastAPI, desk: Desk) -> None:
     async def tried(request: Request, number: str) -> Response:
         """What levels that are not saved would leave."""
         view, name, described = await _given(desk, request, number)
-        part = desk.parts["levels"]
-        settings = {
-            **desk.settings(view, part, {"place": view.page.rpartition("/")[2]}),
-            "description": described,
-            "column": name,
-        }
-        return await _effect(desk, view, desk.jobs.ask("hierarchy", settings))
+        return await _effect(desk, view, _trial(desk, view, name, described))
 
     @app.get("/p/{number}/levels/tried/{key}")
     async def result(number: str, key: str) -> Response:
@@ -73,8 +67,13 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/levels")
     async def save(request: Request, number: str) -> Response:
-        """Use these levels: the policy says so."""
+        """Use these levels, if they fit the values of the column: the policy says so."""
         view, name, described = await _given(desk, request, number)
+        job = _trial(desk, view, name, described)
+        while not job.over:
+            await settled(job, 5)
+        if job.state != "done":
+            raise PolicyError(job.problem or "These levels were not tried to the end. Try again.")
         weight = _weight(str((await request.form()).get("weight", "")))
 
         def change(content: dict[str, Any]) -> None:
@@ -117,6 +116,12 @@ def _known(desk: Desk, view: ProjectView, place: int) -> bool:
 
 def _column(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"column": column_name(desk, view, int(str(asked["place"])))}
+
+
+def _trial(desk: Desk, view: ProjectView, name: str, described: Mapping[str, Any]) -> Job:
+    """The work that tries levels which are not saved."""
+    settings = desk.settings(view, desk.parts["levels"], {"place": view.page.rpartition("/")[2]})
+    return desk.jobs.ask("hierarchy", {**settings, "description": described, "column": name})
 
 
 async def _given(desk: Desk, request: Request, number: str) -> tuple[ProjectView, str, dict[str, Any]]:

@@ -65,6 +65,9 @@ VERTICALS: tuple[Vertical, ...] = (
             FormField("leave", "Share of people who leave each time", "slider", 0.05, high=0.5, step=0.01),
             FormField("arrive", "Share of people who arrive", "slider", 0.05, high=0.5, step=0.01),
             FormField("change", "Share of people whose value changes", "slider", 0.05, high=0.5, step=0.01),
+            FormField(
+                "domain", "Every sensitive value that can ever occur, from public knowledge, with commas", "long"
+            ),
         ),
         about_table=True,
     ),

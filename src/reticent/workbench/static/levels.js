@@ -19,6 +19,26 @@
     node.append(...children);
     return node;
   }
+  // The cells of a CSV file, quoted ones too; the separator is the one that the first line has more of.
+  function cells(text) {
+    const first = text.split(/\r?\n/, 1)[0];
+    const separator = (first.match(/;/g) || []).length >= (first.match(/,/g) || []).length ? ";" : ",";
+    const rows = [[]];
+    let cell = "", quoted = false;
+    const end = () => { rows.at(-1).push(cell.trim()); cell = ""; };
+    for (let place = 0; place < text.length; place += 1) {
+      const letter = text[place];
+      if (quoted) {
+        if (letter !== '"') cell += letter;
+        else if (text[place + 1] === '"') { cell += '"'; place += 1; } else quoted = false;
+      } else if (letter === '"' && cell.trim() === "") { cell = ""; quoted = true; }
+      else if (letter === separator) end();
+      else if (letter === "\n") { end(); rows.push([]); }
+      else if (letter !== "\r") cell += letter;
+    }
+    end();
+    return rows.filter((row) => row.length > 1 || row[0] !== "");
+  }
   function numbers(text) { return text.split(/[,;\s]+/).filter(Boolean).map(Number).filter((one) => Number.isFinite(one)); }
 
   class Editor {
@@ -64,6 +84,13 @@
       return [1, 2, 3].map((part) => ({ value: whole ? Math.round(low + (high - low) * part / 4) : low + (high - low) * part / 4, rank: part === 2 ? 2 : 1 }));
     }
 
+    // The middle of the widest interval: where a further border tells most.
+    widest(low, high) {
+      const values = [low, ...this.state.borders.map((one) => one.value).sort((one, other) => one - other), high];
+      const place = values.slice(1).reduce((best, value, at) => value - values[at] > values[best + 1] - values[best] ? at : best, 0);
+      return (values[place] + values[place + 1]) / 2;
+    }
+
     // A tree from the labels that the values have on the levels now.
     tree() {
       const top = { label: "", children: [] };
@@ -90,7 +117,10 @@
       const state = this.state;
       if (this.kind === "kept") { const { min_level, max_level, ...rest } = this.given; return { ...rest, ...limits }; }
       if (this.kind === "cuts") {
-        const sorted = [...state.borders].sort((one, other) => one.value - other.value);
+        // Two borders at one value are one, on as many levels as the higher of them.
+        const ranks = new Map();
+        for (const one of state.borders) ranks.set(one.value, Math.max(one.rank, ranks.get(one.value) || 0));
+        const sorted = [...ranks].sort((one, other) => one[0] - other[0]).map(([value, rank]) => ({ value, rank }));
         const high = Math.max(...sorted.map((one) => one.rank), 0);
         const levels = Array.from({ length: high }, (_, place) => sorted.filter((one) => one.rank > place).map((one) => one.value));
         return kept({ kind: "cuts", levels, domain: state.domain, ...limits });
@@ -241,7 +271,7 @@
       };
       for (const border of this.state.borders) svg.append(handle(border));
       svg.addEventListener("dblclick", (event) => { this.state.borders.push({ value: back(place(event)), rank: 1 }); this.draw(); this.changed(); });
-      const more = make("button", { type: "button", class: "small quiet", on: { click: () => { this.state.borders.push({ value: back(width / 2), rank: 1 }); this.draw(); this.changed(); } } }, "Add a border");
+      const more = make("button", { type: "button", class: "small quiet", on: { click: () => { this.state.borders.push({ value: back(x(this.widest(low, high))), rank: 1 }); this.draw(); this.changed(); } } }, "Add a border");
       return make("div", {}, svg, make("p", { class: "hint" }, "Drag a border, or move it with the arrow keys. Up and down say on how many levels it stays; Delete removes it; a double click adds one."), more);
     }
 
@@ -283,9 +313,7 @@
     }
 
     imported(text) {
-      const lines = text.split(/\r?\n/).filter((line) => line.trim());
-      const separator = (lines[0].match(/;/g) || []).length >= (lines[0].match(/,/g) || []).length ? ";" : ",";
-      const rows = lines.map((line) => line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")));
+      const rows = cells(text.replace(/^\ufeff/, ""));
       while (rows.length && rows[0].length > 2 && rows.every((row) => row.at(-1) === "*")) rows.forEach((row) => row.pop());
       this.kind = "listed";
       this.state = { rows };

@@ -196,11 +196,12 @@ def hierarchy(
 
 
 def _paths(bound: BoundHierarchy, held: _Array) -> list[list[str]]:
-    """Every value that occurs with its label on each level but the last; nothing where the values are too many to edit one by one."""
+    """Every value that occurs with its label on each level but one that suppresses all; nothing where the values are too many to edit one by one."""
     used = np.flatnonzero(held)
     if len(used) > _EDITABLE:
         return []
-    inner = bound.levels[:-1] if len(bound.levels) > 1 else bound.levels
+    top = bound.levels[-1]
+    inner = bound.levels[:-1] if len(bound.levels) > 1 and len(np.unique(top.parts[used])) == 1 else bound.levels
     return [[str(level.labels[int(level.parts[leaf])]) for level in inner] for leaf in used if leaf != bound.null_leaf]
 
 

@@ -155,7 +155,7 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str, momen
     with read.opening():
         service = AuditService(read.settings)
     with service:
-        reply = (service.ask(sql, "workbench") if really == "yes" else service.would_answer(sql)).describe()
+        reply = (service.ask(sql) if really == "yes" else service.would_answer(sql)).describe()
         decided, asked = service.decisions(), service.history(limit=_MOST_ROWS)
     rows = [
         (*row["group"].values(), each["label"], each.get("value") if each["answered"] else "refused", each["reason"])
@@ -235,13 +235,20 @@ def series_plan(
     leave: str,
     arrive: str,
     change: str,
+    domain: str,
     stamp: str = "",
 ) -> dict[str, Any]:
     """What a series of releases of the table will cost, rehearsed before anything is published."""
     read = policy_of(folder, policy)
     rates = rt.republish.UpdateRates(float(leave), float(arrive), float(change), 0.0)
     found = rt.republish.plan(
-        read.table(), rt.TauSafety(m), rt.Republish(), rates, releases, 2, context=reporter.context()
+        read.table(),
+        rt.TauSafety(m),
+        rt.Republish(domain=_names(domain)),
+        rates,
+        releases,
+        2,
+        context=reporter.context(),
     )
     return {"cards": [plain_card(found.card())]}
 

@@ -1,0 +1,140 @@
+"""The editor of levels in a real browser: borders and trees that are dragged, files of levels, orders, weights and limits."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workbench.conftest import Bench, Visitor, opened, policy_of, versioned
+
+ROWS = "age,town,illness\n" + "".join(
+    f"{20 + n * 7 % 40},{('Ulm', 'Bonn', 'Kiel', 'Jena')[n % 4]},{('flu', 'cold', 'asthma', 'gout')[n // 4 % 4]}\n"
+    for n in range(400)
+)
+
+
+@pytest.fixture
+def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
+    path = tmp_path / "people.csv"
+    path.write_text(ROWS)
+    return opened(visitor, bench, path)
+
+
+def edited(page: Any, place: int, kind: str) -> None:
+    """Open the editor of a column with levels of a kind."""
+    page.goto(versioned(page, f"columns/{place}"))
+    page.wait_for_selector(".ladder")
+    page.select_option("#levels-kind", kind)
+    page.wait_for_timeout(300)
+
+
+def saved(page: Any, bench: Bench, column: str) -> dict[str, Any]:
+    """The levels of a column as the policy says them after they were used."""
+    version = int(re.findall(r"/v/(\d+)/", page.url)[0])
+    page.click("button:has-text('Use these levels')")
+    page.wait_for_url(f"**/v/{version + 1}/columns/*")
+    found = tomllib.loads(policy_of(page, bench))
+    return {**found["hierarchies"][column], "weight": found.get("method", {}).get("weights", {}).get(column)}
+
+
+def test_a_border_is_dragged_on_the_histogram_and_its_effect_is_counted(page: Any, bench: Bench) -> None:
+    edited(page, 0, "cuts")
+    before = page.inner_text("#levels-effect")
+    grip = page.locator(".cuts .handle").nth(1).locator(".grip")
+    box, chart = grip.bounding_box(), page.locator("svg.cuts").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + chart["width"] / 8, y, steps=5)
+    page.mouse.up()
+    page.wait_for_function("before => document.getElementById('levels-effect').innerText !== before", arg=before)
+    levels = saved(page, bench, "age")["levels"]
+    frame = [20 + n * 7 % 40 for n in range(400)]
+    # The middle border stands on two levels, and was moved by an eighth of the range of 40 years.
+    assert levels[1] == [45]
+    assert 45 in levels[0]
+    assert min(frame) < levels[0][0] < 45 < levels[0][2] < max(frame)
+    towns = {(n % 4, sum(20 + n * 7 % 40 >= border for border in levels[0])) for n in range(400)}
+    assert f"{len(towns)}" in page.inner_text(".ladder li:has-text('Level 1') .num >> nth=1")
+
+
+@pytest.mark.slow
+def test_borders_are_added_and_removed(page: Any, bench: Bench) -> None:
+    edited(page, 0, "cuts")
+    page.click("button:has-text('Add a border')")
+    assert page.locator(".cuts .handle").count() == 4
+    page.locator(".cuts .handle").first.focus()
+    page.keyboard.press("Delete")
+    assert page.locator(".cuts .handle").count() == 3
+    page.locator(".cuts .handle").last.focus()
+    page.keyboard.press("ArrowUp")
+    assert len(saved(page, bench, "age")["levels"]) >= 2
+
+
+@pytest.mark.slow
+def test_a_tree_is_made_by_dragging_merging_and_renaming(page: Any, bench: Bench) -> None:
+    edited(page, 1, "taxonomy")
+    page.check("input[aria-label='Choose Other']")
+    page.click("button:has-text('Dissolve')")
+    for group, members in (("north", ("Kiel", "Bonn")), ("south", ("Ulm",))):
+        for name in members:
+            page.check(f"input[aria-label='Choose {name}']")
+        page.click("button:text-is('Group')")
+        page.fill("input[aria-label='Name of the group New group']", group)
+        page.keyboard.press("Tab")
+        page.wait_for_selector(f"input[aria-label='Name of the group {group}']")
+    page.drag_and_drop(".tree-line:has-text('Jena')", ".tree-line.group:has(input[value='south'])")
+    page.wait_for_selector("li:has(> .tree-line input[value='south']) >> text=Jena")
+    assert saved(page, bench, "town")["tree"] == {"north": ["Kiel", "Bonn"], "south": ["Ulm", "Jena"]}
+    page.wait_for_selector(".ladder :text('north')")
+    page.check("input[aria-label='Choose north']")
+    page.check("input[aria-label='Choose south']")
+    page.click("button:has-text('Merge groups')")
+    page.wait_for_function("() => document.querySelectorAll('.tree-line.group').length === 1")
+    tree = saved(page, bench, "town")["tree"]
+    assert [sorted(members) for members in tree.values()] == [["Bonn", "Jena", "Kiel", "Ulm"]]
+
+
+@pytest.mark.slow
+def test_levels_are_exported_and_imported_as_a_file(page: Any, bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "towns.csv"
+    path.write_text('Ulm;south;*\nBonn;west;*\nKiel;north;*\nJena;"the; east";*\n')
+    edited(page, 1, "taxonomy")
+    page.set_input_files("#levels-import", str(path))
+    page.wait_for_selector("#levels-effect :text('the; east')")
+    assert saved(page, bench, "town")["kind"] == "listed"
+    page.wait_for_selector(".ladder :text('south')")
+    with page.expect_download() as waited:
+        page.click("a:has-text('CSV')")
+    lines = Path(waited.value.path()).read_text().splitlines()
+    assert sorted(lines) == sorted(path.read_text().splitlines())
+
+
+@pytest.mark.slow
+def test_a_file_of_levels_that_does_not_fit_says_so_and_changes_nothing(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.csv"
+    path.write_text("Ulm;south;*\n")
+    edited(page, 1, "taxonomy")
+    page.set_input_files("#levels-import", str(path))
+    page.wait_for_selector("#levels-effect .failed")
+    assert "Bonn" in page.inner_text("#levels-effect .failed")
+    page.click("button:has-text('Use these levels')")
+    page.wait_for_timeout(1_500)
+    assert page.url.endswith("/v/1/columns/1")
+
+
+@pytest.mark.slow
+def test_order_weight_and_limits_go_into_the_policy(page: Any, bench: Bench) -> None:
+    edited(page, 1, "order")
+    first = page.inner_text(".order-list li:first-child span")
+    page.click(f"button[aria-label='Move {first} down']")
+    page.fill("label:has-text('Finest level') input", "1")
+    page.fill("input[name=weight]", "3")
+    found = saved(page, bench, "town")
+    assert found["values"][1] == first
+    assert found["min_level"] == 1
+    assert found["weight"] == 3
