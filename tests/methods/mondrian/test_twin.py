@@ -486,7 +486,7 @@ def test_it_publishes_what_the_slow_twin_publishes_in_many_worlds(case, tmp_path
         assert seen.total() < 1000, seen
 
 
-@pytest.mark.parametrize("values", ["sets", "hierarchy"])
+@pytest.mark.parametrize("values", ["sets", "hierarchy", "ranges"])
 @pytest.mark.parametrize("seed", seeds(3))
 def test_compiled_loops_do_what_their_twins_do(seed, values, monkeypatch):
     draw, rng = np.random.default_rng(seed), random.Random(seed)
@@ -503,11 +503,14 @@ def test_compiled_loops_do_what_their_twins_do(seed, values, monkeypatch):
         outcomes = []
         for limit, largest in ((10**9, 1 << 26), (10**9, 0), (0, 0)):
             monkeypatch.setattr(stages, "COMPILED_FROM", limit)
+            monkeypatch.setattr(stages, "_COMPILED_CELLS", limit)
             monkeypatch.setattr(stages, "LARGEST_TABLE", largest)
             cut = stage.cut(column, stage.rows(), least)
             halved = stage.halved(cut.right, cut.possible)
             widths = stage.widths(np.zeros((groups, columns), dtype=np.int64), fresh)
-            outcomes.append((cut.left, cut.right, halved.members, halved.starts, halved.ranks, widths))
+            filled = np.bincount(2 * stage.owners + cut.right, minlength=2 * groups) > 0
+            halves = stage.half_widths(cut.right)[filled]
+            outcomes.append((cut.left, cut.right, halved.members, halved.starts, halved.ranks, widths, halves))
         for tabled, listed, compiled in zip(*outcomes, strict=True):
             assert np.array_equal(tabled, listed)
             assert np.array_equal(tabled, compiled)

@@ -36,6 +36,30 @@ def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found:
 
 
 @compiled
+def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, found: Any) -> None:
+    """Fill ``found[j, :, 2 * g]`` and ``found[j, :, 2 * g + 1]`` as :func:`extents` does, for the units of group ``g`` that are not ``right`` and for those that are."""
+    seen = np.full((2, np.max(leaves)), -1, dtype=np.int64)
+    for j in range(len(leaves)):
+        seen[:] = -1
+        for group in range(len(starts) - 1):
+            for side in range(2):
+                half = 2 * group + side
+                found[j, 0, half], found[j, 1, half] = 0, seen.shape[1]
+                found[j, 2, half], found[j, 3, half] = -1, 0
+            for unit in range(starts[group], starts[group + 1]):
+                rank, side = int(ranks[j, unit]), int(right[unit])
+                if seen[side, rank] != group:
+                    seen[side, rank] = group
+                    half = 2 * group + side
+                    found[j, 0, half] += 1
+                    if rank == nulls[j]:
+                        found[j, 3, half] = 1
+                    else:
+                        found[j, 1, half] = min(found[j, 1, half], rank)
+                        found[j, 2, half] = max(found[j, 2, half], rank)
+
+
+@compiled
 def cuts(
     starts: Any,
     ranks: Any,

@@ -23,6 +23,9 @@ LARGEST_TABLE = 1 << 26
 _COMPILED_LEAVES = 4096
 """Compiled loops look at all barriers between two values, of which a hierarchy of more leaves has too many."""
 
+_COMPILED_CELLS = 20_000
+"""From this many values of units on, both halves of every group are measured by compiled loops: that is done for every column of every group, so that the compiler is soon paid."""
+
 _FARTHEST = np.iinfo(np.int64).max
 
 
@@ -94,12 +97,28 @@ class Stage:
         from reticent.methods.grouping import _kernels
 
         found = np.empty((len(self.scales), 4, len(self)), dtype=np.int64)
-        nulls = np.array([scale.apart_null for scale in self.scales], dtype=np.int64)
-        _kernels.extents(self.starts, self.ranks, self.leaves, nulls, fresh, found)
+        _kernels.extents(self.starts, self.ranks, self.leaves, self._nulls, fresh, found)
         widths = known.copy()
         for j, scale in enumerate(self.scales):
             widths[fresh, j] = scale.covered(*found[j][:, fresh])
         return widths
+
+    def half_widths(self, right: Mask) -> Ids:
+        """How many leaves the halves of each group cover in each column, the units that are not ``right`` before those that are."""
+        if len(self.members) * len(self.scales) < _COMPILED_CELLS:
+            return self.widths_of(2 * self.owners + right, 2 * len(self))
+        from reticent.methods.grouping import _kernels
+
+        found = np.empty((len(self.scales), 4, 2 * len(self)), dtype=np.int64)
+        _kernels.half_extents(self.starts, self.ranks, self.leaves, self._nulls, right, found)
+        # A half without a value begins somewhere, and ends before.
+        found[:, 1][found[:, 2] < 0] = 0
+        return np.stack([scale.covered(*found[j]) for j, scale in enumerate(self.scales)], axis=1)
+
+    @cached_property
+    def _nulls(self) -> Ids:
+        """For every column the place of the missing value that is covered beside a range; -1 where there is none."""
+        return np.array([scale.apart_null for scale in self.scales], dtype=np.int64)
 
     def widths_of(self, ids: Ids, count: int) -> Ids:
         """How many leaves the units of each number cover in each column; says nothing of numbers without units."""

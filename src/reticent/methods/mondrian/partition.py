@@ -143,9 +143,8 @@ class Partition:
         losses = np.full((len(stage), len(stage.scales)), np.inf)
         for j in range(len(stage.scales)):
             cut = stage.cut(np.full(len(stage), j), rows, self.least, between_equal=self._dividing)
-            children = 2 * stage.owners + cut.right
-            sizes = sum_by(children, stage.sizes, 2 * len(stage))
-            covered = self._spans(stage.widths_of(children, 2 * len(stage))).sum(axis=1)
+            sizes = sum_by(2 * stage.owners + cut.right, stage.sizes, 2 * len(stage))
+            covered = self._spans(stage.half_widths(cut.right)).sum(axis=1)
             left = (covered * sizes).reshape(-1, 2).sum(axis=1) / rows
             # Rounded, so that columns that leave the same loss tie however their sums came about.
             losses[cut.possible, j] = np.round(left[cut.possible], 9)
