@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from reticent.release import Headline
 
+_IN_SIGHT = 8
+
 
 def verdict_block(headline: Headline, details: Iterable[str] = ()) -> str:
-    """The headline as HTML, with what else there is to say below it."""
+    """The headline as HTML, its gravest reasons in sight and the others to be opened, with what else there is to say below it."""
     kind, icon = {
         "holds": ("", _CHECK),
         "holds, but": (" unknown", _BUT),
         "does not hold": (" fails", _CROSS),
         "not shown": (" unknown", _QUESTION),
     }[headline.state]
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in headline.reasons)
-    listed = f'<ul class="plain">{reasons}</ul>' if reasons else ""
+    listed, rest = _list_of(headline.reasons[:_IN_SIGHT]), headline.reasons[_IN_SIGHT:]
+    if rest:
+        listed += f"<details><summary>{len(rest)} more</summary>{_list_of(rest)}</details>"
     told = "".join(f"<p>{escape(detail)}</p>" for detail in details if detail)
     return f'<div class="verdict{kind}">{icon}<div><strong>{escape(headline.lines()[0])}</strong>{listed}{told}</div></div>'
+
+
+def _list_of(reasons: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
+    return f'<ul class="plain">{items}</ul>' if items else ""
 
 
 _CHECK = (
