@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import and_
 from typing import Any
 
 import polars as pl
 
 from reticent.base.context import Context
-from reticent.definitions import Definition, definition_from
+from reticent.definitions import Definition, all_of, definition_from
 from reticent.errors import Infeasible, PolicyError
 from reticent.propose.guarantees import MOST_COUNTED, PromisedPart
 from reticent.propose.proposal import Proposal
@@ -46,8 +44,8 @@ class Price:
 
 def definition_of(promised: Sequence[Mapping[str, Any]]) -> Definition:
     """The definition that is written so."""
-    parts = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
-    return reduce(and_, parts)
+    found = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
+    return all_of(tuple(part for each in found for part in each.parts()))
 
 
 def searched_effort(rows: int, columns: int) -> str:
