@@ -6,6 +6,7 @@ import json
 import random
 import secrets
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,9 @@ import reticent as rt
 from reticent.cli.app import app
 from reticent.definitions import RandomMechanism
 from reticent.errors import PolicyError
+from reticent.release import publication
 from reticent.reports import MechanismPreview
+from reticent.workbench.tasks import explore
 from tests.methods.mechanisms import CASES, FRAME, RANDOM
 
 
@@ -82,10 +85,7 @@ def test_weights_are_counted_with_their_sensitivity_or_refused(name: str) -> Non
             call(table, case.definition, case.method)
 
 
-def test_a_dry_run_of_noisy_counts_draws_nothing(tmp_path: Path, no_draws: None) -> None:
-    FRAME.select("town", "illness").write_csv(tmp_path / "rows.csv")
-    (tmp_path / "policy.toml").write_text(
-        """
+NOISY_POLICY = """
 [data]
 source = "rows.csv"
 [[definition]]
@@ -99,7 +99,11 @@ name = "CentralCounts"
 town = ["Aix", "Apt", "Arles"]
 illness = ["flu", "cold", "asthma", "ulcer"]
 """
-    )
+
+
+def test_a_dry_run_of_noisy_counts_draws_nothing(tmp_path: Path, no_draws: None) -> None:
+    FRAME.select("town", "illness").write_csv(tmp_path / "rows.csv")
+    (tmp_path / "policy.toml").write_text(NOISY_POLICY)
     for command in (["publish", "--dry-run", "-o", str(tmp_path / "out")], ["preview", "--compare"]):
         done = CliRunner().invoke(app, [command[0], str(tmp_path / "policy.toml"), *command[1:], "--json"])
         assert done.exit_code == 0, done.output
@@ -110,3 +114,29 @@ illness = ["flu", "cold", "asthma", "ulcer"]
         assert plain.exit_code == 0
         assert "Nothing was drawn" in plain.stdout
     assert not (tmp_path / "out").exists()
+
+
+def test_the_workbench_shows_the_error_of_noisy_counts_and_never_a_draw(tmp_path: Path, no_draws: None) -> None:
+    FRAME.select("town", "illness").write_csv(tmp_path / "rows.csv")
+    reporter = SimpleNamespace(context=rt.Context, early=lambda _: None)
+    found = explore.candidate(reporter, str(tmp_path), NOISY_POLICY)  # type: ignore[arg-type]
+    assert found["figures"]["standard_error"] == pytest.approx(2.8, abs=0.1)
+    assert found["rows"] == 0
+    assert not {"before", "after", "distributions", "query_error"} & set(found)
+
+
+@pytest.mark.parametrize("name", ["CentralCounts", "GridSample", "Perturbation", "Synthetic"])
+def test_a_table_that_cannot_be_recognised_is_refused_before_anything_is_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it costs could not be charged to anybody's account."""
+
+    def written(*_: object, **__: object) -> None:
+        raise AssertionError("something was written")
+
+    case = CASES[name]
+    monkeypatch.setattr(publication, "marks_of_people", lambda table, key: ())
+    monkeypatch.setattr(publication, "contents_marks", lambda table, key: ())
+    monkeypatch.setattr(publication.Spool, "of", written)
+    with pytest.raises(PolicyError, match="This table has no name, and its rows are too few, or too many"):
+        rt.publish(case.table(), case.definition, case.method, ledger=tmp_path / "ledger.sqlite")

@@ -25,7 +25,8 @@ import reticent as rt
 from reticent.base.arrow_layout import ArrowLayout
 from reticent.base.expansion import check_arrow, check_parquet, check_zip, gunzipped, most_expanded
 from reticent.errors import DataError
-from reticent.io import read_frame
+from reticent.io import Source, read_frame
+from reticent.io.sheet_extent import check_workbook
 from reticent.release.canonical_json import readable
 
 MEGABYTES = 900
@@ -307,3 +308,117 @@ def test_whatever_a_public_workbook_holds_beside_its_table_is_a_failure(
     assert rt.verify(saved).holds
     found = rt.verify(forged(saved, tmp_path / "hidden", repacked(content, HIDDEN_XLSX[hidden])))
     assert "which the manifest does not describe" in found.failures[0].detail
+
+
+def workbook(path: Path, change) -> Path:
+    pl.DataFrame({"a": [1], "b": ["x"]}).write_excel(path)
+    path.write_bytes(repacked(path.read_bytes(), change))
+    return path
+
+
+SHEET, TEXTS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+
+
+def with_rows(rows: bytes, texts: bytes = b""):
+    return lambda parts: {
+        **parts,
+        SHEET: parts[SHEET].replace(b"</sheetData>", rows + b"</sheetData>"),
+        TEXTS: parts[TEXTS].replace(b"</sst>", texts + b"</sst>"),
+    }
+
+
+FAR_WORKBOOKS = {
+    "a cell in the far corner": with_rows(b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
+    "the same in other words": with_rows(b"<x:row r='1048576'><x:c  t=\"n\" r='XFD1048576' ><v>1</v></x:c></x:row>"),
+    "a long row without places": with_rows(
+        b"<row>" + b"<c><v>1</v></c>" * 9_000 + b"</row>" + b"<row><c><v>1</v></c></row>" * 9_000
+    ),
+    "a long text in every cell": with_rows(
+        b"".join(b'<row r="%d"><c r="A%d" t="s"><v>3</v></c></row>' % (row, row) for row in range(3, 8_003)),
+        b"<si><t>" + b"a" * 1_000_000 + b"</t></si>",
+    ),
+}
+
+
+@pytest.mark.parametrize("far", FAR_WORKBOOKS)
+def test_a_workbook_whose_cells_would_take_gigabytes_is_refused(tmp_path: Path, far: str) -> None:
+    with pytest.raises(DataError, match=r"far.xlsx would unpack from [0-9,]+ to more than 268,435,456 bytes"):
+        read_frame(workbook(tmp_path / "far.xlsx", FAR_WORKBOOKS[far]))
+
+
+def test_cells_without_content_and_texts_that_few_cells_name_are_no_bomb(tmp_path: Path) -> None:
+    styled = with_rows(b'<row r="1048576"><c r="XFD1048576" s="0"/></row>')
+    assert read_frame(workbook(tmp_path / "styled.xlsx", styled)).rows() == [(1, "x")]
+    rows = b"".join(b'<row r="%d"><c r="A%d" t="s"><v>2</v></c></row>' % (row, row) for row in range(3, 30_003))
+    named = with_rows(rows, b"<si><t>" + b"a" * 30_000 + b"</t></si>")
+    assert read_frame(workbook(tmp_path / "named.xlsx", named)).height == 30_001
+
+
+ODS = """<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" office:version="1.2"><office:body><office:spreadsheet><table:table table:name="s">
+<table:table-row><table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell></table:table-row>
+<table:table-row table:number-rows-repeated="{rows}"><table:table-cell table:number-columns-repeated="{columns}" office:value-type="float" office:value="1"><text:p>1</text:p></table:table-cell></table:table-row>
+<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>
+</table:table></office:spreadsheet></office:body></office:document-content>"""
+
+
+ODS_MANIFEST = """<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/></manifest:manifest>"""
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1_000_000, 100), (10, 10_000_000), (3, 1)])
+def test_repeated_cells_of_an_open_document_count_as_often_as_they_are_repeated(
+    tmp_path: Path, rows: int, columns: int
+) -> None:
+    path = tmp_path / "t.ods"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        packed.writestr("content.xml", ODS.format(rows=rows, columns=columns))
+        packed.writestr("META-INF/manifest.xml", ODS_MANIFEST)
+    if rows == 3:
+        assert read_frame(path)["a"].to_list() == [1, 1, 1]
+    else:
+        with pytest.raises(DataError, match=r"t.ods would unpack from [0-9,]+ to more than 268,435,456 bytes"):
+            read_frame(path)
+
+
+def test_an_xlsb_file_is_measured_by_its_records() -> None:
+    """A row header (record 0, row 1,048,575) and a cell in column 16,383 (record 2), and a text that 300 cells name (record 19, cells 7)."""
+    corner = b"\x00\x04" + struct.pack("<I", 1_048_575) + b"\x02\x10" + struct.pack("<I", 16_383) + bytes(12)
+    texts = b"\x13\x80\x80\x40" + bytes(1 << 20)
+    named = b"\x00\x04" + bytes(4) + (b"\x07\x0c" + struct.pack("<III", 5, 0, 0)) * 300
+    for parts in ({"xl/worksheets/sheet1.bin": corner}, {"xl/s.bin": named, "xl/t.bin": texts}):
+        kept = io.BytesIO()
+        with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, part in parts.items():
+                packed.writestr(name, part)
+        with pytest.raises(DataError, match="would unpack from"):
+            check_workbook(kept.getvalue(), "t.xlsb")
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_long_text_that_stands_in_a_file_once_and_in_every_row_is_refused(
+    tmp_path: Path, kind: str, stored: bool
+) -> None:
+    path, table = tmp_path / f"t.{kind}", pa.table({"a": repeated("y" * 1_000_000, 1_000)})
+    path.write_bytes(parquet(table, store_schema=stored) if kind == "parquet" else arrow(table))
+    assert path.stat().st_size < 3_000
+    for read in (lambda: read_frame(path), lambda: list(Source(path).stream(["a"]).chunks())):
+        with pytest.raises(
+            DataError, match="the texts of its rows take 1,000,000,000 bytes, most of them in column 'a'"
+        ):
+            read()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+def test_a_gzipped_text_that_unpacks_to_more_than_it_may_is_refused(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(("a,b\né,2\n" + "1,2\n" * 18_000_000).encode(encoding), 6))
+    with pytest.raises(DataError, match=r"t.csv.gz would unpack from [0-9,]+ to more than 67,108,864 bytes"):
+        read_frame(path)
+
+
+def test_an_open_quotation_mark_in_any_encoding_is_told_and_not_looked_for_again_and_again(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\n\xe9,"' + b"a\n" * 40_000_000)
+    with pytest.raises(DataError, match="line 2: a value of more than 131,072 characters"):
+        read_frame(path)

@@ -262,6 +262,21 @@ def test_distinct_is_offered_where_only_duplicates_disclose() -> None:
         assert views.check(texts[0], repair.text, schema=ddl).status == "PRIVATE"
 
 
+def test_repairs_are_tried_against_the_adversary_of_the_verdict() -> None:
+    """Whoever knows that every diagnosis belongs to a person learns from any of them that somebody is there."""
+    ddl = "CREATE TABLE P (pid INT PRIMARY KEY, name TEXT NOT NULL); CREATE TABLE D (pid INT NOT NULL REFERENCES P (pid), diagnosis TEXT NOT NULL)"
+    texts = [CANCER, "SELECT P.name, D.pid FROM P JOIN D ON P.pid = D.pid WHERE D.diagnosis <> 'cancer'"]
+    schema, (secret, view) = views.prepare(texts, views.load_schema(ddl))
+    found = {}
+    for known in ("known", "ignored"):
+        verdict = Checker(schema, foreign_keys=known).check(secret, view)
+        found[known] = possible_repairs(verdict, secret, view, schema, foreign_keys=known)
+        for repair in found[known]:
+            assert views.check(CANCER, repair.text, schema=ddl, foreign_keys=known).status == "PRIVATE"
+    assert found["known"] == ()
+    assert found["ignored"][0].what == "leave out P"
+
+
 def test_a_key_as_the_only_cause_is_named() -> None:
     schema, (secret, view) = views.prepare(["Q(p) :- R(p,1)", "Q(p) :- R(p,2)"], None, keys={"R": [[0]]})
     assert causes(secret, view, schema) == ("only a key ties the rows together: without it the view would be private",)

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+import polars as pl
+
 from reticent.base.arrow_layout import ArrowLayout
 from reticent.base.memory import budget, budget_is_said, cell_memory, most_rows, text_memory
 from reticent.base.parquet_layout import ParquetLayout
@@ -23,7 +25,7 @@ LONGEST_TEXT = 1 << 20
 """How many bytes a text in a table has at most."""
 _ALWAYS, _RATIO = 1 << 26, 100
 _HELD, _HELD_RATIO = 1 << 30, 1000
-_MOST_CELLS, _CELLS_A_BYTE = 50_000_000, 1000
+_MOST_CELLS, _CELLS_A_BYTE = 20_000_000, 100
 _PIECE, _UNPACKED_AT_ONCE = 1 << 16, 1 << 20
 _MOST_PARTS = 10_000
 _LOCAL_HEADER = 30
@@ -66,6 +68,28 @@ def check_declared_size(packed: int, cells: int, expanded: int, file: str) -> No
         )
 
 
+def refused_expansion(packed: int, most: int, file: str) -> DataError:
+    """The refusal of a file that goes on unpacking beyond what it may."""
+    return DataError(f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {_WAY_OUT}.")
+
+
+def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
+    """Rows as they were read; refused where their texts are longer together than the file may unpack to: it holds each once, whoever works with them holds all."""
+    lengths = [_text_bytes(column) for column in frame]
+    if sum(lengths) > most_expanded(packed):
+        column = frame.columns[lengths.index(max(lengths))]
+        raise DataError(
+            f"{file}: the texts of its rows take {sum(lengths):,} bytes, most of them in column {column!r}, and the file has {packed:,}; at most {most_expanded(packed):,} are read. {_WAY_OUT}."
+        )
+    return frame
+
+
+def _text_bytes(column: pl.Series) -> int:
+    if column.dtype == pl.String:
+        return int(column.str.len_bytes().cast(pl.Int64).sum())
+    return int(column.cat.len_bytes().cast(pl.Int64).sum()) if column.dtype in (pl.Categorical, pl.Enum) else 0
+
+
 def check_held(content: bytes, file: str) -> ParquetLayout:
     """The same, for a file that is to be held in memory."""
     layout = check_parquet(content, file)
@@ -95,9 +119,7 @@ def check_zip(content: bytes | Path, file: str) -> None:
             for size in _unpacked(stream, part, file):
                 total += size
                 if total > most:
-                    raise DataError(
-                        f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {_WAY_OUT}."
-                    )
+                    raise refused_expansion(packed, most, file)
 
 
 def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo, file: str) -> Iterator[int]:
@@ -144,9 +166,7 @@ def gunzipped(content: bytes, file: str) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     text = unpacker.decompress(content, most_expanded(len(content)))
     if unpacker.unconsumed_tail:
-        raise DataError(
-            f"{file} would unpack from {len(content):,} to more than {len(text):,} bytes. It was not read. {_WAY_OUT}."
-        )
+        raise refused_expansion(len(content), len(text), file)
     if not unpacker.eof or unpacker.unused_data:
         raise DataError(f"{file} is not a whole gzip file.")
     return text

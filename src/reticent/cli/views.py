@@ -208,8 +208,8 @@ def explain(
     with working("Looking for causes and repairs ...", as_json) as context:
         checker, (hidden, shown) = _prepared(texts, setting, proof, context=context)
         verdict = checker.check(hidden, shown)
-        why = () if verdict.private else causes(hidden, shown, checker.schema, context)
-        mended = possible_repairs(verdict, hidden, shown, checker.schema, context)
+        why = () if verdict.private else causes(hidden, shown, checker.schema, context, proof.foreign_keys)
+        mended = possible_repairs(verdict, hidden, shown, checker.schema, context, proof.foreign_keys)
     changes = [{"what": repair.what, "text": repair.text} for repair in mended]
     repaired = CardTable(
         ("change", "view"), [tuple(each.values()) for each in changes], "Changes of the view that are private"

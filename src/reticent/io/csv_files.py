@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from reticent.base.expansion import may_be_held
+from reticent.base.expansion import may_be_held, most_expanded, refused_expansion
 from reticent.base.memory import text_memory
 from reticent.errors import DataError
 from reticent.io.record_layout import find_layout, is_note, usual_width
@@ -375,9 +375,12 @@ class Layout:
 def _open(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked if they are gzipped."""
     raw = path.open("rb")
-    packed = raw.read(2) == b"\x1f\x8b"
-    raw.seek(0)
-    return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if packed else raw
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if _is_packed(path) else raw
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"
 
 
 def _blocks_of(stream: IO[bytes], end: int | None) -> Iterator[bytes]:
@@ -420,9 +423,9 @@ def _pieces(blocks: Iterable[bytes], encoding: str, delimiter: str) -> Iterator[
         size += len(waiting[-1])
         if size >= _CONVERTED_AT_ONCE:
             text = b"".join(waiting)
-            cut = _end_of_records(text, delimiter.encode())
-            if cut:
-                yield text[:cut]
+            # Without an end the whole: Arrow says that such a record is too long.
+            cut = _end_of_records(text, delimiter.encode()) or len(text)
+            yield text[:cut]
             waiting, size = [text[cut:]], len(text) - cut
     text = b"".join([*waiting, decoder.decode(b"", final=True).encode()])
     if text:
@@ -544,8 +547,11 @@ def _survey(path: Path, declared: str | None) -> _Survey:
             encoding = declared or _encoding_of_head(head)
             wide = encoding is not None and encoding.replace("_", "-").lower().startswith("utf-16")
             tally = _Bytes(path, encoding or "utf-8", wide)
+            most = most_expanded(path.stat().st_size) if _is_packed(path) else None
             for block in itertools.chain([head], iter(lambda: stream.read(_BLOCK), b"")):
                 tally.add(block)
+                if most is not None and tally.size > most:
+                    raise refused_expansion(path.stat().st_size, most, str(path))
     except (gzip.BadGzipFile, EOFError) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}") from None
     if tally.wrong_line is not None:

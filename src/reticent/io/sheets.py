@@ -19,11 +19,11 @@ from typing import Any
 
 import polars as pl
 
-from reticent.base.expansion import check_zip
 from reticent.base.extras import needed
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.io.record_layout import RecordLayout, find_layout
 from reticent.io.row_source import RowSource, chosen_columns
+from reticent.io.sheet_extent import check_workbook
 from reticent.table import LossyTable, TableCodebook, TableRows, as_plain_text, conformed
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -65,7 +65,7 @@ class Workbook(RowSource):
     def _sheet(self) -> _Sheet:
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         if zipfile.is_zipfile(self.path):
-            check_zip(self.path, str(self.path))
+            check_workbook(self.path, str(self.path))
         # What it says about columns without values is no news.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
@@ -290,7 +290,7 @@ class XlsxTable(LossyTable):
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
-        check_zip(content, file)
+        check_workbook(content, file)
         try:
             opened = package.read_excel(content)
             names = opened.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)

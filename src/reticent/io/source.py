@@ -18,7 +18,7 @@ import polars as pl
 from polars import selectors
 
 from reticent.base.documents import check_ordinary
-from reticent.base.expansion import check_arrow, check_parquet, may_be_held
+from reticent.base.expansion import check_arrow, check_parquet, check_texts, may_be_held
 from reticent.base.frames import as_polars
 from reticent.base.memory import cell_memory, fits
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -285,10 +285,14 @@ class _LazyRows(RowSource):
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         chosen = self._chosen(columns)
         with whole_file(self.name):
-            return chosen.collect(engine="streaming")
+            return self._bounded(chosen.collect(engine="streaming"))
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
-        return StreamRows.of_lazy(self._chosen(columns))
+        stream = StreamRows.of_lazy(self._chosen(columns))
+        return stream.mapped(stream.schema, self._bounded)
+
+    def _bounded(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame if self.path is None else check_texts(frame, self.path.stat().st_size, self.name)
 
     def _chosen(self, columns: Sequence[str] | None) -> pl.LazyFrame:
         """Some columns by name alone: polars takes "*" and "^a.*$" for patterns."""

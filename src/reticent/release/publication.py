@@ -6,7 +6,7 @@ ledger, certificate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -109,7 +109,7 @@ def publish(
     if book is not None and table.dataset is not None:
         context = replace(context, series=partial(book.state, table.dataset), ledger=book.secret.fingerprint)
     try:
-        made = judged_draft(request, context)
+        made = judged_draft(request, context, partial(_require_recognised, table=table, given=ledger))
         with made.spool.closed_on_error():
             # From here on the ledger may know of it, so nothing stops any more.
             context.step("recording")
@@ -186,8 +186,11 @@ class JudgedDraft:
     spool: Spool = field(repr=False)
 
 
-def judged_draft(request: Request, context: Context) -> JudgedDraft:
-    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them, judge what they show, and measure what it costs."""
+def judged_draft(request: Request, context: Context, accept: Callable[[Draft], None] | None = None) -> JudgedDraft:
+    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them, judge what they show, and measure what it costs.
+
+    ``accept`` refuses a draft by an error before anything is written.
+    """
     asked = request.prepared()
     table, definition = asked.table, asked.definition
     computable = ComputableColumns.of(table, definition)
@@ -196,6 +199,8 @@ def judged_draft(request: Request, context: Context) -> JudgedDraft:
     form = _format(draft, definition)
     _check_limits(table, draft, asked.method)
     _judge_draft(definition, draft)
+    if accept is not None:
+        accept(draft)
     draft = _about_people(table, draft)
     context.step("sorting and writing rows")
     spool = Spool.of(draft, form, table, table_file(asked.files, table.codebook), context)
@@ -283,13 +288,29 @@ def _charge_nameless(draft: Draft, table: Table, given: str | Path | LedgerLocat
 
     Draws from a seed protect nobody, as their certificate says, and are not charged.
     """
+    with _nameless_people(draft, table, given) as (book, people):
+        if book is not None and draft.cost is not None:
+            book.charge(nameless(people), draft.cost, draft.budget, people)
+
+
+def _require_recognised(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
+    """Refuse what :func:`_charge_nameless` could not charge, before anything is written."""
+    with _nameless_people(draft, table, given) as (book, people):
+        if book is not None:
+            require_recognisable(people)
+
+
+@contextmanager
+def _nameless_people(
+    draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None
+) -> Iterator[tuple[Ledger | None, tuple[PersonFingerprints, ...]]]:
+    """The ledger and the people of a noisy release of a table without a name; None where it is not charged to them."""
     if draft.cost is None or draft.insecure or table.dataset is not None:
+        yield None, ()
         return
     book = given if isinstance(given, Ledger) else Ledger(given)
     try:
-        people = _people(draft, table, book)
-        require_recognisable(people)
-        book.charge(nameless(people), draft.cost, draft.budget, people)
+        yield book, _people(draft, table, book)
     finally:
         if book is not given:
             book.close()

@@ -49,7 +49,8 @@ class Spool:
     def of(cls, draft: Draft, form: Format, table: Table, kind: TableFile, context: Context) -> Spool:
         """Write the tables of a draft as files of a ``kind``, in the order that its format says."""
         public = form.arranged({name: _settled(rows) for name, rows in draft.tables.items()}, draft, table)
-        judged = (*table.quasi, *table.sensitive)
+        # Nobody asks for the groups of rows that were drawn, and each may be the only one of its kind: fifty million take gigabytes.
+        judged = (*table.quasi, *table.sensitive) if draft.evidence.groups else ()
         try:
             scratch = Scratch(context.scratch)
             rows, parts = {}, {}

@@ -29,32 +29,40 @@ class Repair:
     text: str
 
 
-def causes(secret: Query, view: Query, schema: Schema, context: Context | None = None) -> tuple[str, ...]:
-    """Whether a key, or counting duplicates, is the only cause of a disclosure."""
+def causes(
+    secret: Query, view: Query, schema: Schema, context: Context | None = None, foreign_keys: str = "known"
+) -> tuple[str, ...]:
+    """Whether a key, or counting duplicates, is the only cause of a disclosure, for the adversary of the verdict (``foreign_keys`` as in :class:`Checker`)."""
     found = []
     bare = replace(schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()})
-    if Checker(bare, replay="definition", context=context).check(secret, view).private:
+    if Checker(bare, replay="definition", context=context, foreign_keys=foreign_keys).check(secret, view).private:
         found.append("only a key ties the rows together: without it the view would be private")
     if secret.duplicates or view.duplicates:
         alone = [_as_set(query, schema) for query in (secret, view)]
         if all(query is not None for query in alone):
             pair = [query for query in alone if query is not None]
-            if Checker(schema, replay="definition", context=context).check(*pair).private:
+            checker = Checker(schema, replay="definition", context=context, foreign_keys=foreign_keys)
+            if checker.check(*pair).private:
                 found.append("only duplicates disclose: with DISTINCT on both sides the view would be private")
     return tuple(found)
 
 
 def possible_repairs(
-    verdict: Verdict, secret: Query, view: Query, schema: Schema, context: Context | None = None
+    verdict: Verdict,
+    secret: Query,
+    view: Query,
+    schema: Schema,
+    context: Context | None = None,
+    foreign_keys: str = "known",
 ) -> tuple[Repair, ...]:
-    """Changes of a disclosing view that the engine proves private: leave out rows, DISTINCT, leave out a table.
+    """Changes of a disclosing view that the engine proves private against the adversary of the verdict: leave out rows, DISTINCT, leave out a table.
 
     Only single SELECTs (or rules) without nested queries are mended; the texts are shown as SQL.
     """
     rule = _single(view)
     if verdict.status != DISCLOSES or rule is None:
         return ()
-    checker = Checker(schema, replay="definition", context=context)
+    checker = Checker(schema, replay="definition", context=context, foreign_keys=foreign_keys)
     found: list[Repair] = []
     for distinct in (not view.duplicates, True):
         for what, changed in _candidates(rule, secret, view, checker, distinct):

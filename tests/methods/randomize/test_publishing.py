@@ -32,6 +32,7 @@ from reticent.methods.randomize import sampler as sampling
 from reticent.methods.randomize.draws import Draws
 from reticent.methods.randomize.sampler import ListedKeys, sample
 from reticent.release import verify
+from reticent.table import StoredRows
 from tests.methods.randomize.examples import SCORES, printed_view, scores_domain, scores_frame, scores_plan
 from tests.sampling import runs
 
@@ -167,6 +168,20 @@ def test_a_second_independent_view_of_a_named_data_set_is_blocked(tmp_path):
     with pytest.raises(LedgerError):
         publish_to(scores_frame(), scores_plan(), tmp_path / "view", dataset="scores", ledger=book, insecure_seed=3)
     assert not (tmp_path / "view").exists()
+
+
+def test_rows_that_were_drawn_are_never_grouped(tmp_path, monkeypatch):
+    """Each may be the only one of its kind: the distinct rows of fifty million take gigabytes."""
+    asked = []
+    grouped = StoredRows._grouped
+    monkeypatch.setattr(
+        StoredRows, "_grouped", lambda rows, columns: (asked.append(columns), grouped(rows, columns))[1]
+    )
+    rows = publish_to(
+        scores_frame(), scores_plan(), tmp_path / "view", dataset="scores", ledger=tmp_path / "book", files="parquet"
+    )
+    assert rows > 0
+    assert all(len(columns) <= 1 for columns in asked)
 
 
 @pytest.mark.parametrize("files", ["csv", "parquet"])

@@ -1,0 +1,151 @@
+"""How much room a spreadsheet takes once it is opened, found out before it is.
+
+Whoever opens a sheet makes room for every cell up to the last one, and writes a shared text into every cell that names it. So one cell at the far corner, or one long text that many cells name,
+makes a few kilobytes into gigabytes. Every part is looked at, whatever it is called: which of them are sheets, only the file says.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reticent.base.expansion import check_zip, most_expanded, refused_expansion
+
+_ALWAYS, _CELL = 1 << 28, 32
+_ROW = re.compile(rb"<(?:\w+:)?row[\s>]")
+_ROW_NUMBER = re.compile(rb"<(?:\w+:)?row\s[^>]*?\br\s*=\s*[\"'](\d+)")
+# A cell without content takes no room.
+_FILLED = re.compile(rb"<(?:\w+:)?c(?:\s[^>]*)?(?<!/)>")
+_PLACE = re.compile(rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r\s*=\s*[\"']([A-Z]+)(\d+)[\"'](?:[^>]*[^>/])?>")
+_NAMED = re.compile(rb"<(?:\w+:)?c\s[^>]*\bt\s*=\s*[\"']s[\"'][^>]*>\s*<(?:\w+:)?v[^>]*>\s*(\d+)")
+_SHARED = re.compile(rb"<(?:\w+:)?si[\s>]")
+_OPEN_ROW = re.compile(rb"<(?:\w+:)?table-row([^>]*)>")
+_OPEN_CELL = re.compile(rb"<(?:\w+:)?(?:covered-)?table-cell([^>]*)>")
+_REPEATED = {each: re.compile(rb"number-%b-repeated\s*=\s*[\"'](\d+)" % each) for each in (b"rows", b"columns")}
+
+
+def check_workbook(content: bytes | Path, file: str) -> None:
+    """Refuse a packed spreadsheet that unpacks to more than it may, or whose cells would take more room."""
+    check_zip(content, file)
+    size = len(content) if isinstance(content, bytes) else content.stat().st_size
+    most = max(_ALWAYS, most_expanded(size))
+    with zipfile.ZipFile(io.BytesIO(content) if isinstance(content, bytes) else content) as opened:
+        parts = [_Extent.of(opened.read(part), part.endswith(".bin")) for part in opened.namelist()]
+    longest = max((int(part.shared.max()) for part in parts if len(part.shared)), default=0)
+    shared = [part.shared for part in parts if len(part.shared)]
+    for part in parts:
+        if part.room + part.text(shared, longest) > most:
+            raise refused_expansion(size, most, file)
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """A part of a workbook: the bytes that its cells take, its ``filled`` cells, the numbers of shared texts that some of them name, and the sizes of shared texts that it holds."""
+
+    room: int
+    filled: int
+    named: np.ndarray[tuple[int], np.dtype[np.int64]]
+    shared: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+    @classmethod
+    def of(cls, content: bytes, is_binary: bool) -> _Extent:
+        if is_binary:
+            return _binary_extent(content)
+        if _OPEN_ROW.search(content) is not None:
+            return cls(_repeated_room(content), 0, _numbers([]), _numbers([]))
+        rows = [found.start() for found in _ROW.finditer(content)]
+        filled = np.array([found.start() for found in _FILLED.finditer(content)], dtype=np.int64)
+        places = set(_PLACE.findall(content))
+        numbers = {number for _, number in places} | set(_ROW_NUMBER.findall(content))
+        height = max(len(rows), *map(int, numbers), 0) if numbers else len(rows)
+        in_a_row = int(np.bincount(np.searchsorted(rows, filled)).max()) if len(filled) else 0
+        width = max([in_a_row, *(_column(letters) for letters in {letters for letters, _ in places})])
+        starts = [found.start() for found in _SHARED.finditer(content)]
+        shared = np.diff([*starts, len(content)]) if starts else _numbers([])
+        return cls(height * width * _CELL, len(filled), _numbers(_NAMED.findall(content)), _numbers(shared))
+
+    def text(self, shared: list[np.ndarray[tuple[int], np.dtype[np.int64]]], longest: int) -> int:
+        """The bytes of the shared texts that its cells name; of those that cannot be told, the longest."""
+        if not longest or self.filled * longest <= _ALWAYS:
+            return self.filled * longest
+        told = self.named[self.named < len(shared[0])] if len(shared) == 1 else self.named[:0]
+        return int(shared[0][told].sum()) + (self.filled - len(told)) * longest
+
+
+def _numbers(found: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.asarray(found).astype(np.int64)
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters[:4]:
+        number = 26 * number + letter - 64
+    return number
+
+
+def _repeated_room(content: bytes) -> int:
+    """The room of an OpenDocument sheet, whose rows and cells say how often they are repeated; empty ones at the end take none."""
+    height = last = width = text = 0
+    for attributes, row in _stretches(_OPEN_ROW, content):
+        times, across, filled, longest = _times(b"rows", attributes), 0, 0, 0
+        for cell, inside in _stretches(_OPEN_CELL, row):
+            across += _times(b"columns", cell)
+            if b"value" in cell or b"<" in inside.partition(b"</")[0]:
+                filled, longest = across, longest + len(inside) * _times(b"columns", cell)
+        height += times
+        last, width, text = (height, max(width, filled), text + times * longest) if filled else (last, width, text)
+    return last * width * _CELL + text
+
+
+def _stretches(opening: re.Pattern[bytes], content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The attributes of every element, and what follows up to the next."""
+    found = list(opening.finditer(content))
+    ends = [each.start() for each in found[1:]] + [len(content)]
+    return ((each[1], content[each.end() : end]) for each, end in zip(found, ends, strict=True))
+
+
+def _times(what: bytes, attributes: bytes) -> int:
+    told = _REPEATED[what].search(attributes)
+    return int(told[1][:12]) if told is not None else 1
+
+
+def _binary_extent(content: bytes) -> _Extent:
+    """The same of a part of an .xlsb file: records of a number, a size and a body. Source: [MS-XLSB], 2.1.4."""
+    height = width = filled = 0
+    named: list[int] = []
+    shared: list[int] = []
+    for number, start, end in _records(content):
+        if number == 0:
+            height = max(height, int.from_bytes(content[start : start + 4], "little") + 1)
+        elif number <= 11:
+            filled, width = filled + 1, max(width, int.from_bytes(content[start : start + 4], "little") + 1)
+            if number == 7:
+                named.append(int.from_bytes(content[start + 8 : start + 12], "little"))
+        elif number == 19:
+            shared.append(end - start)
+    return _Extent(height * width * _CELL, filled, _numbers(named), _numbers(shared))
+
+
+def _records(content: bytes) -> Iterator[tuple[int, int, int]]:
+    place, size = 0, len(content)
+    while place < size:
+        number, place = _varint(content, place, 2)
+        length, place = _varint(content, place, 4)
+        yield number, place, place + length
+        place += length
+
+
+def _varint(content: bytes, place: int, most: int) -> tuple[int, int]:
+    number = 0
+    for digit in range(most):
+        byte = content[place + digit] if place + digit < len(content) else 0
+        number |= (byte & 127) << 7 * digit
+        if byte < 128:
+            break
+    return number, place + digit + 1
