@@ -30,6 +30,8 @@ class Bench:
     process: subprocess.Popen[str] | None = None
     link: str = ""
     printed: list[str] = field(default_factory=list)
+    address: str = "127.0.0.1"
+    environment: dict[str, str] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
@@ -47,6 +49,7 @@ class Bench:
             str(self.port),
         ]
         environment = {**os.environ, "RETICENT_WORKBENCH": str(self.home), "RETICENT_LEDGER": str(self.ledger)}
+        environment |= self.environment
         self.process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.home.parent
         )
@@ -57,11 +60,11 @@ class Bench:
             assert line, f"the workbench did not start: {text}"
             text += line
         self.printed.append(text)
-        self.link = re.findall(r"http://\S+", text)[0]
+        self.link = re.findall(r"https?://\S+", text)[0]
         until = time.monotonic() + START
         while time.monotonic() < until:
             with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", self.port)) == 0:
+                if tried.connect_ex((self.address, self.port)) == 0:
                     return self
             time.sleep(0.05)
         raise AssertionError("the workbench does not listen")

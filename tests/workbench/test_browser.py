@@ -64,6 +64,43 @@ def test_from_the_demo_data_to_a_verified_release_by_clicks(
     assert [each for each in visitor.complaints if "favicon" not in each] == []
 
 
+@pytest.mark.slow
+def test_from_adults_upload_to_a_verified_release(
+    visitor: Visitor, bench: Bench, shared_data: Path, tmp_path: Path
+) -> None:
+    page = visitor.page()
+    page.goto(bench.base)
+    page.set_input_files("input[data-upload]", str(shared_data / "adult" / "adult.csv.gz"))
+    page.wait_for_selector("#rows-part")
+    assert "30,162" in page.inner_text(".tiles")
+    page.goto(versioned(page, "columns"))
+    page.wait_for_selector(".column-card.role-sensitive:has-text('salary-class')")
+    page.goto(versioned(page, "explore"))
+    page.wait_for_selector("#candidate .verdict.good")
+    page.goto(versioned(page, "publish"))
+    page.uncheck("input[name=report]")
+    page.fill("input[name=dataset]", "Adult in the browser")
+    page.click("button:text-is('Publish')")
+    page.wait_for_selector(".release .chip.good", timeout=180_000)
+    assert_same_bytes_as_the_command(page, bench, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_wrong_role_is_told_and_can_be_taken_back(visitor: Visitor, bench: Bench, small: Path) -> None:
+    page = opened(visitor, bench, small)
+    page.goto(versioned(page, "columns"))
+    page.wait_for_selector(".column-card")
+    for number, place in enumerate((0, 1, 2), 2):
+        page.check(f"#column-{place} input[value='']", force=True)
+        page.wait_for_url(f"**/v/{number}/columns")
+    page.wait_for_selector("text=No column is known to others yet")
+    page.goto(versioned(page, "explore"))
+    page.wait_for_selector("text=give one that role on the page Columns")
+    page.click("[data-key=undo]:not([disabled])")
+    page.wait_for_url("**/v/3/explore")
+    page.wait_for_selector("#candidate .verdict")
+
+
 def assert_same_bytes_as_the_command(page: Any, bench: Bench, folder: Path) -> None:
     """The public folder is what ``reticent publish`` makes of the policy that the workbench wrote, but for the time in the certificate."""
     project = folder_of(page, bench)

@@ -13,8 +13,9 @@ import pytest
 import reticent.workbench
 from reticent.errors import PolicyError
 from reticent.workbench.desk import Desk
-from reticent.workbench.security import COOKIE, Doorkeeper, own_hosts
+from reticent.workbench.security import COOKIE, Doorkeeper, certificate_names, own_hosts
 from reticent.workbench.server import LOOPBACK, create_app, serve
+from tests.workbench.conftest import new_bench
 
 PACKAGE = Path(reticent.workbench.__file__).parent
 HOST = "127.0.0.1:8731"
@@ -131,6 +132,70 @@ def test_other_machines_need_a_certificate_and_a_password(tmp_path: Path) -> Non
         serve(host="0.0.0.0", home=tmp_path, browser=False)
     with pytest.raises(PolicyError, match="RETICENT_WORKBENCH_PASSWORD"):
         serve(host="0.0.0.0", home=tmp_path, browser=False, certificate=tmp_path / "a.pem", key=tmp_path / "b.pem")
+
+
+@pytest.fixture
+def certified(tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate for two names, and its key."""
+    import datetime
+    import ipaddress
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "workbench")])
+    names = [x509.DNSName("data.example"), x509.IPAddress(ipaddress.ip_address("127.0.0.2"))]
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (tmp_path / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (tmp_path / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, *plain))
+    return tmp_path / "cert.pem", tmp_path / "key.pem"
+
+
+def test_a_server_for_others_answers_to_the_names_of_its_certificate(certified: tuple[Path, Path]) -> None:
+    assert certificate_names(certified[0]) == ("data.example", "127.0.0.2")
+    with pytest.raises(PolicyError, match="not a TLS certificate"):
+        certificate_names(certified[1])
+
+
+@pytest.mark.slow
+def test_others_are_let_in_by_tls_and_the_password_alone(tmp_path: Path, certified: tuple[Path, Path]) -> None:
+    httpx = pytest.importorskip("httpx")
+    bench = new_bench(tmp_path, "--host", "127.0.0.2", "--certificate", str(certified[0]), "--key", str(certified[1]))
+    bench.address, bench.environment = "127.0.0.2", {"RETICENT_WORKBENCH_PASSWORD": "correct horse"}
+    bench.start()
+    try:
+        base = f"https://127.0.0.2:{bench.port}"
+        with httpx.Client(verify=False, base_url=base, timeout=30) as stranger:
+            assert stranger.get("/").headers["location"] == "/login"
+            assert stranger.get("/p/0123456789ab/v/1/data").headers["location"] == "/login"
+            assert stranger.get("/", headers={"host": "evil.example"}).status_code == 421
+            assert stranger.get("/", headers={"host": f"data.example:{bench.port}"}).status_code == 303
+            wrong = stranger.post("/login", data={"password": "cow"}, headers={"origin": base})
+            assert wrong.status_code == 403
+            assert stranger.get("/").status_code == 303
+            assert stranger.post("/login", data={"password": "correct horse"}).status_code == 403
+            right = stranger.post("/login", data={"password": "correct horse"}, headers={"origin": base})
+            assert right.status_code == 303
+            assert "Secure" in right.headers["set-cookie"]
+            assert "Drop a file here" in stranger.get("/").text
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(f"http://127.0.0.2:{bench.port}/")
+    finally:
+        assert "correct horse" not in bench.stop()
 
 
 def test_a_password_lets_in_where_there_is_one(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from reticent.base.files import write_whole
+from reticent.errors import PolicyError
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -153,6 +154,22 @@ def own_hosts(names: tuple[str, ...], port: int) -> frozenset[str]:
     return frozenset(f"{name.lower()}:{port}" for name in names) | (
         frozenset(name.lower() for name in names) if port in (80, 443) else frozenset()
     )
+
+
+def certificate_names(path: Path) -> tuple[str, ...]:
+    """The names and addresses that a TLS certificate is for: by these, and no others, browsers elsewhere may call the server."""
+    from cryptography import x509
+
+    try:
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"{str(path)!r} is not a TLS certificate in PEM format: {error}.") from None
+    try:
+        listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return ()
+    addresses = [str(each) for each in listed.get_values_for_type(x509.IPAddress)]
+    return (*listed.get_values_for_type(x509.DNSName), *(f"[{each}]" if ":" in each else each for each in addresses))
 
 
 def private_folder(path: Path) -> None:

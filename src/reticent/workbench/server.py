@@ -22,7 +22,7 @@ from reticent.workbench.desk import Desk, ProjectView, settled
 from reticent.workbench.pages import columns, data, explore, guarantee, levels, more, publish, start
 from reticent.workbench.project import home_folder
 from reticent.workbench.rail import rail_of
-from reticent.workbench.security import Doorkeeper, Guard, own_hosts, private_folder
+from reticent.workbench.security import Doorkeeper, Guard, certificate_names, own_hosts, private_folder
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 PORT = 8731
@@ -187,7 +187,7 @@ def serve(
     bound = _listening(host, port)
     number = bound.getsockname()[1]
     scheme = "https" if certificate is not None else "http"
-    names = (*LOOPBACK, host) if beyond else LOOPBACK
+    names = (*LOOPBACK, host, *certificate_names(certificate)) if beyond and certificate is not None else LOOPBACK
     door = Doorkeeper(folder / "sessions.json", own_hosts(names, number), scheme, password if beyond else None)
     desk = Desk(folder)
     path = "/" if opened is None else address(open_location(desk, opened))

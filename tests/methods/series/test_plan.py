@@ -168,3 +168,23 @@ def test_the_command_shows_prices_and_writes_nothing(reticent, tmp_path):  # noq
     code, _, said = reticent(*given, "--leave", "2")
     assert code == 2
     assert "leave must be a share" in said
+
+
+def test_columns_with_declared_domains_are_planned() -> None:
+    table = rt.Table(
+        {
+            "id": [f"p{n}" for n in range(40)],
+            "age": [20 + n * 7 % 40 for n in range(40)],
+            "height": [150 + n * 11 % 40 for n in range(40)],
+            "ill": ["flu", "cold", "gout", "none"] * 10,
+        },
+        quasi={
+            "age": rt.Hierarchy.intervals([10, 40], domain=(0, 120)),
+            "height": rt.Hierarchy.intervals([10, 40], domain=(120, 220)),
+        },
+        sensitive="ill",
+        key="id",
+    )
+    republish = rt.Republish(domain=["flu", "cold", "gout", "none", "mumps"])
+    rates = rt.republish.UpdateRates(0.05, 0.05, 0.05, 0.0)
+    assert rt.republish.plan(table, rt.TauSafety(2), republish, rates, 2, 1).card().title == "Counterfeits planned"

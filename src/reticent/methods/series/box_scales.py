@@ -199,7 +199,9 @@ class NodeScale(QuasiScale):
             held = self._place[level.parts == part]
             lows.append(int(by_place[held.min()]))
             highs.append(int(by_place[held.max()]))
-        low_leaf, high_leaf = (self.hierarchy.leaves.gather(each).gather(chosen) for each in (lows, highs))
+        # Leaves of a declared domain have no name.
+        leaves_named = self.hierarchy.leaves.alias(self.column)
+        low_leaf, high_leaf = (leaves_named.gather(each).gather(chosen) for each in (lows, highs))
         return ColumnBoxes(_coded(self.column, texts).gather(chosen), meanings, low_leaf, high_leaf)
 
 

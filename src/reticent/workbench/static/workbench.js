@@ -154,6 +154,12 @@
     verify((await Promise.all(entries.map((entry) => filesOf(entry, "")))).flat());
   }
 
+  // On a phone the steps scroll sideways: the one that is shown is in sight.
+  root.addEventListener("htmx:load", () => {
+    const steps = root.querySelector(".steps"), step = steps?.querySelector("[aria-current]");
+    if (step && steps.scrollWidth > steps.clientWidth) steps.scrollLeft = step.offsetLeft - (steps.clientWidth - step.offsetWidth) / 2;
+  });
+
   // On a phone the state is folded until it is asked for, so that the page begins with its content.
   let unfolded = false;
   root.addEventListener("htmx:load", (event) => {
