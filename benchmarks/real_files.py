@@ -55,9 +55,10 @@ HEAD = (
 )
 _LIST = Path(__file__).with_name("real_files.txt")
 _PARTS = ("tune", "held-out", "fresh", "unseen-a", "unseen-b", "later", "unseen-d", "unseen-e")
+_LISTED_WHOLE = ("unseen-d", "unseen-e")
 _WHEELS = os.environ.get("RETICENT_WHEELS", "")
 _VISIBLE = re.compile(
-    r"(age\w{0,4}|\w{0,4}age|sex|gender|female|fem|male|(\w{0,7}[._]?)educ(ation|at|yrs?|w|h|wm|wf)?|yrseduc|school|schooling|degree|nodegree|nodeg|college|coll|collgrad|"
+    r"(age(y|a|m|r|s|yrs?|_?gr(ou)?p|gr|cat|cl)?|(m|f|h|d|mom|dad|hus|wife|mth|mother|father)_?age|sex|gender|female|fem|male|((m|f|h|w|r|mom|dad|moth|fath|hus|wife|husb|mother|father|par)[._]?)?educ(ation|at|yrs?|w|h|wm|wf)?|yrseduc|school|schooling|degree|nodegree|nodeg|college|coll|collgrad|"
     r"wc|hc|married|marital|marital.?status|marr|maritl|marst\w*|mstat|kids\w*|children|nchild|childs|k5|k618|famsize|familysize|hhsize|household.?size|region|reg|state|province|south|"
     r"north\w*|west|east|urban|rural|smsa|msa|city|county|height|hgt|race\w{0,2}|black|white|hisp\w*|hispanic|ethnicity|eth|ethnic|occupation|occ|profession|job|industry)",
     re.IGNORECASE,
@@ -66,13 +67,13 @@ _VISIBLE = re.compile(
 
 @dataclass(frozen=True)
 class RealFile:
-    """A file, its confidential columns, the key of people who have several rows, and the columns that everybody sees (None: by their names)."""
+    """A file, its confidential columns, the key of people who have several rows, and what everybody sees of a person; in older files this is also told by names."""
 
     name: str
     confidential: frozenset[str]
     person: str | None
     part: str
-    seen: frozenset[str] | None = None
+    seen: frozenset[str] = frozenset()
 
     def write(self, folder: Path) -> Path | None:
         """The path of the file, written as CSV where it lies in the package; None where it cannot be had."""
@@ -160,14 +161,10 @@ def real_files() -> list[RealFile]:
         columns, *more = rest.split("; ")
         said = dict(each.split("=", 1) for each in more)
         confidential = frozenset(columns.split()) - {"-"}
-        seen = frozenset(said["seen"].split()) if "seen" in said else frozenset() if section in _SEEN_LISTED else None
+        seen = frozenset(said.get("seen", "").split())
         part = _part(section, name, number % 2 == 1)
         found.append(RealFile(name, confidential, said.get("person"), part, seen))
     return found
-
-
-_SEEN_LISTED = ("unseen-d", "unseen-e")
-"""Sections that name what everybody sees."""
 
 
 def _part(section: str, name: str, second: bool) -> str:
@@ -237,10 +234,9 @@ def _claims(definition: Sequence[Mapping[str, Any]], sensitive: Sequence[str]) -
 
 
 def _is_visible(name: str, file: RealFile) -> bool:
-    """Whether everybody sees a column: where the file does not list these, by its name."""
-    if file.seen is not None:
-        return name in file.seen
-    return _VISIBLE.fullmatch(name) is not None and name not in file.confidential
+    """Whether everybody sees a column: it is listed, or, in a file whose list is not complete, its name says so."""
+    named = file.part not in _LISTED_WHOLE and _VISIBLE.fullmatch(name) is not None
+    return name in file.seen or (named and name not in file.confidential)
 
 
 def _smallest(rows: pl.DataFrame, known: Sequence[str], published: Published, person: str | None) -> int:

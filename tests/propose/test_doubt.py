@@ -127,3 +127,67 @@ def test_answers_of_the_same_person_and_five_traits_are_sensitive() -> None:
 def test_an_illness_that_is_marked_or_missing_is_sensitive() -> None:
     roles = _roles(propose(_people(disease=["yes", None])))
     assert roles["disease"] == "sensitive"
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("educ", [1, 2, 3]), ("MARITAL.STATUS", ["a", "b"]), ("kidslt6", [0, 1, 2]), ("size", [1, 2, 3, 4, 5, 6, 7]), ("rooms", [1, 2, 3]), ("townsize", [1, 2]), ("reg", [1, 2]), ("rns80", [0, 1]),
+        ("outwork", [0, 1]), ("uempla", [0, 1]), ("tethnicityk", ["a", "b"]), ("firstgen", [0, 1]), ("looks", [1, 2, 3]), ("e16sex", [1, 2]), ("c175empl", [0, 1]), ("area_code", [408, 415]),
+        ("Zimmerzahl", [1, 2, 3]), ("Haushaltsgröße", [1, 2, 3]), ("taille_famille", [1, 2]), ("situacion_laboral", ["a", "b"]), ("numero_stanze", [2, 3]), ("gezinsgrootte", [1, 2]),
+        ("zatrudnienie", ["a", "b"]), ("sysselsättning", ["a", "b"]), ("размер_семьи", [1, 2]), ("家庭规模", [1, 2]), ("世帯人数", [1, 2]), ("מספר_חדרים", [1, 2]), ("عدد_الغرف", [1, 2]),
+    ],
+)  # fmt: skip
+def test_what_everybody_sees_is_not_sensitive_by_doubt(name: str, levels: list[object]) -> None:
+    assert _roles(propose(_people(**{name: levels}, zqv=["a", "b"], income=[100, 200, 300]))) == {
+        "age": "quasi",
+        "sex": "quasi",
+        name: "quasi",
+        "zqv": "sensitive",
+        "income": "sensitive",
+    }
+
+
+def test_whether_wife_and_husband_went_to_college_is_seen_and_one_of_the_two_says_nothing() -> None:
+    both = _roles(propose(_people(wc=["no", "yes"], hc=["no", "yes"], k5=[0, 1, 2, 3], inc=[1.5, 2.5, 3.5])))
+    assert (both["wc"], both["hc"]) == ("quasi", "quasi")
+    one = _roles(propose(_people(hc=["no", "yes"], k5=[0, 1, 2, 3], inc=[1.5, 2.5, 3.5])))
+    assert one["hc"] == "sensitive"
+
+
+def test_what_completes_the_indicators_of_a_known_category_is_known() -> None:
+    """Industries that do not stand beside each other; the last of them follows from the others. An indicator that overlaps with them is in doubt."""
+    work = [n * 7 % 4 for n in range(ROWS)]
+    marks = {
+        name: pl.Series([int(each == n) for each in work]) for n, name in enumerate(("manuf", "zqb", "zqf", "trade"))
+    }
+    frame = _people(manuf=marks["manuf"], income=[100, 200, 300], zqb=marks["zqb"], region=["n", "s"], zqf=marks["zqf"], zqv=[0, 1], trade=marks["trade"])  # fmt: skip
+    roles = _roles(propose(frame))
+    assert roles["zqv"] == "sensitive"
+    assert "sensitive" not in (roles["zqb"], roles["zqf"], roles["manuf"], roles["trade"])
+
+
+@pytest.mark.parametrize("name", ["ptnum", "PTNO", "subj_no", "pat_nr", "patient_number"])
+def test_numbered_patients_are_people_however_they_are_abbreviated(name: str) -> None:
+    frame = _people(bilirubin=list(range(40))).with_columns(pl.Series(name, [100 + n // 15 for n in range(ROWS)]))
+    found = propose(frame)
+    assert (found.key, found.unit) == (name, "person")
+
+
+def test_states_of_a_disease_are_no_part_of_a_country() -> None:
+    roles = _roles(propose(_people(state=[1, 2, 3, 4], pdiag=["a", "b"], income=[100, 200, 300])))
+    assert roles["state"] == "sensitive"
+    assert _roles(propose(_people(state=["AL", "NY", "TX"], income=[100, 200, 300])))["state"] == "quasi"
+    assert _roles(propose(_people(state=[4, 27, 51], income=[100, 200, 300])))["state"] == "quasi"
+
+
+def test_the_size_of_a_tumour_is_no_size_of_a_household() -> None:
+    medical = {"diagnosis": ["a", "b"], "treatment": ["x", "y"], "nodes": list(range(20))}
+    assert _roles(propose(_people(size=[1, 2, 3, 4, 5, 6, 7], **medical)))["size"] == "sensitive"
+
+
+def test_numbers_that_a_hospital_gave_to_patients_are_no_health_care() -> None:
+    numbers = pl.Series([1000 + n // 2 * 3 for n in range(ROWS)])
+    found = propose(_people(HospID=numbers, CK=list(range(30, 90)), illness=["a", "b", "c"]))
+    assert _roles(found)["HospID"] == "identifier"
+    assert found.unit == "person"

@@ -14,6 +14,8 @@ _SMALLEST_BODY, _BODY_SPREAD = 1.5, 0.35
 _AGES_REACH = (13, 125)
 _MARKS, _FEW = 5, 10
 _LEAST_POSTCODE = 100
+_LARGEST_PARTY = 40
+_FEW_STATES = 6
 _FEW_VALUES, _SHARED_BY = 8, 10
 
 _BODY_WEIGHT = Kind("health", "body weight", topic=True)
@@ -64,6 +66,12 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
         return None
     if kind.meaning == "time" and not dated and column.distinct == 2:
         return None
+    if kind.says == _LIVES and words_of(column.name)[:1] == ["state"] and _are_steps(column):
+        return None
+    if kind.sensitive and words_of(column.name)[-1:] == ["id"] and column.distinct > column.rows // 10:
+        return None
+    if kind.says == _TOGETHER and not (numeric and column.lowest >= 0 and column.highest <= _LARGEST_PARTY):
+        return None
     if kind.says == _LOOKS and numeric and column.distinct <= 2:
         return None
     if (kind.numbers and (not numeric or column.distinct <= _MARKS)) or (kind.few and column.distinct > _FEW):
@@ -72,6 +80,13 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
 
 
 _LOOKS = "how somebody looks"
+_LIVES = "where somebody lives"
+_TOGETHER = "how many people belong together"
+
+
+def _are_steps(column: ColumnProfile) -> bool:
+    """Whether values are the first few whole numbers, as those of a disease's states are and those of a country's seldom."""
+    return column.distinct <= _FEW_STATES and set(map(str, column.sample)) <= set(map(str, range(_FEW_STATES + 1)))
 
 
 def is_category(column: ColumnProfile) -> bool:

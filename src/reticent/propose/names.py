@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from reticent.propose.vocabulary import SENSITIVE as SENSITIVE
 from reticent.propose.vocabulary import Kind, kinds_of
@@ -37,7 +39,7 @@ _NUMBERED = frozenset(
         """
         child school case person patient subject hh house household family fam mother father student pupil teacher
         doctor respondent resp emp employee worker firm indiv individual cust customer user member client record row
-        study participant survey interview voter woman man couple twin pers cow clust cluster ps
+        study participant survey interview voter woman man couple twin pers cow clust cluster ps pt pat subj sub
         """
     )
 )
@@ -61,7 +63,7 @@ def ranked_kinds(name: str) -> list[Kind]:
     """The kinds of column that the name may say, the most specific first."""
     words = words_of(name)
     kinds = [kind for kind in kinds_of(name) if kind.meaning != "nothing"]
-    if any(word.endswith("id") and word.removesuffix("id") in _NUMBERED for word in words):
+    if any(stem in _NUMBERED for stem in _numbered(words)):
         kinds.append(_KEY)
     if any(kind.meaning == "weight" for kind in kinds) and _BODIES & set(words):
         kinds = [_BODY_WEIGHT if kind.meaning == "weight" else kind for kind in kinds]
@@ -84,6 +86,23 @@ def says_nothing(name: str) -> bool:
 
 def _rank(kind: Kind) -> tuple[int, str]:
     return _ORDER.index("person" if kind.person else kind.meaning), kind.says
+
+
+def _numbered(words: Sequence[str]) -> list[str]:
+    """What is numbered by words such as ``patid``, ``ptnum`` and ``subj_no``."""
+    joined = [*words, *(f"{one}{two}" for one, two in itertools.pairwise(words))]
+    return [word.removesuffix(end) for word in joined for end in _NUMBERS if word.endswith(end)]
+
+
+_NUMBERS = ("id", "no", "nr", "num", "number")
+_PERSONS = frozenset(
+    _listed("person patient subject participant respondent individual indiv member client pers pt pat subj sub resp")
+)
+
+
+def numbers_persons(name: str) -> bool:
+    """Whether the name says that people are numbered, and not households, schools or visits."""
+    return any(stem in _PERSONS for stem in _numbered(words_of(name)))
 
 
 def meaning_of(name: str) -> Meaning | None:

@@ -20,9 +20,16 @@ from reticent.propose.guarantees import ColumnGuarantees, PromisedPart, guarante
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.identifier_patterns import full_names, identifying_pattern
 from reticent.propose.meanings import is_by_context, is_category, may_hold_names, meaning_in
-from reticent.propose.names import SENSITIVE, says_nothing, says_number_of_somebody, says_record, words_of
+from reticent.propose.names import (
+    SENSITIVE,
+    numbers_persons,
+    says_nothing,
+    says_number_of_somebody,
+    says_record,
+    words_of,
+)
 from reticent.propose.profile import ColumnProfile, profile
-from reticent.propose.relations import families, relations
+from reticent.propose.relations import completing, families, relations
 from reticent.propose.safe_harbor import safe_harbor
 from reticent.propose.study_columns import is_outcome, is_studied, is_treatment
 from reticent.propose.topics import is_follow_up, with_kinds
@@ -373,7 +380,8 @@ def _in_doubt(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> list[Co
     Not the indicators of one category, nor where much of the table is not understood: then nothing sets one column apart from the others.
     """
     quasi = [column.name for column in columns if column.role == "quasi"]
-    indicators = {name for family in families(frame, quasi) for name in family}
+    seen = [column.name for column in columns if column.role == "quasi" and _everybody_sees(column)]
+    indicators = {name for family in families(frame, quasi) for name in family} | completing(frame, quasi, seen)
     unclear = [
         column
         for column in columns
@@ -391,6 +399,10 @@ def _in_doubt(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> list[Co
         else column
         for column in columns
     ]
+
+
+def _everybody_sees(column: ColumnProposal) -> bool:
+    return column.profile.kind is not None and column.profile.kind.visible
 
 
 def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
@@ -497,7 +509,8 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
 def _says_person(column: ColumnProfile) -> bool:
     """Whether a key is one of people, and not of schools, firms or visits."""
     words = set(words_of(column.name))
-    return bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) and not words & _OF_OTHERS
+    named = bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) or numbers_persons(column.name)
+    return named and not words & _OF_OTHERS
 
 
 def _codes_people(column: ColumnProfile) -> bool:

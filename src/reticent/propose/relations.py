@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reticent.table import ColumnRelation, find_relations
 
 _SEEN_OFTEN = 0.5
+_NO_CHANCE = 5.0
 _PLAINEST = ("square", "log", "inverse", "root", "line", "exponential")
 """Of two columns that follow from each other, the one that is the square or the logarithm of the other is derived."""
 
@@ -82,6 +83,29 @@ def families(frame: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]
             runs.append(tuple(names[start:end]))
         start = max(end, start + 1)
     return runs
+
+
+def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) -> set[str]:
+    """Columns of 0 and 1 that with some of the ``known`` ones mark one category: in every row exactly one of them all is 1, as with the industries of workers.
+
+    That columns are never 1 together must be no chance: in rows that were drawn for each by itself at least a few would be.
+    """
+    marked = {name: marks for name in names if (marks := _marks(frame[name])) is not None and marks.any()}
+    found: set[str] = set()
+    for start in (name for name in known if name in marked and name not in found):
+        family, total = [start], marked[start].copy()
+        for name in sorted(marked, key=lambda each: (each not in known, -int(marked[each].sum()))):
+            marks = marked[name]
+            if name != start and not (total & marks).any() and _expected(total, marks) >= _NO_CHANCE:
+                family, total = [*family, name], total + marks
+        if len(family) >= 3 and bool((total == 1).all()):
+            found.update(family)
+    return found - set(known)
+
+
+def _expected(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """In how many rows both would be 1 if neither told the other."""
+    return float(one.sum()) * float(other.sum()) / max(len(one), 1)
 
 
 def _marks(values: pl.Series) -> NDArray[np.int64] | None:

@@ -87,6 +87,7 @@ def with_kinds(
     codebook = codebook or TableCodebook()
     columns = [replace(column, title=codebook.titles.get(column.name, "")) for column in profiles]
     kinds = {column.name: _alone(column, codebook) for column in columns}
+    kinds |= _of_couples(columns, kinds)
     kinds |= dict.fromkeys(_outcomes(columns, kinds), _OUTCOME)
     kinds |= dict.fromkeys(_answers(columns, kinds), _ANSWER)
     kinds |= dict.fromkeys(_big_five(columns, kinds), _TRAIT)
@@ -110,6 +111,32 @@ def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
         and not named.sensitive
     )
     return by_values if named is None or marked or fated else named
+
+
+def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
+    """Columns of wives and husbands that differ in the first letter alone, in a file that speaks of families: ``wc`` and ``hc`` say who went to college."""
+    if not any(kind is not None and kind.says == "family" for kind in kinds.values()):
+        return {}
+    by_name = {column.name.lower(): column.name for column in columns if kinds[column.name] is None}
+    return {
+        by_name[f"{spouse}{rest}"]: Kind("demographic", says, visible=True)
+        for rest, says in _OF_BOTH.items()
+        if f"w{rest}" in by_name and f"h{rest}" in by_name
+        for spouse in "wh"
+    }
+
+
+_OF_BOTH = {
+    "c": "schooling",
+    "e": "schooling",
+    "ed": "schooling",
+    "s": "schooling",
+    "a": "age",
+    "o": "work",
+    "occ": "work",
+    "h": "work",
+    "hrs": "work",
+}
 
 
 def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
@@ -188,7 +215,8 @@ def _is_scale(column: ColumnProfile) -> bool:
 
 
 def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, about: str) -> bool:
-    """Whether several columns, or the name of the file, say that the file is about it; so does a treatment of people who were seen several times."""
+    """Whether several columns, or the name of the file, say that the file is about it; so does a treatment of people who were seen several times, and one column
+    about health in a narrow file that speaks of no other subject."""
     # Words that are meant as whole names of columns say nothing as names of files.
     if any(kind.meaning in topic.meanings and kind.says not in _NO_TOPIC for kind in kinds_of(f"{about} file")):
         return True
@@ -200,7 +228,13 @@ def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, abou
     share = _SCHOOL_SHARE if topic.name == "achievement" else _SHARE
     counted = sum(kind is None or kind.meaning not in ("key", "identifier") for kind in kinds.values())
     enough = len(meant) >= _SEVERAL and topic.name != "achievement"
-    return enough or (len(meant) >= _TWO and len(meant) >= share * counted)
+    alone = topic.name == "health" and bool(meant) and _subjects(kinds) <= topic.meanings
+    return enough or ((len(meant) >= _TWO or alone) and len(meant) >= share * counted)
+
+
+def _subjects(kinds: Kinds) -> set[str]:
+    """What the columns are about that say so, beside who somebody is."""
+    return {kind.meaning for kind in kinds.values() if kind is not None and kind.sensitive}
 
 
 def _is_repeated_key(column: ColumnProfile, kinds: Kinds) -> bool:
@@ -228,12 +262,14 @@ def _can_be(column: ColumnProfile, topic: Topic) -> bool:
 
 
 def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool:
-    """A grade of a tumour or of a loan, a class of cells."""
+    """A grade of a tumour or of a loan, the size of one, a class of cells."""
     words = words_of(column.name)
     if kind is None or kind.meaning != "demographic":
         return False
     if words[-1:] == ["grade"] and topic.name == "money":
         return True
+    if words == ["size"]:
+        return topic.name in ("health", "outcome", "money")
     if words[-1:] in (["grade"], ["tgrade"]) and topic.name in ("health", "outcome"):
         low = column.type in ("integer", "number") and column.highest is not None and column.highest <= _LOW_GRADES
         return low or (column.type == "text" and not column.sample.str.contains(r"\d").any())

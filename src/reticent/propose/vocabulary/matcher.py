@@ -24,6 +24,7 @@ _RARE_LETTERS_BEFORE = ("c", "d", "g", "s", "w", "m", "f", "p", "b", "u", "y", "
 _AFTER = _listed(
     "p f r a x w h s es sq cat rec recode code cd grp group num no yrs years gr lvl class level amt amount pct ind flag"
 )
+_ITEM = re.compile(r"[a-z]\d{1,3}([a-z]{3,})")
 _SHORT = frozenset(["age", "sex", "occ", "ind", "inc", "wgt", "rac", "icd", "bmi", "edu", "gpa", "fam", "sat", "vis"])
 _ARTICLES = ("ال", "ה")
 
@@ -35,9 +36,11 @@ def words_of(name: str) -> list[str]:
 
 
 def _readings(name: str) -> list[list[str]]:
-    """The words with and without cuts between small and large letters: ``testResult``, but also ``HIVresult`` and ``PaCO2``."""
+    """The words with and without cuts between small and large letters: ``testResult``, but also ``HIVresult`` and ``PaCO2``; and without the number of a question: ``e16sex``."""
     cut, uncut = words_of(name), words_of(name.lower())
-    return [cut] if cut == uncut else [cut, uncut]
+    item = _ITEM.fullmatch(uncut[0]) if uncut else None
+    readings = [cut] if cut == uncut else [cut, uncut]
+    return [*readings, [item[1], *uncut[1:]]] if item is not None else readings
 
 
 @lru_cache(maxsize=20_000)
