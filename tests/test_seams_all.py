@@ -68,6 +68,7 @@ KINDS = (
     "Bang merged",
     "Synthetic",
     "Marginals",
+    "Statistics",
     "Republish",
     "Republish batches",
     *OWN_METHODS,

@@ -74,6 +74,7 @@ from reticent.methods.randomize.perturbation import Perturbation as Perturbation
 from reticent.methods.series.definitions import MInvariance as MInvariance
 from reticent.methods.series.definitions import TauSafety as TauSafety
 from reticent.methods.series.method import Republish as Republish
+from reticent.methods.statistics.method import Statistics as Statistics
 from reticent.methods.suppress.method import Suppress as Suppress
 from reticent.methods.synthesize.method import Synthetic as Synthetic
 from reticent.policy import inspect as inspect

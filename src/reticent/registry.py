@@ -186,6 +186,9 @@ METHODS: dict[str, Home] = {
     "Synthetic": Home(
         "reticent.methods.synthesize.method", "synthetic rows, drawn group by group from what is there and noise"
     ),
+    "Statistics": Home(
+        "reticent.methods.statistics.method", "counts, sums, means, variances and quantiles with noise and intervals"
+    ),
     "Marginals": Home(
         "reticent.methods.marginals.method", "synthetic records that fit noisy marginals, with differential privacy"
     ),
@@ -222,6 +225,9 @@ FORMATS: dict[str, Home] = {
     "grid counts": Home("reticent.methods.grid.format", "boxes of a public grid, with noisy counts", "GRID_COUNTS"),
     "synthetic": Home(
         "reticent.methods.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"
+    ),
+    "statistics": Home(
+        "reticent.methods.statistics.format", "noisy statistics with intervals, and the noisy numbers", "STATISTICS"
     ),
     "marginals": Home(
         "reticent.methods.marginals.format", "synthetic records, and the noisy marginals behind them", "MARGINALS"

@@ -48,6 +48,9 @@ CASES = {
     "GridCounts": Case(rt.GridCounts(grid=CELLS, depth=2), rt.UnboundedDP(1), _QUASI),
     "GridSample": Case(rt.GridSample(grid=CELLS, sample="1/2"), rt.UnboundedDP(1, "1e-2"), _QUASI),
     "Marginals": Case(rt.Marginals(select=[["town", "illness"]], domain=CELLS), rt.UnboundedDP(1, "1e-6"), _QUASI),
+    "Statistics": Case(
+        rt.Statistics([{"statistic": "count", "by": ["town"]}], domain={"town": TOWNS}), rt.UnboundedDP(1), _QUASI
+    ),
     "AlphaBeta": Case(
         rt.AlphaBeta(domain={"town": TOWNS, "illness": ILLNESSES, "jobs": list(range(900, 1300))}),
         rt.BoundedBelief("1/20", "1/2"),

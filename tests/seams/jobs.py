@@ -199,6 +199,21 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "": Job(people, rt.UnboundedDP(1), rt.GridCounts(_GRID, depth=3, stop=4, histogram="illness", budget=_TOTALS)),
         "boxes": Job(people, rt.UnboundedDP(1), rt.GridCounts({"age": 1, **_ILL}, depth=3, stop=1)),
     },
+    "Statistics": {
+        "": Job(
+            people,
+            rt.UnboundedDP(2, "1e-6"),
+            rt.Statistics(
+                [
+                    {"statistic": "count", "by": ["town", "illness"]},
+                    {"statistic": "mean", "column": "age", "by": ["illness"]},
+                ],
+                {"town": _DOMAIN["town"], **_ILL},
+                {"age": [0, 100]},
+                **_BUDGET,
+            ),
+        ),
+    },
     "Marginals": {
         "": Job(
             people,

@@ -10,6 +10,7 @@ What is private, and what it costs (nothing here talks to anybody):
                     ``thresholds[i]``)
 
 ``central``         noise by a trusted curator, from OpenDP: the noisy answers of ``audit``, and ``CentralCounts``
+``whole_noise``     the same in either currency (discrete Gaussian, discrete Laplace), for ``Marginals`` and ``Statistics``; ``composed_plan`` what many such steps cost together
 
 How parties compute it (nothing here decides about privacy: quotas and thresholds come from the plan):
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from reticent.noise.central import CentralNoise, central_noise, noisy_total
     from reticent.noise.certificates import make_party_keys, read_certificate
     from reticent.noise.channels import Identity, public_key_of
+    from reticent.noise.composed_plan import CURRENCIES, ComposedPlan, Currency, least_scale
     from reticent.noise.cost_plan import LAWS, LEVELS, MOST_COINS, MOST_PARTIES, NoisePlan, plan
     from reticent.noise.faults import BEHAVIOURS
     from reticent.noise.laws import (
@@ -66,11 +68,16 @@ if TYPE_CHECKING:
     from reticent.noise.protocol import PartyResult
     from reticent.noise.rounds import PartyAddress
     from reticent.noise.tasks import JointTask
+    from reticent.noise.whole_noise import CONFIDENCE, WholeNoise, opendp_core
 
 _HOMES = {
     "BEHAVIOURS": "faults",
     "BinomialLaw": "laws",
+    "CONFIDENCE": "whole_noise",
+    "CURRENCIES": "composed_plan",
     "CentralNoise": "central",
+    "ComposedPlan": "composed_plan",
+    "Currency": "composed_plan",
     "DiscreteLaplaceLaw": "laws",
     "ExponentialLaw": "laws",
     "GATHERING": "party",
@@ -94,12 +101,15 @@ _HOMES = {
     "PartySettings": "party",
     "RunFigures": "party",
     "TOTAL": "party",
+    "WholeNoise": "whole_noise",
     "central_noise": "central",
     "exponential": "laws",
     "hidden_by_noise": "laws",
     "law_from": "laws",
+    "least_scale": "composed_plan",
     "make_party_keys": "certificates",
     "noisy_total": "central",
+    "opendp_core": "whole_noise",
     "plan": "cost_plan",
     "public_key_of": "channels",
     "read_certificate": "certificates",
@@ -109,6 +119,8 @@ _HOMES = {
 
 __all__ = [
     "BEHAVIOURS",
+    "CONFIDENCE",
+    "CURRENCIES",
     "GATHERING",
     "HISTOGRAM",
     "LAWS",
@@ -120,6 +132,8 @@ __all__ = [
     "TOTAL",
     "BinomialLaw",
     "CentralNoise",
+    "ComposedPlan",
+    "Currency",
     "DiscreteLaplaceLaw",
     "ExponentialLaw",
     "Identity",
@@ -134,12 +148,15 @@ __all__ = [
     "PartyResult",
     "PartySettings",
     "RunFigures",
+    "WholeNoise",
     "central_noise",
     "exponential",
     "hidden_by_noise",
     "law_from",
+    "least_scale",
     "make_party_keys",
     "noisy_total",
+    "opendp_core",
     "plan",
     "public_key_of",
     "read_certificate",

@@ -21,7 +21,7 @@ from reticent.methods.marginals.columns import PublicColumn
 from reticent.methods.marginals.details import MarginalsDetails
 from reticent.methods.marginals.estimates import count_marginals
 from reticent.methods.marginals.noisy_table import NoisyTable
-from reticent.methods.marginals.plan import Currency
+from reticent.noise import Currency
 from reticent.table import Value, ValueType
 from tests.sampling import runs
 

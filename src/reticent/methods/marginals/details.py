@@ -16,6 +16,7 @@ from reticent.conditions import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.methods.marginals.columns import PublicColumn
 from reticent.methods.marginals.plan import MarginalsPlan, NoisyStep
+from reticent.methods.marginals.protection import ProtectedRecords
 from reticent.table import to_plain
 
 _MOST_COMBINATIONS = 1_000_000
@@ -63,13 +64,7 @@ class MarginalsDetails:
 
     def words(self, records: int) -> str:
         """What the release is, for everybody."""
-        whose = (
-            "one record"
-            if self.plan.rows == 1 and self.unit == "row"
-            else f"all records of one {self.unit}, of whom at most {self.plan.rows} are counted"
-            if self.plan.rows > 1
-            else f"the record of one {self.unit}"
-        )
+        whose = ProtectedRecords(self.unit, self.plan.rows).words()
         known = "" if self.total is None else f" The number of records ({self.total:,}) is public."
         return (
             f"{records:,} synthetic records over {len(self.columns)} columns, drawn from a model that fits noisy counts of {len(self.measured)} marginals; the noisy counts are published "

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
 from reticent.methods.marginals.details import MarginalsDetails, combinations_of
-from reticent.noise import DiscreteLaplaceLaw
-
-_CONFIDENCE = Fraction(19, 20)
-_QUANTILE = 1.959964
+from reticent.noise import CONFIDENCE, WholeNoise
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class MarginalCount(SaidInLines):
     standard_error: float | None
     interval: tuple[int, int] | None
     total: int
-    confidence: Fraction = _CONFIDENCE
+    confidence: Fraction = CONFIDENCE
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -84,7 +81,7 @@ def count_marginals(
         met = records.height if bool(condition.mask(pl.DataFrame({"row": [0]}))[0]) else 0
         return MarginalCount(condition.text, met, None, None, total)
     usable = [
-        _sums(condition, details, step.columns, float(step.scale), noisy)
+        _sums(condition, details, step.columns, step.scale, noisy)
         for step, noisy in zip(details.measured, counts, strict=True)
         if set(condition.scope) <= set(step.columns)
     ]
@@ -109,7 +106,7 @@ def _sums(
     condition: Condition,
     details: MarginalsDetails,
     columns: tuple[str, ...],
-    scale: float,
+    scale: Fraction,
     noisy: NDArray[np.int64],
 ) -> _MeasuredSums:
     concerned = [details.by_name[name] for name in columns]
@@ -120,24 +117,11 @@ def _sums(
         {column.name: column.cells for column in concerned if column.name in scope},
     )
     certain, possible = int(covers.certain.sum()), int(covers.possible.sum())
-    variance = _variance(details.plan.currency, scale)
+    noise = WholeNoise(details.plan.currency, scale)
     return _MeasuredSums(
         float(covers.share @ noisy),
         float(noisy[covers.certain].sum()),
         float(noisy[covers.possible].sum()),
-        float((covers.share**2).sum()) * variance,
-        (_reach(details, scale, certain), _reach(details, scale, possible)),
+        float((covers.share**2).sum()) * noise.deviation**2,
+        (noise.reach(certain), noise.reach(possible)),
     )
-
-
-def _variance(currency: str, scale: float) -> float:
-    return scale**2 if currency == "rho" else float(DiscreteLaplaceLaw(Fraction(scale)).variance)
-
-
-def _reach(details: MarginalsDetails, scale: float, cells: int) -> float:
-    """How far the noise of a sum of so many cells reaches, at the stated confidence; Gaussian noise adds up to Gaussian noise."""
-    if not cells:
-        return 0.0
-    if details.plan.currency == "rho":
-        return _QUANTILE * scale * math.sqrt(cells)
-    return float(DiscreteLaplaceLaw(Fraction(scale)).reach(cells, float(_CONFIDENCE)))

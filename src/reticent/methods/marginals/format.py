@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft
-from reticent.definitions import BoundedDP, ConcentratedDP, Definition, UnboundedDP
+from reticent.definitions import Definition
 from reticent.errors import DataError
 from reticent.methods.marginals.details import MarginalsDetails
 from reticent.methods.marginals.estimates import MarginalCount, count_marginals
 from reticent.methods.marginals.marginal_table import CELL, COLUMNS, COUNT, ERROR, MEASUREMENT, cell_labels
 from reticent.methods.marginals.plan import MarginalsPlan
+from reticent.methods.marginals.protection import KEPT
 from reticent.release import ManifestColumn
 from reticent.release.format import MechanismFormat, Words, read_details
 from reticent.table import Rows, Table, ValueType
@@ -28,7 +29,6 @@ ATTESTED = (
     "Mechanism attested, not checkable from files: that counts, choices and noise were made by this plan, once, and that cells and conditions were declared before the data were looked at, is the "
     "publisher's word. What was checked: the cost of every noisy step and their sum, the cells of every measured marginal, and that synthetic records are in the domain. How they were sampled is not re-checked."
 )
-KEPT = (UnboundedDP, BoundedDP, ConcentratedDP)
 
 
 class MarginalsFormat(MechanismFormat):

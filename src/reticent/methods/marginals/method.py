@@ -17,21 +17,17 @@ from reticent.base.context import Context
 from reticent.base.exact import one_of, whole
 from reticent.base.privacy_cost import (
     DeclaredBudget,
-    LossBound,
-    PrivacyCost,
     ProtectedUnit,
-    Relation,
-    concentrated_rho,
 )
 from reticent.core import Draft, Evidence, Kind
-from reticent.definitions import BoundedDP, ConcentratedDP, Definition, ExpectedError, UnboundedDP
+from reticent.definitions import Definition, ExpectedError
 from reticent.errors import PolicyError, did_you_mean
 from reticent.methods.marginals.columns import NoisyCuts, PublicColumn, declared_columns
 from reticent.methods.marginals.details import MarginalsDetails, excluded
 from reticent.methods.marginals.graphical_model import Clique, ImpossibleCells
 from reticent.methods.marginals.marginal_table import OWN_COLUMNS, marginal_table
 from reticent.methods.marginals.noisy_table import NoisyTable
-from reticent.methods.marginals.plan import Currency
+from reticent.methods.marginals.protection import DPTarget, ProtectedRecords, account_cost, unfit
 from reticent.methods.marginals.selection import (
     AdaptiveIterations,
     FixedWorkload,
@@ -41,31 +37,8 @@ from reticent.methods.marginals.selection import (
 from reticent.table import FrameRows, Table
 
 FORMAT = "marginals"
-_CONVERTED = Fraction(1, 10**6)
 _ON_CUTS = Fraction(1, 20)
 _MOST_PAIRS = 500
-
-
-@dataclass(frozen=True)
-class DPTarget:
-    """What a definition asks of the sum of all steps: at most ``total`` in a ``currency``, for neighbours by a ``relation``; ``delta`` to convert with."""
-
-    currency: Currency
-    total: Fraction
-    relation: Relation
-    delta: Fraction
-
-    @classmethod
-    def of(cls, definition: Definition) -> DPTarget:
-        """The target of a definition that this method keeps; with a delta the noise is Gaussian, without one Laplacian."""
-        if isinstance(definition, ConcentratedDP):
-            return cls("rho", definition.amount, definition.relation, _CONVERTED)
-        assert isinstance(definition, UnboundedDP | BoundedDP)
-        epsilon, delta = definition.amounts
-        relation: Relation = "add/remove" if isinstance(definition, UnboundedDP) else "replace"
-        if not delta:
-            return cls("epsilon", epsilon, relation, delta)
-        return cls("rho", concentrated_rho(epsilon, delta), relation, delta)
 
 
 @dataclass(frozen=True)
@@ -141,20 +114,9 @@ class Marginals:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """It keeps one definition of differential privacy, on tables without weights in which no unit has an unbounded number of records."""
-        if not isinstance(definition, UnboundedDP | BoundedDP | ConcentratedDP):
-            return f"Marginals keeps UnboundedDP, BoundedDP or ConcentratedDP, not {definition}. Choose a grouping method for that."
-        if table.weight is not None:
-            return "Marginals counts records, and this table has weights. Publish it without weight=, or repeat records by their weights before."
-        if table.nulls == "drop":
-            return "The table drops records with missing values, which depends on the data. Set nulls='category'."
-        unit = self._unit(table)
-        if unit != "row" and table.several_rows and (unit == "household" and table.key is not None):
-            return "A household may have any number of records. Give the table its household column and rows_per_person= without key=, which then bounds the records of a household."
-        if unit != "row" and table.several_rows and table.rows_per_person is None:
-            return (
-                f"A {unit} of this table may have any number of records, and noise can hide a bounded number only. Give the table rows_per_person=, so that at most so many records of each are "
-                "counted, or protect single records with Marginals(unit='row')."
-            )
+        reason = unfit(table, definition, "Marginals") or self._records(table).refusal(table, "Marginals")
+        if reason is not None:
+            return reason
         taken = [name for name in OWN_COLUMNS if name in table.schema]
         if taken:
             return f"A release of marginals has a column {taken[0]!r} of its own. Rename the column of that name."
@@ -172,30 +134,31 @@ class Marginals:
         context.step("counting rows")
         noisy = self._behind_budget(table, declared, target, context)
         columns = self._cut(table, declared, noisy, context)
-        total = table.frame.height if target.relation == "replace" else None
+        records = self._records(table)
+        total = records.total(table, target.relation)
         excluded_cells = tuple(ImpossibleCells(*excluded(columns, each)) for each in self.impossible)
         fit = self.selection.fit(noisy, None if total is None else float(total), excluded_cells, context)
         details = MarginalsDetails(
-            columns, noisy.plan, self.selection.name, self._unit(table), total, tuple(self.impossible)
+            columns, noisy.plan, self.selection.name, records.unit, total, tuple(self.impossible)
         )
         context.step("drawing records")
         count = self.rows or total or max(1, round(fit.model.total))
         seed = int(context.randomness.integers(2**32, 1)[0])
         codes = fit.model.records(count, seed)
         source = np.random.default_rng(seed)
-        records = pl.DataFrame([column.decode(codes[column.name], source) for column in columns])
+        drawn = pl.DataFrame([column.decode(codes[column.name], source) for column in columns])
         return Draft(
             format=FORMAT,
             tables={
                 "marginals": FrameRows(marginal_table(fit.measurements, details.by_name)),
-                "records": FrameRows(records.sort(records.columns, nulls_last=False)),
+                "records": FrameRows(drawn.sort(drawn.columns, nulls_last=False)),
             },
             evidence=Evidence(plan=details.plan),
             method=self.describe(),
             details=details.as_json(),
             measured=_errors(noisy, codes),
             search={"measured": [" x ".join(each.columns) for each in fit.measurements]},
-            cost=self._cost(table, details, target),
+            cost=account_cost(details.plan, target, records, "synthetic records from marginals", total),
             budget=DeclaredBudget.of(self.budget, "Marginals"),
             insecure=not context.randomness.is_secure,
         )
@@ -205,7 +168,9 @@ class Marginals:
         target = DPTarget.of(definition)
         declared = declared_columns(table, self.domain)
         sizes = {each.name if isinstance(each, PublicColumn) else each.grid.name: _size(each) for each in declared}
-        noisy = NoisyTable({}, sizes, target.currency, target.total, self._most(table), target.relation, Context())
+        noisy = NoisyTable(
+            {}, sizes, target.currency, target.total, self._records(table).most, target.relation, Context()
+        )
         deviation = noisy.deviation(noisy.scale("measure", self.selection.first_cost(target.total, sizes)))
         records = max(1, table.frame.height)
         moved = {
@@ -229,12 +194,8 @@ class Marginals:
         }
         return {"name": "Marginals", **{name: each for name, each in given.items() if each is not None}}
 
-    def _unit(self, table: Table) -> ProtectedUnit:
-        return self.unit or table.unit
-
-    def _most(self, table: Table) -> int:
-        """How many records one unit has at most."""
-        return 1 if self._unit(table) == "row" or not table.several_rows else int(table.rows_per_person or 1)
+    def _records(self, table: Table) -> ProtectedRecords:
+        return ProtectedRecords.of(table, self.unit)
 
     def _check_names(self, names: Sequence[str]) -> None:
         if isinstance(self.select, str):
@@ -252,7 +213,9 @@ class Marginals:
         fine = [each.grid if isinstance(each, NoisyCuts) else each for each in declared]
         codes = {column.name: column.encode(table.frame[column.name]) for column in fine}
         sizes = {column.name: column.size for column in fine}
-        return NoisyTable(codes, sizes, target.currency, target.total, self._most(table), target.relation, context)
+        return NoisyTable(
+            codes, sizes, target.currency, target.total, self._records(table).most, target.relation, context
+        )
 
     def _cut(
         self, table: Table, declared: Sequence[PublicColumn | NoisyCuts], noisy: NoisyTable, context: Context
@@ -272,14 +235,6 @@ class Marginals:
             else:
                 columns.append(each)
         return tuple(columns)
-
-    def _cost(self, table: Table, details: MarginalsDetails, target: DPTarget) -> PrivacyCost:
-        """Where the number of records is published, there is no bound for records that are added or removed."""
-        relations: tuple[Relation, ...] = ("replace",) if target.relation == "replace" else ("add/remove", "replace")
-        losses: dict[Relation, LossBound] = {
-            relation: details.plan.loss(relation, target.delta) for relation in relations
-        }
-        return PrivacyCost("synthetic records from marginals", losses, details.unit)
 
 
 def _size(column: PublicColumn | NoisyCuts) -> int:

@@ -6,21 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.context import Context
-from reticent.base.extras import needed
 from reticent.base.privacy_cost import Relation
 from reticent.errors import PolicyError
-from reticent.methods.marginals.plan import Currency, MarginalsPlan, NoisyStep, StepKind
+from reticent.methods.marginals.plan import MarginalsPlan, NoisyStep, StepKind
+from reticent.noise import Currency, WholeNoise, least_scale, opendp_core
 
 Counts = NDArray[np.int64]
 Codes = NDArray[np.int64]
 MOST_CELLS = 5_000_000
-_MANTISSA = 20
 
 
 @dataclass(frozen=True)
@@ -78,23 +76,19 @@ class NoisyTable:
 
     def scale(self, kind: StepKind, cost: Fraction) -> Fraction:
         """The least scale of noise, of few binary digits, that costs at most ``cost``."""
-        unit = NoisyStep(kind, (), Fraction(1)).cost(self.currency, self.rows, self.relation)
-        ratio = unit / cost
-        near = math.sqrt(ratio) if self.currency == "rho" else float(ratio)
-        power = math.frexp(near)[1] - _MANTISSA
-        step = Fraction(2) ** power
-        scale = math.ceil(Fraction(near) / step) * step
-        while NoisyStep(kind, (), scale).cost(self.currency, self.rows, self.relation) > cost:
-            scale += step
-        return scale
+
+        def price(scale: Fraction) -> Fraction:
+            return NoisyStep(kind, (), scale).cost(self.currency, self.rows, self.relation)
+
+        return least_scale(price, self.currency, cost)
 
     def deviation(self, scale: Fraction) -> float:
         """The standard deviation of noise of a scale."""
-        return float(scale) if self.currency == "rho" else _laplace_deviation(float(scale))
+        return WholeNoise(self.currency, scale).deviation
 
     def mean_error(self, scale: Fraction) -> float:
         """The mean size of the noise on a cell."""
-        return float(scale) * (math.sqrt(2 / math.pi) if self.currency == "rho" else 1.0)
+        return WholeNoise(self.currency, scale).mean_size
 
     def measured(self, columns: tuple[str, ...], cost: Fraction, kind: StepKind = "measure") -> Measurement:
         """The counts of all cells of ``columns`` with noise that costs at most ``cost``."""
@@ -103,7 +97,7 @@ class NoisyTable:
                 f"The marginal of {', '.join(columns)} has {self.cells(columns):,} cells; at most {MOST_CELLS:,} can be measured. Use fewer columns, or coarser bins."
             )
         scale = self._pay(kind, columns, cost)
-        noisy = self._noise(self.exact(columns), scale)
+        noisy = WholeNoise(self.currency, scale).added(self.exact(columns), self._source)
         return Measurement(columns, noisy, self.deviation(scale))
 
     def chosen(self, scores: Sequence[float], cost: Fraction) -> int:
@@ -111,7 +105,7 @@ class NoisyTable:
         scale = float(self._pay("choose", (), cost))
         if self._source is not None:
             return int(np.argmax(np.asarray(scores) + self._source.gumbel(0.0, scale, len(scores))))
-        dp = _opendp()
+        dp = opendp_core()
         divergence = dp.zero_concentrated_divergence() if self.currency == "rho" else dp.max_divergence()
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
         return int(dp.m.make_noisy_max(*space, output_measure=divergence, scale=scale)(list(map(float, scores))))
@@ -134,37 +128,3 @@ class NoisyTable:
         self.spent += paid
         self.steps.append(step)
         return scale
-
-    def _noise(self, counts: Counts, scale: Fraction) -> Counts:
-        if self._source is not None:
-            return counts + _repeatable(self._source, self.currency, float(scale), len(counts))
-        dp = _opendp()
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
-        if self.currency == "rho":
-            made = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(scale))
-        else:
-            made = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(scale))
-        return np.array(made(counts.tolist()), dtype=np.int64)
-
-
-def _opendp() -> Any:
-    dp = needed("opendp.prelude", "noise", "Noisy marginals")
-    dp.enable_features("contrib")
-    return dp
-
-
-def _laplace_deviation(scale: float) -> float:
-    """The standard deviation of the difference of two geometric numbers."""
-    ratio = math.exp(-1 / scale)
-    return math.sqrt(2 * ratio) / (1 - ratio)
-
-
-def _repeatable(source: np.random.Generator, currency: Currency, scale: float, count: int) -> Counts:
-    """Noise of the same law, from numpy's generator."""
-    if currency == "epsilon":
-        draws = source.geometric(-math.expm1(-1 / scale), (2, count))
-        return np.asarray(draws[0] - draws[1], dtype=np.int64)
-    reach = max(2, math.ceil(12 * scale))
-    support = np.arange(-reach, reach + 1)
-    weights = np.exp(-(support.astype(float) ** 2) / (2 * scale**2))
-    return np.asarray(source.choice(support, count, p=weights / weights.sum()), dtype=np.int64)

@@ -9,17 +9,10 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from reticent.base.exact import exact, one_of, whole
-from reticent.base.privacy_cost import (
-    LossBound,
-    Relation,
-    concentrated_delta,
-    concentrated_epsilon,
-)
+from reticent.base.privacy_cost import Relation
 from reticent.errors import DataError
+from reticent.noise import CURRENCIES, ComposedPlan, Currency
 
-Currency = Literal["rho", "epsilon"]
-"""How losses are counted: zero-concentrated differential privacy (Gaussian noise), or pure epsilon (Laplace noise)."""
-CURRENCIES: tuple[Currency, ...] = get_args(Currency)
 StepKind = Literal["measure", "choose", "cut"]
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 MOST_STEPS = 100_000
@@ -68,12 +61,8 @@ class NoisyStep:
 
 
 @dataclass(frozen=True)
-class MarginalsPlan:
-    """All noisy steps of a release, in order, for a unit of at most ``rows`` records.
-
-    The total was fixed before the first step, and each step was chosen by what earlier noisy answers showed: adaptive composition within a budget (a privacy filter) holds for both currencies
-    [Whitehouse and others 2023]. Synthetic records and noisy totals are computed from the answers, and cost nothing more.
-    """
+class MarginalsPlan(ComposedPlan):
+    """All noisy steps of a release, in order, for a unit of at most ``rows`` records. Synthetic records and noisy totals are computed from their answers."""
 
     currency: Currency
     rows: int
@@ -96,50 +85,7 @@ class MarginalsPlan:
         }
 
     def cost(self, relation: Relation) -> Fraction:
-        """The sum of all steps, in the plan's currency."""
         return self._costs[relation]
-
-    def loss(self, relation: Relation, delta: Fraction) -> LossBound:
-        """What the release costs an account, with a ``delta`` to convert with."""
-        total = self.cost(relation)
-        if self.currency == "epsilon":
-            return LossBound(total)
-        return LossBound(concentrated_epsilon(total, delta), delta, total, Fraction(0))
-
-    def within(self, relation: Relation, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the release is (epsilon, delta)-indistinguishable for neighbours by ``relation``."""
-        total = self.cost(relation)
-        if self.currency == "epsilon":
-            return total <= epsilon
-        return delta > 0 and concentrated_epsilon(total, delta) <= epsilon
-
-    def delta_at(self, relation: Relation, epsilon: Fraction) -> Fraction:
-        """A delta that holds at epsilon, rounded up."""
-        total = self.cost(relation)
-        if self.currency == "epsilon":
-            return Fraction(0 if total <= epsilon else 1)
-        return concentrated_delta(total, epsilon)
-
-    def rho(self, relation: Relation) -> Fraction:
-        """A rho of zero-concentrated differential privacy that holds."""
-        total = self.cost(relation)
-        return total if self.currency == "rho" else total**2 / 2
-
-    def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """For :class:`reticent.definitions.UnboundedDP`."""
-        return self.within("add/remove", epsilon, delta)
-
-    def added_row_delta(self, epsilon: Fraction) -> Fraction:
-        """For :class:`reticent.definitions.UnboundedDP`."""
-        return self.delta_at("add/remove", epsilon)
-
-    def keeps_replaced_row(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """For :class:`reticent.definitions.BoundedDP`."""
-        return self.within("replace", epsilon, delta)
-
-    def replaced_row_delta(self, epsilon: Fraction) -> Fraction:
-        """For :class:`reticent.definitions.BoundedDP`."""
-        return self.delta_at("replace", epsilon)
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data."""

@@ -1,0 +1,98 @@
+"""Whom noise protects and how much of it a definition allows: the unit with its most records, and the target of all noisy steps together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from reticent.base.privacy_cost import LossBound, PrivacyCost, ProtectedUnit, Relation, concentrated_rho
+from reticent.definitions import BoundedDP, ConcentratedDP, Definition, UnboundedDP
+from reticent.noise import ComposedPlan, Currency
+from reticent.table import Table
+
+KEPT = (UnboundedDP, BoundedDP, ConcentratedDP)
+_CONVERTED = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class DPTarget:
+    """What a definition asks of the sum of all steps: at most ``total`` in a ``currency``, for neighbours by a ``relation``; ``delta`` to convert with, and ``failure`` for steps with a delta of their own."""
+
+    currency: Currency
+    total: Fraction
+    relation: Relation
+    delta: Fraction
+    failure: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, definition: Definition, failing: bool = False) -> DPTarget:
+        """The target of a definition that is kept; with a delta the noise is Gaussian, without one Laplacian. Where steps are ``failing`` they get half of delta."""
+        if isinstance(definition, ConcentratedDP):
+            return cls("rho", definition.amount, definition.relation, _CONVERTED)
+        assert isinstance(definition, UnboundedDP | BoundedDP)
+        epsilon, delta = definition.amounts
+        relation: Relation = "add/remove" if isinstance(definition, UnboundedDP) else "replace"
+        if not delta:
+            return cls("epsilon", epsilon, relation, delta)
+        failure = delta / 2 if failing else Fraction(0)
+        return cls("rho", concentrated_rho(epsilon, delta - failure), relation, delta - failure, failure)
+
+
+@dataclass(frozen=True)
+class ProtectedRecords:
+    """One ``unit`` has at most ``most`` records that are counted. Both are declared, never read off the records: noise that grew with what people have would tell it."""
+
+    unit: ProtectedUnit
+    most: int
+
+    @classmethod
+    def of(cls, table: Table, asked: ProtectedUnit | None) -> ProtectedRecords:
+        """The unit that was ``asked`` for, or that of the table; a table that bounds the records of a key protects people, whether or not somebody has several."""
+        unit: ProtectedUnit = asked or table.unit
+        if asked is None and unit == "row" and table.key is not None and table.rows_per_person is not None:
+            unit = "person"
+        return cls(unit, 1 if unit == "row" else int(table.rows_per_person or 1))
+
+    def refusal(self, table: Table, method: str) -> str | None:
+        """Why noise cannot hide a unit of the table; None where it can."""
+        if self.unit == "row":
+            return None
+        if self.unit == "household" and table.key is not None and (table.several_rows or table.rows_per_person):
+            return "A household may have any number of records. Give the table its household column and rows_per_person= without key=, which then bounds the records of a household."
+        if table.several_rows and table.rows_per_person is None:
+            return (
+                f"A {self.unit} of this table may have any number of records, and noise can hide a bounded number only. Give the table rows_per_person=, so that at most so many records of each are "
+                f"counted, or protect single records with {method}(unit='row')."
+            )
+        return None
+
+    def total(self, table: Table, relation: Relation) -> int | None:
+        """The number of records where neighbours agree in it, and so may be told: one record of each unit is replaced by one other."""
+        return table.frame.height if relation == "replace" and self.most == 1 else None
+
+    def words(self) -> str:
+        """Whom noise hides."""
+        if self.most > 1:
+            return f"all records of one {self.unit}, of whom at most {self.most} are counted"
+        return "one record" if self.unit == "row" else f"the record of one {self.unit}"
+
+
+def unfit(table: Table, definition: Definition, method: str) -> str | None:
+    """Why a method that counts records with noise cannot keep the definition on the table; None where it can."""
+    if not isinstance(definition, KEPT):
+        return f"{method} keeps UnboundedDP, BoundedDP or ConcentratedDP, not {definition}. Choose a grouping method for that."
+    if table.weight is not None:
+        return f"{method} counts records, and this table has weights. Publish it without weight=, or repeat records by their weights before."
+    if table.nulls == "drop":
+        return "The table drops records with missing values, which depends on the data. Set nulls='category'."
+    return None
+
+
+def account_cost(
+    plan: ComposedPlan, target: DPTarget, records: ProtectedRecords, purpose: str, total: int | None
+) -> PrivacyCost:
+    """What a release costs the account; where the number of records is published, there is no bound for records that are added or removed."""
+    other: Relation = "replace" if target.relation == "add/remove" else "add/remove"
+    relations = (target.relation,) if total is not None else (target.relation, other)
+    losses: dict[Relation, LossBound] = {relation: plan.loss(relation, target.delta) for relation in relations}
+    return PrivacyCost(purpose, losses, records.unit)

@@ -1,0 +1,178 @@
+"""What the manifest of statistics holds as its details: the queries, the cells and bounds of their columns, and the noise of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from reticent.base.exact import whole
+from reticent.base.privacy_cost import UNITS, ProtectedUnit
+from reticent.errors import DataError
+from reticent.methods.marginals import ProtectedRecords, PublicColumn, cell_labels
+from reticent.methods.statistics.plan import (
+    LEVELS,
+    Contribution,
+    StatisticsPlan,
+    StatisticStep,
+    StepKind,
+)
+from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.scaled_numbers import Bounds
+from reticent.noise import Currency
+from reticent.table import to_plain
+
+MOST_GROUPS = 1_000_000
+
+
+@dataclass(frozen=True)
+class PublicFacts:
+    """What is public about the columns: the cells of those that group, the bounds of numbers, whether values may be ``missing``, and the number of records where neighbours agree in it (``total``).
+
+    The cells of ``chosen`` columns are keys that noisy counts told, and so other keys may occur; bounds of columns in ``outer`` were placed by noisy counts between those.
+    """
+
+    columns: Mapping[str, PublicColumn]
+    bounds: Mapping[str, Bounds]
+    chosen: tuple[str, ...] = ()
+    outer: Mapping[str, Bounds] | None = None
+    missing: bool = False
+    total: int | None = None
+
+    def groups(self, query: StatisticQuery) -> list[str]:
+        """The label of every group of a query; one without a label where it does not group."""
+        return cell_labels([self.columns[name] for name in query.by]) if query.by else [""]
+
+    def count_known(self, query: StatisticQuery) -> bool:
+        """Whether everybody knows how many values a query is about."""
+        return self.total is not None and not (query.by or query.where or self.missing)
+
+    def kinds(self, query: StatisticQuery) -> tuple[StepKind, ...]:
+        """The steps that answer a query."""
+        if query.statistic in ("count", "sum"):
+            return ("count",) if query.statistic == "count" else ("sum",)
+        if query.statistic == "quantile":
+            return ("tree",)
+        counted: tuple[StepKind, ...] = () if self.count_known(query) else ("count",)
+        return (*counted, "centred") if query.statistic == "mean" else (*counted, "centred", "squares")
+
+    def contribution(self, kind: StepKind, query: StatisticQuery | None = None) -> Contribution:
+        """How far one record moves the numbers of a step: of a query, or of a column whose keys or bounds are chosen."""
+        if query is None:
+            return Contribution(levels=LEVELS if kind == "bounds" else 1)
+        single = not query.by
+        optional = bool(self.missing or query.where or any(name in self.chosen for name in query.by))
+        if kind == "count":
+            return Contribution(0, 1, single, True)
+        if kind == "tree":
+            return Contribution(0, 1, False, True, LEVELS)
+        bounds = self.bounds[str(query.column)]
+        low, high = bounds.ends
+        if kind == "sum":
+            return Contribution(low, high, single, optional)
+        low, high = low - bounds.middle, high - bounds.middle
+        if kind == "centred":
+            return Contribution(low, high, single, optional)
+        return Contribution(0, max(low**2, high**2), single, True)
+
+    def unnoised_steps(self, queries: tuple[StatisticQuery, ...]) -> Iterator[tuple[StepKind, str | int, Contribution]]:
+        """Every step in its order: what it is about (a column, or a query by its number from 1), and how far a record moves it."""
+        for name in self.chosen:
+            yield "keys", name, self.contribution("keys")
+        # JSON objects have no order.
+        for name in sorted(self.outer or {}):
+            yield "bounds", name, self.contribution("bounds")
+        for number, query in enumerate(queries, 1):
+            for kind in self.kinds(query):
+                yield kind, number, self.contribution(kind, query)
+
+
+@dataclass(frozen=True)
+class StatisticsDetails:
+    """The ``queries``, what is public (``facts``), whose records are protected (``unit``, at most ``rows`` of each), and the scale of noise of every step, with its threshold where it chooses keys."""
+
+    queries: tuple[StatisticQuery, ...]
+    facts: PublicFacts
+    unit: ProtectedUnit
+    rows: int
+    currency: Currency
+    noise: tuple[tuple[Fraction, int | None], ...]
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise DataError(f"The unit must be one of {', '.join(UNITS)}, but it is {self.unit!r}.")
+        if self.facts.total is not None:
+            whole(self.facts.total, "total", low=0)
+        for query in self.queries:
+            missing = [name for name in query.by if name not in self.facts.columns]
+            if missing or (query.statistic != "count" and query.column not in self.facts.bounds):
+                raise DataError(f"The details lack cells or bounds for the {query.words()}.")
+        if len(self.noise) != len(list(self.facts.unnoised_steps(self.queries))):
+            raise DataError("The details do not state the noise of every step.")
+        _ = self.plan
+
+    @cached_property
+    def plan(self) -> StatisticsPlan:
+        """Every step with its noise."""
+        steps = tuple(
+            StatisticStep(kind, scale, contribution, threshold)
+            for (kind, _, contribution), (scale, threshold) in zip(
+                self.facts.unnoised_steps(self.queries), self.noise, strict=True
+            )
+        )
+        return StatisticsPlan(self.currency, self.rows, steps)
+
+    @property
+    def about(self) -> list[str | int]:
+        """What each step is about."""
+        return [about for _, about, _ in self.facts.unnoised_steps(self.queries)]
+
+    def words(self) -> str:
+        """What the release is, for everybody."""
+        whose = ProtectedRecords(self.unit, self.rows).words()
+        known = "" if self.facts.total is None else f" The number of records ({self.facts.total:,}) is public."
+        asked = "; ".join(query.words() for query in self.queries[:6])
+        more = f" and {len(self.queries) - 6} more" if len(self.queries) > 6 else ""
+        return f"Statistics with noise, each with its 95 % interval: {asked}{more}. Noise hides {whose}.{known}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+        facts = self.facts
+        return {
+            "queries": [query.as_json() for query in self.queries],
+            "columns": {name: to_plain(column.as_json()) for name, column in facts.columns.items()},
+            "bounds": {name: bounds.as_json() for name, bounds in facts.bounds.items()},
+            "chosen_keys": list(facts.chosen),
+            "chosen_bounds": {name: bounds.as_json() for name, bounds in (facts.outer or {}).items()},
+            "missing": facts.missing,
+            "total": facts.total,
+            "unit": self.unit,
+            "rows": self.rows,
+            "currency": self.currency,
+            "noise": [
+                {"scale": str(scale)} if threshold is None else {"scale": str(scale), "threshold": threshold}
+                for scale, threshold in self.noise
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> StatisticsDetails:
+        """The details that :meth:`as_json` wrote."""
+        facts = PublicFacts(
+            {name: PublicColumn.from_json(name, column) for name, column in written["columns"].items()},
+            {name: Bounds.from_json(bounds) for name, bounds in written["bounds"].items()},
+            tuple(map(str, written["chosen_keys"])),
+            {name: Bounds.from_json(bounds) for name, bounds in written["chosen_bounds"].items()},
+            bool(written["missing"]),
+            written["total"],
+        )
+        return cls(
+            tuple(StatisticQuery.from_json(query) for query in written["queries"]),
+            facts,
+            written["unit"],
+            written["rows"],
+            written["currency"],
+            tuple((Fraction(each["scale"]), each.get("threshold")) for each in written["noise"]),
+        )

@@ -1,0 +1,138 @@
+"""Statistics from noisy numbers, each with its standard error and a 95 % interval. Everything here is computed from what is published.
+
+Intervals hold the statistic of the records that were counted (values clamped to their bounds), whatever they are a sample of: they tell what noise does, not what sampling does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.methods.statistics.plan import BRANCHES, LEVELS
+
+Reals = NDArray[np.float64]
+QUANTILE = 1.959964
+LEAVES = BRANCHES**LEVELS
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """A statistic for every group: its ``value``, its ``error`` (standard error) and an interval from ``low`` to ``high``; NaN where noise leaves nothing to tell."""
+
+    value: Reals
+    error: Reals
+    low: Reals
+    high: Reals
+
+
+def plain_sums(noisy: Reals, deviation: float, reach: float, least: float) -> Estimates:
+    """Counts and sums: unbiased, and within ``reach`` of the truth; nothing is below ``least``."""
+    return Estimates(
+        noisy, np.full(len(noisy), deviation), np.maximum(noisy - reach, least), np.maximum(noisy + reach, least)
+    )
+
+
+def ratios(
+    sums: Reals, counts: Reals, sum_deviation: float, count_deviation: float, ends: tuple[float, float]
+) -> Estimates:
+    """Means: noisy sums over noisy counts. A mean m is in the interval where sum - m count is within 1.96 of its standard deviations of 0 [Fieller 1954], and between the ``ends``."""
+    low_end, high_end = ends
+    safe = np.maximum(counts, 1.0)
+    value = np.clip(sums / safe, low_end, high_end)
+    error = np.sqrt(sum_deviation**2 + value**2 * count_deviation**2) / safe
+    spread = QUANTILE**2
+    square = counts**2 - spread * count_deviation**2
+    half = sums * counts
+    rest = sums**2 - spread * sum_deviation**2
+    root = np.sqrt(np.maximum(half**2 - square * rest, 0.0))
+    # Where the count itself may be 0, any mean is possible.
+    told = (square > 0) & (counts > 0)
+    scale = np.where(told, square, 1.0)
+    low = np.where(told, np.clip((half - root) / scale, low_end, high_end), low_end)
+    high = np.where(told, np.clip((half + root) / scale, low_end, high_end), high_end)
+    return Estimates(value, error, low, high)
+
+
+def variances(
+    squares: Reals, sums: Reals, counts: Reals, deviations: tuple[float, float, float], most: float
+) -> Estimates:
+    """Variances: noisy mean squares minus squared noisy means; the error is that of the first-order expansion, and the truth lies between 0 and ``most``."""
+    safe = np.maximum(counts, 1.0)
+    mean = sums / safe
+    raw = squares / safe - mean**2
+    by_square, by_sum, by_count = 1 / safe, -2 * mean / safe, (2 * mean**2 - squares / safe) / safe
+    error = np.sqrt((by_square * deviations[0]) ** 2 + (by_sum * deviations[1]) ** 2 + (by_count * deviations[2]) ** 2)
+    told = counts > QUANTILE * deviations[2]
+    low = np.where(told, np.clip(raw - QUANTILE * error, 0.0, most), 0.0)
+    high = np.where(told, np.clip(raw + QUANTILE * error, 0.0, most), most)
+    return Estimates(np.clip(raw, 0.0, most), error, low, high)
+
+
+def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: Reals) -> Estimates:
+    """The value below which a ``share`` of the known values lies, group by group, from noisy counts of all nodes of a tree of ranges (one row a group).
+
+    Counts of leaves are the least-squares fit to all nodes. A leaf is in the interval where neither "the quantile lies above it" nor "it lies below it" can be excluded at 95 %.
+    """
+    to_ranks, unit_spread = _ranks(share)
+    ranks = trees.astype(np.float64) @ to_ranks.T
+    spread = QUANTILE * deviation * unit_spread
+    not_above = ranks >= -spread
+    before = np.concatenate([np.full((len(ranks), 1), -np.inf), ranks[:, :-1]], axis=1)
+    not_below = before <= np.concatenate([[0.0], spread[:-1]])
+    low = np.argmax(not_above, axis=1)
+    high = LEAVES - 1 - np.argmax(not_below[:, ::-1], axis=1)
+    found = np.argmax(np.maximum.accumulate(ranks, axis=1) >= 0, axis=1)
+    step = edges[1] - edges[0]
+    first, last = edges[np.minimum(low, found)], edges[np.maximum(high, found) + 1]
+    return Estimates(edges[found] + step / 2, (last - first) / (2 * QUANTILE), first, last)
+
+
+@lru_cache(maxsize=64)
+def _ranks(share: float) -> tuple[Reals, Reals]:
+    """How the nodes of a tree tell how many values lie up to each leaf, beyond a ``share`` of all: by the least-squares fit of the leaves; and its standard deviation for noise of variance 1."""
+    nodes = tree_nodes()
+    covariance = np.asarray(np.linalg.inv(nodes.T @ nodes), dtype=np.float64)
+    below = np.tril(np.ones((LEAVES, LEAVES))) - share
+    told = below @ covariance
+    return told @ nodes.T, np.sqrt((told * below).sum(axis=1))
+
+
+def tree_nodes() -> Reals:
+    """Which leaves lie under each node: the levels below the root one after the other."""
+    parts = [
+        np.kron(np.eye(BRANCHES**level), np.ones((1, LEAVES // BRANCHES**level))) for level in range(1, LEVELS + 1)
+    ]
+    return np.vstack(parts)
+
+
+def leaf_edges(low: float, high: float) -> Reals:
+    """Where the leaves of a tree between two bounds begin and end."""
+    return np.linspace(low, high, LEAVES + 1)
+
+
+def tree_counts(leaf: NDArray[np.int64], group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+    """The number of records in every node, one row a group."""
+    counts = np.bincount(group * LEAVES + leaf, minlength=groups * LEAVES).reshape(groups, LEAVES)
+    parts: Sequence[NDArray[np.int64]] = [
+        counts.reshape(groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)
+    ]
+    return np.concatenate(parts, axis=1).astype(np.int64)
+
+
+def moved(estimates: Estimates, by: float, scale: float = 1.0) -> Estimates:
+    """The same in other units: times ``scale``, and moved ``by`` afterwards."""
+    return Estimates(
+        estimates.value * scale + by, estimates.error * scale, estimates.low * scale + by, estimates.high * scale + by
+    )
+
+
+def rounded(number: float) -> float:
+    """A figure with nine significant digits: what is published, so that any machine computes the same from the noisy numbers."""
+    if not math.isfinite(number) or number == 0:
+        return number
+    return round(number, 8 - math.floor(math.log10(abs(number))))

@@ -1,0 +1,228 @@
+"""The format ``statistics``: noisy statistics with their intervals, and every noisy number behind them, judged by the plan of all noisy steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.cards import SaidInLines
+from reticent.conditions import Condition
+from reticent.core import AdversaryView, Draft
+from reticent.definitions import Definition
+from reticent.errors import DataError, PolicyError
+from reticent.methods.marginals import KEPT, combinations_of
+from reticent.methods.statistics.details import StatisticsDetails
+from reticent.methods.statistics.estimates import tree_nodes
+from reticent.methods.statistics.noisy_answers import placed_bounds
+from reticent.methods.statistics.plan import StatisticsPlan
+from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, statistic_table
+from reticent.noise import CONFIDENCE, WholeNoise
+from reticent.release import ManifestColumn
+from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.table import Rows, Table, ValueType
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+ATTESTED = (
+    "Mechanism attested, not checkable from files: that records were counted and noise was drawn by this plan, once, and that cells, bounds and queries were declared before the data were looked at, is the "
+    "publisher's word. What was checked: how far a record moves every noisy number, the cost of every step and their sum, and that all statistics and intervals follow from the noisy numbers."
+)
+_CELLS = ("query", "statistic", "column", "group", "at", "step", "about", "cell")
+
+
+@dataclass(frozen=True)
+class StatisticCount(SaidInLines):
+    """How many records meet a condition: a sum of noisy counts, with an interval that holds the true number with at least the stated ``confidence``."""
+
+    condition: str
+    value: int
+    groups: int
+    standard_error: float
+    interval: tuple[int, int]
+    confidence: Fraction = CONFIDENCE
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, by the name that counts on other releases have."""
+        return self.interval
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "condition": self.condition,
+            "value": self.value,
+            "groups": self.groups,
+            "standard_error": self.standard_error,
+            "interval": list(self.interval),
+            "bounds": list(self.interval),
+            "confidence": float(self.confidence),
+        }
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = self.interval
+        return [
+            f"{self.value:,} records in {self.groups:,} groups (standard error {self.standard_error:,.1f})",
+            f"With {float(100 * self.confidence):g}% confidence between {low:,} and {high:,}.",
+        ]
+
+
+class StatisticsFormat(MechanismFormat):
+    """Two tables: the statistics with standard errors and intervals, and the noisy numbers that they follow from."""
+
+    name: ClassVar[str] = "statistics"
+    tables: ClassVar[tuple[str, ...]] = ("statistics", "measurements")
+    row_noun: ClassVar[str] = "statistics"
+    roles: ClassVar[tuple[str, ...]] = ("cell", "count")
+
+    def refusal(self, definition: Definition) -> str | None:
+        for part in definition.parts():
+            if not isinstance(part, KEPT):
+                return f"{part} is not differential privacy of noisy sums, and nothing else is known of statistics."
+        return None
+
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        listed = {name: dtype for each in self.tables for name, dtype in rows[each].schema.items()}
+        return tuple(
+            ManifestColumn(name, "cell" if name in _CELLS else "count", ValueType.published(dtype))
+            for name, dtype in listed.items()
+        )
+
+    def read(self, public: PublicSide) -> StatisticsDetails:
+        """The details of a release."""
+        return read_details(StatisticsDetails.from_json, public.manifest.details)
+
+    def plan(self, public: PublicSide) -> StatisticsPlan:
+        return self.read(public).plan
+
+    def check(self, public: PublicSide) -> None:
+        """Every step has all its noisy numbers, chosen keys and bounds follow from theirs, and all statistics follow from the numbers."""
+        details = self.read(public)
+        numbers = self.noisy_numbers(public, details)
+        for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
+            if step.kind == "keys" and (noisy < int(step.threshold or 0)).any():
+                raise DataError(f"A key of {about!r} is published although its noisy count is below the threshold.")
+            if step.kind == "bounds":
+                outer = (details.facts.outer or {})[str(about)]
+                placed = placed_bounds(noisy, WholeNoise(details.currency, step.scale).deviation, outer)
+                if placed != details.facts.bounds[str(about)]:
+                    raise DataError(f"The bounds of {about!r} are not those that the noisy counts tell.")
+        shown = public.rows["statistics"].frame()
+        expected = statistic_table(details, numbers)
+        figures = [name for name, dtype in STATISTICS_SCHEMA.items() if dtype == pl.Float64 and name != "at"]
+        texts = [name for name in STATISTICS_SCHEMA if name not in (*figures, "at")]
+        if shown.height != expected.height or not _same_texts(shown, expected, texts):
+            raise DataError("The statistics are not those of the queries; the file was changed after it was published.")
+        for name in (*figures, "at"):
+            if not np.allclose(_numbers(shown[name]), _numbers(expected[name]), rtol=1e-7, atol=1e-9, equal_nan=True):
+                raise DataError(
+                    f"The column {name!r} does not follow from the noisy numbers; the file was changed after it was published."
+                )
+
+    def noisy_numbers(self, public: PublicSide, details: StatisticsDetails) -> list[NDArray[np.int64]]:
+        """The numbers of every step; a :class:`DataError` where the table is not that of the details."""
+        frame = public.rows["measurements"].frame()
+        nodes = tree_nodes().shape[0]
+        sizes = []
+        for step, about in zip(details.plan.steps, details.about, strict=True):
+            if isinstance(about, int):
+                query = details.queries[about - 1]
+                groups = int(np.prod([details.facts.columns[name].size for name in query.by], dtype=object))
+                sizes.append(groups * (nodes if step.kind == "tree" else 1))
+            else:
+                sizes.append(details.facts.columns[about].size if step.kind == "keys" else nodes)
+        if frame.height != sum(sizes):
+            raise DataError(f"The steps have {sum(sizes):,} noisy numbers, but there are {frame.height:,}.")
+        if not frame["noisy_number"].dtype.is_integer() or frame["noisy_number"].null_count():
+            raise DataError("A noisy number is not a whole number; the file was changed after it was published.")
+        found, start = [], 0
+        for place, (size, step, about) in enumerate(zip(sizes, details.plan.steps, details.about, strict=True), 1):
+            part = frame.slice(start, size)
+            if (
+                not (part["step"] == place).all()
+                or not (part["about"] == f"{step.kind} {about}").all()
+                or part["cell"].to_list() != list(range(1, size + 1))
+            ):
+                raise DataError(f"The noisy numbers of step {place} are not in order; the file was changed.")
+            found.append(part["noisy_number"].to_numpy().astype(np.int64))
+            start += size
+        return found
+
+    def seen(
+        self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
+    ) -> AdversaryView:
+        """No records at all: nobody is looked up in sums."""
+        return AdversaryView.in_noise(rows["statistics"].frame().select("group").clear())
+
+    def attested(self, public: PublicSide) -> str:
+        return ATTESTED
+
+    def words(self, public: PublicSide) -> Words:
+        details = self.read(public)
+        risks = [
+            "Intervals tell what noise does, not what sampling does: they hold the statistic of the records that were counted, with values clamped to their bounds.",
+            "Another release from the same table adds its epsilon and delta.",
+        ]
+        if details.facts.chosen:
+            risks.append(
+                f"Groups of {', '.join(map(repr, details.facts.chosen))} are those with a noisy count above a threshold; records of others are in no group."
+            )
+        if details.facts.outer:
+            risks.append(
+                f"Bounds of {', '.join(map(repr, details.facts.outer))} were placed by noisy counts, which the plan pays for; about 1 % of the values lie beyond them and were clamped."
+            )
+        return Words(details.words(), tuple(risks))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> StatisticCount:
+        """How many records meet a condition on the columns of a published count."""
+        details, asked = self.read(public), Condition.of(condition)
+        numbers = self.noisy_numbers(public, details)
+        found: list[StatisticCount] = []
+        for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
+            query = details.queries[about - 1] if isinstance(about, int) else None
+            if query is None or query.statistic != "count" or query.where is not None or query.column is not None:
+                continue
+            if set(asked.scope) <= set(query.by) and not set(query.by) & set(details.facts.chosen):
+                columns = [details.facts.columns[name] for name in query.by]
+                codes = combinations_of([column.size for column in columns])
+                covers = asked.covers(
+                    {column.name: codes[:, place] for place, column in enumerate(columns)},
+                    {column.name: column.cells for column in columns},
+                )
+                if np.array_equal(covers.certain, covers.possible):
+                    found.append(_counted(asked, noisy, covers.certain, WholeNoise(details.currency, step.scale)))
+        if not found:
+            raise PolicyError(
+                f"No published count answers {asked.text!r}. Counts of all records are published by: "
+                f"{'; '.join(', '.join(query.by) or 'nothing' for query in details.queries if query.statistic == 'count' and query.where is None) or 'none'}."
+            )
+        return min(found, key=lambda each: each.standard_error)
+
+
+def _counted(asked: Condition, noisy: NDArray[np.int64], met: NDArray[np.bool_], noise: WholeNoise) -> StatisticCount:
+    groups, value = int(met.sum()), int(noisy[met].sum())
+    reach = int(np.ceil(noise.reach(groups)))
+    interval = max(0, value - reach), max(0, value + reach)
+    return StatisticCount(asked.text, value, groups, noise.deviation * groups**0.5, interval)
+
+
+def _same_texts(one: pl.DataFrame, other: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Whether two tables agree in some columns; a file does not tell an empty text from a missing one."""
+    return all(
+        one[name].cast(pl.String).fill_null("").to_list() == other[name].cast(pl.String).fill_null("").to_list()
+        for name in names
+    )
+
+
+def _numbers(series: pl.Series) -> NDArray[np.float64]:
+    return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+STATISTICS = StatisticsFormat()

@@ -1,0 +1,252 @@
+"""Statistics as a method: a table and a definition of differential privacy become counts, sums, means, variances and quantiles with noise and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from reticent.base.context import Context
+from reticent.base.exact import one_of
+from reticent.base.privacy_cost import UNITS, DeclaredBudget, ProtectedUnit
+from reticent.core import Draft, Evidence, Kind
+from reticent.definitions import Definition, ExpectedError
+from reticent.errors import PolicyError, did_you_mean
+from reticent.methods.marginals import (
+    DPTarget,
+    NoisyCuts,
+    ProtectedRecords,
+    PublicColumn,
+    account_cost,
+    declared_columns,
+    unfit,
+)
+from reticent.methods.statistics.details import PublicFacts, StatisticsDetails
+from reticent.methods.statistics.estimates import LEAVES
+from reticent.methods.statistics.noisy_answers import NoisyAnswers
+from reticent.methods.statistics.plan import StatisticStep
+from reticent.methods.statistics.published_tables import measurement_table, statistic_table
+from reticent.methods.statistics.queries import MOST_QUERIES, StatisticQuery
+from reticent.methods.statistics.scaled_numbers import Bounds, NoisyBounds, declared_bounds
+from reticent.noise import WholeNoise, least_scale
+from reticent.table import FrameRows, Table, Value, ValueType
+
+FORMAT = "statistics"
+_NOISY = "noisy"
+_ON_BOUNDS = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Publish counts, sums, means, variances and quantiles with noise, each with its standard error and a 95 % interval.
+
+    Guarantee: UnboundedDP, BoundedDP or ConcentratedDP for one record, or for all records of a person where the table bounds them (``rows_per_person=`` of the table).
+    Adversary: the definition's. Cells of groups and bounds of numbers are public: declared, or chosen with noise that the budget pays for.
+    Cost: one pass over the records for each query. Intervals are about noise alone: they hold the statistic of the records that were counted, with values clamped to their bounds.
+    Source: Dwork and others 2006; keys by thresholds: Korolova and others 2009, Gaussian: Rogers 2023; means: Fieller 1954; noise and thresholds by OpenDP.
+
+    Parameters:
+        queries: a list such as ``{"statistic": "mean", "column": "income", "by": ["region"], "where": "age >= 18"}``. Statistics are count, sum, mean, variance and quantile (with ``"at": [0.5]``); a
+            histogram is a count ``by`` a column with bins. ``"weight"`` gives a query more of the budget.
+        domain: the cells of every column that groups, as for Marginals: a list, a range, cuts, bins, a level of its hierarchy; or ``"noisy"``: those values whose noisy count reaches a threshold (needs a delta).
+        bounds: for every column of numbers ``[low, high]``, to which values are clamped; or ``{"low": 0, "high": 10000000, "chosen": "noisy"}``: the middle 99 % of the values by noisy counts.
+        unit: ``"row"``, ``"person"`` or ``"household"``; by default that of the table.
+        budget: the totals that all noisy releases of the data set may cost together, such as ``{"epsilon": 3, "delta": "1e-5"}``.
+
+    Example:
+        >>> import reticent as rt
+        >>> rows = {"age": [31, 33, 52, 58] * 50, "income": [20, 30, 40, 50] * 50}
+        >>> table = rt.Table(rows, quasi=["age"], sensitive="income")
+        >>> method = rt.Statistics([{"statistic": "mean", "column": "income"}], bounds={"income": [0, 100]})
+        >>> release = rt.publish(table, rt.UnboundedDP(1), method, insecure_seed=1)
+        >>> release.frame.columns[:3]
+        ['query', 'statistic', 'column']
+    """
+
+    queries: Sequence[Mapping[str, Any]]
+    domain: Mapping[str, Any] | None = None
+    bounds: Mapping[str, Any] | None = None
+    unit: ProtectedUnit | None = None
+    budget: Mapping[str, Any] | None = None
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+    format: ClassVar[str] = FORMAT
+
+    def __post_init__(self) -> None:
+        _ = self.asked
+        if self.unit is not None:
+            one_of(self.unit, "Statistics: unit", UNITS)
+        for name in self.bounds or {}:
+            declared_bounds(str(name), (self.bounds or {})[name])
+        DeclaredBudget.of(self.budget, "Statistics")
+
+    @property
+    def asked(self) -> tuple[StatisticQuery, ...]:
+        """The queries."""
+        given = self.queries
+        if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not 0 < len(given) <= MOST_QUERIES:
+            raise PolicyError(
+                f"Statistics: queries must be a list of 1 to {MOST_QUERIES:,} queries, such as {{'statistic': 'count'}}.",
+                setting=("queries",),
+            )
+        return tuple(StatisticQuery.of(each, place) for place, each in enumerate(given, 1))
+
+    @property
+    def _keyed(self) -> tuple[str, ...]:
+        """Columns whose keys are chosen with noise."""
+        return tuple(name for name, entry in (self.domain or {}).items() if entry == _NOISY)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """It keeps one definition of differential privacy, on tables without weights in which no unit has an unbounded number of records."""
+        reason = unfit(table, definition, "Statistics") or ProtectedRecords.of(table, self.unit).refusal(
+            table, "Statistics"
+        )
+        if reason is not None:
+            return reason
+        target = DPTarget.of(definition)
+        if self._keyed and (target.currency == "epsilon" or not target.delta or "rho" in definition.parameters()):
+            return (
+                f"Keys of {self._keyed[0]!r} that are chosen with noise may show one that a single {ProtectedRecords.of(table, self.unit).unit} has, with a small chance. Allow for it with a delta, "
+                "UnboundedDP(1, '1e-6'), or declare the keys in domain."
+            )
+        public = (*table.quasi, *table.sensitive, *table.declared)
+        for query in self.asked:
+            for name in query.columns:
+                if name not in public:
+                    return f"The {query.words()} reads the column {name!r}, which is not published: only quasi, sensitive and declared columns are.{did_you_mean(name, public)}"
+            for name in query.by:
+                if name not in (self.domain or {}):
+                    return f"The {query.words()} groups by {name!r}, whose cells are not declared. Declare them, domain={{{name!r}: [...]}}, or have them chosen: domain={{{name!r}: 'noisy'}}."
+            if query.statistic != "count" and query.column not in (self.bounds or {}):
+                return f"The {query.words()} needs bounds of {query.column!r}: bounds={{{query.column!r}: [low, high]}}, which everybody may know."
+            if query.statistic == "count" and self._facts(table, definition).count_known(replace(query, column=None)):
+                return "The number of records is public where one is replaced by another (BoundedDP): no noisy count of all records is needed. Ask for counts with where or by."
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The noisy numbers and the statistics that follow from them, with the plan of all noisy steps as their evidence."""
+        context = context or Context()
+        reason = self.refusal(table, definition)
+        if reason is not None:
+            raise PolicyError(reason, setting=("method", "name"))
+        target = DPTarget.of(definition, failing=bool(self._keyed))
+        records, queries = ProtectedRecords.of(table, self.unit), self.asked
+        context.step("counting rows")
+        noisy = NoisyAnswers(table.frame, target.currency, target.total, records.most, target.relation, context)
+        facts, each = self._facts(table, definition), target.total / self._parts()
+        columns, bounds = dict(facts.columns), dict(facts.bounds)
+        for name in self._keyed:
+            context.step("choosing keys")
+            found = noisy.keys(name, each, target.failure / len(self._keyed))
+            if not found:
+                raise PolicyError(
+                    f"No key of {name!r} has a noisy count that reaches the threshold, so that nothing can be published by it. Allow a larger epsilon or delta, or declare the keys.",
+                    setting=("domain",),
+                )
+            columns[name] = PublicColumn(
+                name, ValueType.of(table.schema[name], name), tuple(Value(value) for value in found)
+            )
+        for name, outer in sorted((facts.outer or {}).items()):
+            context.step("placing bounds")
+            bounds[name] = noisy.bounds(name, outer, each * _ON_BOUNDS)
+        facts = replace(facts, columns=columns, bounds=bounds)
+        for number, query in enumerate(queries):
+            context.step("answering", number, len(queries), query.words())
+            kinds = facts.kinds(query)
+            for kind in kinds:
+                noisy.answer(kind, query, facts, each * query.weight / len(kinds))
+        details = StatisticsDetails(queries, facts, records.unit, records.most, target.currency, tuple(noisy.noise))
+        return Draft(
+            format=FORMAT,
+            tables={
+                "statistics": FrameRows(statistic_table(details, noisy.numbers)),
+                "measurements": FrameRows(measurement_table(details, noisy.numbers)),
+            },
+            evidence=Evidence(plan=details.plan),
+            method=self.describe(),
+            details=details.as_json(),
+            search={"queries": [query.words() for query in queries]},
+            cost=account_cost(details.plan, target, records, "statistics with noise", facts.total),
+            budget=DeclaredBudget.of(self.budget, "Statistics"),
+            insecure=not context.randomness.is_secure,
+        )
+
+    def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """The standard deviation of the noise on every count, sum and mean, from the plan alone; means and variances at the number of records of the table."""
+        target = DPTarget.of(definition, failing=bool(self._keyed))
+        records, facts = ProtectedRecords.of(table, self.unit), self._facts(table, definition)
+        figures: dict[str, float] = {}
+        for number, query in enumerate(self.asked, 1):
+            kinds = facts.kinds(query)
+            paid = target.total / self._parts() * query.weight / len(kinds)
+            kind = kinds[-1]
+            contribution = facts.contribution(kind, query)
+
+            def price(scale: Fraction, kind: Any = kind, contribution: Any = contribution) -> Fraction:
+                return StatisticStep(kind, scale, contribution).cost(target.currency, records.most, target.relation)
+
+            deviation = WholeNoise(target.currency, least_scale(price, target.currency, paid)).deviation
+            groups = int(np.prod([facts.columns[name].size if name in facts.columns else 1 for name in query.by]))
+            unit = 1.0 if query.statistic == "count" else float(facts.bounds[str(query.column)].unit)
+            each = max(1.0, table.frame.height / groups)
+            figures[f"{number}: {query.words()}"] = (
+                deviation
+                if query.statistic == "count"
+                else deviation * unit
+                if query.statistic == "sum"
+                else deviation * unit / each
+                if query.statistic == "mean"
+                else deviation * unit**2 / each
+                if query.statistic == "variance"
+                else 4 * deviation / each
+            )
+        first = next(iter(figures))
+        return ExpectedError(
+            figures,
+            f"Noise with a standard deviation of {figures[first]:,.4g} on the {first.partition(': ')[2]}{f', and {len(figures) - 1} more statistics' if len(figures) > 1 else ''}. For means and "
+            f"variances it is computed for groups of equal size, for quantiles it is the share of the records ({LEAVES} steps between the bounds).",
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters; cells and bounds are in the details of the release."""
+        given = {"queries": [query.as_json() for query in self.asked], "unit": self.unit}
+        return {"name": "Statistics", **{name: each for name, each in given.items() if each is not None}}
+
+    def _parts(self) -> Fraction:
+        """The weight of everything that the budget is divided among."""
+        placed = sum(
+            isinstance(declared_bounds(name, entry), NoisyBounds) for name, entry in (self.bounds or {}).items()
+        )
+        return sum((query.weight for query in self.asked), Fraction(0)) + len(self._keyed) + _ON_BOUNDS * placed
+
+    def _facts(self, table: Table, definition: Definition) -> PublicFacts:
+        """What is declared; keys and bounds that are chosen with noise are still missing, or those within which they are chosen."""
+        declared = {name: entry for name, entry in (self.domain or {}).items() if entry != _NOISY}
+        columns: dict[str, PublicColumn] = {}
+        for column in declared_columns(table, declared) if declared else ():
+            if isinstance(column, NoisyCuts):
+                raise PolicyError(
+                    f"domain[{column.grid.name!r}]: cuts at noisy quantiles are for Marginals. Declare the cuts, or ask for quantiles.",
+                    setting=("domain",),
+                )
+            columns[column.name] = column
+        bounds: dict[str, Bounds] = {}
+        outer: dict[str, Bounds] = {}
+        for name, entry in (self.bounds or {}).items():
+            found = declared_bounds(str(name), entry)
+            if isinstance(found, NoisyBounds):
+                outer[name] = found.outer
+            bounds[name] = found.outer if isinstance(found, NoisyBounds) else found
+        records = ProtectedRecords.of(table, self.unit)
+        return PublicFacts(
+            columns,
+            bounds,
+            self._keyed,
+            outer,
+            table.nulls == "category",
+            records.total(table, DPTarget.of(definition).relation),
+        )

@@ -1,0 +1,172 @@
+"""Records behind a budget: the only access that statistics have to the data, each one noisy, paid and recorded."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.base.context import Context
+from reticent.base.privacy_cost import Relation
+from reticent.conditions import Condition
+from reticent.errors import PolicyError
+from reticent.methods.statistics.details import MOST_GROUPS, PublicFacts
+from reticent.methods.statistics.estimates import LEAVES, leaf_edges, quantiles, tree_counts
+from reticent.methods.statistics.plan import Contribution, StatisticStep, StepKind, threshold_for
+from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.scaled_numbers import Bounds
+from reticent.noise import Currency, WholeNoise, least_scale, opendp_core
+from reticent.table import Value
+
+Whole = NDArray[np.int64]
+_TAIL = 0.005
+
+
+class NoisyAnswers:
+    """The records of a table behind a budget.
+
+    Mutable: every step is paid before it is taken; one that the budget cannot pay is refused. *Guarantee*: everything that is returned costs at most ``total`` for one unit of at most ``rows`` records,
+    by :class:`StatisticsPlan`, beside the delta of steps that choose keys. Noise is OpenDP's, from the operating system's randomness; from a seed, for tests, it is numpy's.
+    """
+
+    def __init__(
+        self, frame: pl.DataFrame, currency: Currency, total: Fraction, rows: int, relation: Relation, context: Context
+    ) -> None:
+        self._frame, self.currency, self.rows, self.relation = frame, currency, rows, relation
+        self.left = total
+        self.noise: list[tuple[Fraction, int | None]] = []
+        self.numbers: list[Whole] = []
+        self._source = context.randomness.repeatable()
+
+    def keys(self, name: str, cost: Fraction, failure: Fraction) -> list[object]:
+        """The values of a column whose noisy count reaches a threshold: one that a single unit has is told with a chance of at most ``failure``."""
+        scale = self._paid("keys", Contribution(), cost)
+        threshold = threshold_for(failure, scale, self.rows, self.relation)
+        counted = self._frame[name].drop_nulls().value_counts(name="times")
+        values, times = counted[name].to_list(), counted["times"].to_list()
+        noisy = self._told(dict(zip(map(str, values), times, strict=True)), scale, threshold)
+        found = sorted((value, noisy[str(value)]) for value in values if str(value) in noisy)
+        self._record(scale, threshold, np.array([count for _, count in found], dtype=np.int64))
+        return [value for value, _ in found]
+
+    def _told(self, counts: dict[str, int], scale: Fraction, threshold: int) -> dict[str, int]:
+        if not counts:
+            return {}
+        if self._source is not None:
+            noisy = WholeNoise(self.currency, scale).added(
+                np.array(list(counts.values()), dtype=np.int64), self._source
+            )
+            return {key: int(count) for key, count in zip(counts, noisy, strict=True) if count >= threshold}
+        dp = opendp_core()
+        space = (
+            dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")),
+            dp.l02inf_distance(dp.absolute_distance(T="i64")),
+        )
+        made = dp.m.make_gaussian_threshold(*space, scale=float(scale), threshold=threshold)
+        return {str(key): int(count) for key, count in made(counts).items()}
+
+    def bounds(self, name: str, outer: Bounds, cost: Fraction) -> Bounds:
+        """Bounds within public ones, so that by noisy counts half a percent of the values lies beyond each."""
+        scale = self._paid("bounds", Contribution(levels=4), cost)
+        leaf, known = self._leaves(name, outer)
+        noise = WholeNoise(self.currency, scale)
+        noisy = noise.added(tree_counts(leaf[known], np.zeros(int(known.sum()), dtype=np.int64), 1), self._source)
+        self._record(scale, None, noisy)
+        return placed_bounds(noisy, noise.deviation, outer)
+
+    def answer(self, kind: StepKind, query: StatisticQuery, facts: PublicFacts, cost: Fraction) -> None:
+        """Take one step of a query."""
+        contribution = facts.contribution(kind, query)
+        scale = self._paid(kind, contribution, cost)
+        group, groups = self._groups(query, facts)
+        kept = group >= 0
+        if query.where is not None:
+            kept &= Condition.parse(query.where).mask(self._frame).to_numpy()
+        if query.column is not None:
+            kept &= self._frame[query.column].is_not_null().to_numpy()
+            if self._frame[query.column].dtype.is_float():
+                kept &= ~self._frame[query.column].fill_null(0.0).is_nan().to_numpy()
+        true = self._numbers(kind, query, facts, group[kept], groups, kept)
+        self._record(scale, None, WholeNoise(self.currency, scale).added(true, self._source))
+
+    def _numbers(
+        self,
+        kind: StepKind,
+        query: StatisticQuery,
+        facts: PublicFacts,
+        group: Whole,
+        groups: int,
+        kept: NDArray[np.bool_],
+    ) -> Whole:
+        if kind == "count":
+            return np.bincount(group, minlength=groups).astype(np.int64)
+        bounds = facts.bounds[str(query.column)]
+        if kind == "tree":
+            leaf, _ = self._leaves(str(query.column), bounds)
+            return tree_counts(leaf[kept], group, groups)
+        units, _ = bounds.scaled(self._frame[str(query.column)])
+        values = units[kept] if kind == "sum" else units[kept] - bounds.middle
+        sums = np.zeros(groups, dtype=np.int64)
+        np.add.at(sums, group, values**2 if kind == "squares" else values)
+        return sums
+
+    def _leaves(self, name: str, bounds: Bounds) -> tuple[Whole, NDArray[np.bool_]]:
+        units, known = bounds.scaled(self._frame[name])
+        edges = leaf_edges(float(bounds.low), float(bounds.high))
+        found = np.searchsorted(edges[1:-1], units * float(bounds.unit), side="right")
+        return np.clip(found, 0, LEAVES - 1).astype(np.int64), known
+
+    def _groups(self, query: StatisticQuery, facts: PublicFacts) -> tuple[Whole, int]:
+        """The group of every record, -1 where its key was not chosen."""
+        codes, size = np.zeros(self._frame.height, dtype=np.int64), 1
+        outside = np.zeros(self._frame.height, dtype=np.bool_)
+        for name in query.by:
+            column = facts.columns[name]
+            size *= column.size
+            if size > MOST_GROUPS:
+                raise PolicyError(
+                    f"The {query.words()} has more than {MOST_GROUPS:,} groups. Group by less.", setting=("queries",)
+                )
+            if name in facts.chosen:
+                keys = [cell.value for cell in column.cells if isinstance(cell, Value)]
+                listed = pl.DataFrame(
+                    {"key": keys, "code": range(column.size)},
+                    schema={"key": self._frame.schema[name], "code": pl.Int64},
+                )
+                joined = self._frame.select(pl.col(name).alias("key")).join(
+                    listed, on="key", how="left", maintain_order="left"
+                )["code"]
+                outside |= joined.is_null().to_numpy()
+                own = joined.fill_null(0).to_numpy().astype(np.int64)
+            else:
+                own = column.encode(self._frame[name])
+            codes = codes * column.size + own
+        return np.where(outside, -1, codes), size
+
+    def _paid(self, kind: StepKind, contribution: Contribution, cost: Fraction) -> Fraction:
+        threshold = 1 if kind == "keys" else None
+
+        def price(scale: Fraction) -> Fraction:
+            return StatisticStep(kind, scale, contribution, threshold).cost(self.currency, self.rows, self.relation)
+
+        scale = least_scale(price, self.currency, cost)
+        if price(scale) > self.left:
+            raise PolicyError("The budget of this release cannot pay for another noisy step.")
+        self.left -= price(scale)
+        return scale
+
+    def _record(self, scale: Fraction, threshold: int | None, numbers: Whole) -> None:
+        self.noise.append((scale, threshold))
+        self.numbers.append(numbers)
+
+
+def placed_bounds(noisy: Whole, deviation: float, outer: Bounds) -> Bounds:
+    """The bounds that noisy counts of a tree tell: edges of its leaves around the middle 99 % of the values."""
+    edges = leaf_edges(float(outer.low), float(outer.high))
+    low = quantiles(noisy.reshape(1, -1), deviation, _TAIL, edges).value[0]
+    high = quantiles(noisy.reshape(1, -1), deviation, 1 - _TAIL, edges).value[0]
+    step = edges[1] - edges[0]
+    first, last = float(low - step / 2), float(max(high, low) + step / 2)
+    return Bounds(max(outer.low, Fraction(first)), min(outer.high, Fraction(last)))

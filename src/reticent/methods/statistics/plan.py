@@ -1,0 +1,138 @@
+"""The plan of a release of statistics: every noisy step, how far one unit moves its numbers, and what all of them cost together, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from reticent.base.exact import exact, one_of, whole
+from reticent.base.privacy_cost import Relation, exponential_above
+from reticent.errors import DataError
+from reticent.noise import CURRENCIES, ComposedPlan, Currency
+
+StepKind = Literal["keys", "bounds", "count", "sum", "centred", "squares", "tree"]
+STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+BRANCHES, LEVELS = 4, 4
+MOST_STEPS = 10_000
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one record adds to the numbers of a step: a whole number from ``low`` to ``high`` to one of them, on each of ``levels`` levels; nothing at all where it is ``optional``.
+
+    ``single`` is whether a level has one number only.
+    """
+
+    low: int = 0
+    high: int = 1
+    single: bool = False
+    optional: bool = True
+    levels: int = 1
+
+    def moves(self, rows: int, relation: Relation) -> tuple[Fraction, Fraction]:
+        """The largest sum of changes and the largest squared distance that ``rows`` records of one unit cause.
+
+        Added or removed, they move the numbers of a level by at most ``rows`` times the largest contribution in all, so by at most as much in Euclidean distance. Replaced, each takes its contribution
+        away and adds another: to another number (twice the sum, twice the squared distance), or to the same one, which then moves from one end to the other.
+        """
+        most = rows * max(abs(self.low), abs(self.high))
+        if relation == "add/remove":
+            return Fraction(self.levels * most), Fraction(self.levels * most**2)
+        low, high = (min(self.low, 0), max(self.high, 0)) if self.optional else (self.low, self.high)
+        same = rows * (high - low)
+        if self.single:
+            return Fraction(self.levels * same), Fraction(self.levels * same**2)
+        return Fraction(self.levels * 2 * most), Fraction(self.levels * max(2 * most**2, same**2))
+
+
+@dataclass(frozen=True)
+class StatisticStep:
+    """One access to the data: noise of a ``scale`` on numbers that one record moves by its ``contribution``; with a ``threshold`` only keys whose noisy count reaches it are told."""
+
+    kind: StepKind
+    scale: Fraction
+    contribution: Contribution
+    threshold: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self.kind, "step", STEP_KINDS)
+        exact(self.scale, "scale", above=0)
+        if (self.kind == "keys") != (self.threshold is not None):
+            raise DataError("A step that chooses keys has a threshold, and no other step.")
+
+    def cost(self, currency: Currency, rows: int, relation: Relation) -> Fraction:
+        """Gaussian noise of scale s costs distance^2/(2 s^2), Laplace noise sum/s."""
+        total, squared = self.contribution.moves(rows, relation)
+        return total / self.scale if currency == "epsilon" else squared / (2 * self.scale**2)
+
+    def failure(self, rows: int, relation: Relation) -> Fraction:
+        """The chance, rounded up, that a key is told which only one unit has.
+
+        The unit's records are in at most ``rows`` keys, each with at most ``rows`` of them; the key is told where the noise is at least threshold - rows. Discrete Gaussian noise of scale s is at least
+        m >= 1 with a chance of at most exp(-(m - 1)^2/(2 s^2))/2 [Canonne, Kamath and Steinke 2020, proposition 25, with the Gaussian's own bound]. A unit that is replaced has keys before and after.
+        """
+        if self.threshold is None:
+            return Fraction(0)
+        above = self.threshold - rows - 1
+        if above < 0:
+            return Fraction(1)
+        keys = rows * (2 if relation == "replace" else 1)
+        return min(Fraction(1), keys * exponential_above(-Fraction(above**2) / (2 * self.scale**2)) / 2)
+
+
+@dataclass(frozen=True)
+class StatisticsPlan(ComposedPlan):
+    """All noisy steps of a release, in order, for a unit of at most ``rows`` records."""
+
+    currency: Currency
+    rows: int
+    steps: tuple[StatisticStep, ...]
+
+    def __post_init__(self) -> None:
+        one_of(self.currency, "currency", CURRENCIES)
+        whole(self.rows, "rows", low=1)
+        if not self.steps or len(self.steps) > MOST_STEPS:
+            raise DataError(
+                f"A release of statistics has between 1 and {MOST_STEPS:,} noisy steps, not {len(self.steps):,}."
+            )
+        if self.currency == "epsilon" and any(step.threshold is not None for step in self.steps):
+            raise DataError("Keys are chosen with Gaussian noise and a delta, which a plan in epsilon alone has not.")
+
+    @cached_property
+    def _costs(self) -> Mapping[Relation, Fraction]:
+        return {
+            relation: sum((step.cost(self.currency, self.rows, relation) for step in self.steps), Fraction(0))
+            for relation in RELATIONS
+        }
+
+    def cost(self, relation: Relation) -> Fraction:
+        return self._costs[relation]
+
+    def failure(self, relation: Relation) -> Fraction:
+        return sum((step.failure(self.rows, relation) for step in self.steps), Fraction(0))
+
+
+def threshold_for(failure: Fraction, scale: Fraction, rows: int, relation: Relation) -> int:
+    """The least threshold at which a step that chooses keys fails with a chance of at most ``failure``."""
+
+    def fails(threshold: int) -> bool:
+        return StatisticStep("keys", scale, Contribution(), threshold).failure(rows, relation) > failure
+
+    high = rows + 2
+    while fails(high):
+        high *= 2
+    low = rows
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fails(middle) else (low, middle)
+    return high
+
+
+def written_step(step: StatisticStep, about: str | int) -> dict[str, Any]:
+    """A step as plain data; how far a record moves it follows from what it is ``about``: a query by its number, or a column."""
+    told = {"step": step.kind, "about": about, "scale": str(step.scale)}
+    return told if step.threshold is None else {**told, "threshold": step.threshold}

@@ -1,0 +1,120 @@
+"""The public tables of statistics: every noisy number, and the statistics that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.methods.statistics.details import PublicFacts, StatisticsDetails
+from reticent.methods.statistics.estimates import (
+    Estimates,
+    leaf_edges,
+    moved,
+    plain_sums,
+    quantiles,
+    ratios,
+    rounded,
+    variances,
+)
+from reticent.methods.statistics.plan import StepKind
+from reticent.methods.statistics.queries import StatisticQuery
+from reticent.noise import WholeNoise
+
+Whole = NDArray[np.int64]
+STATISTICS_SCHEMA = {
+    "query": pl.Int64,
+    "statistic": pl.String,
+    "column": pl.String,
+    "group": pl.String,
+    "at": pl.Float64,
+    "value": pl.Float64,
+    "standard_error": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+MEASUREMENTS_SCHEMA = {"step": pl.Int64, "about": pl.String, "cell": pl.Int64, "noisy_number": pl.Int64}
+
+
+def measurement_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> pl.DataFrame:
+    """All noisy numbers below one another, step by step; cells are numbered from 1 in the order of groups (and of nodes within a group)."""
+    parts = [
+        pl.DataFrame(
+            {
+                "step": np.full(each.size, place),
+                "about": [f"{step.kind} {about}"] * each.size,
+                "cell": np.arange(1, each.size + 1),
+                "noisy_number": each.ravel(),
+            },
+            schema=MEASUREMENTS_SCHEMA,
+        )
+        for place, (step, about, each) in enumerate(zip(details.plan.steps, details.about, numbers, strict=True), 1)
+    ]
+    return pl.concat(parts)
+
+
+def statistic_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> pl.DataFrame:
+    """The statistics that follow from the noisy numbers of all steps: one row a query, group and share."""
+    by_query: dict[int, dict[StepKind, tuple[WholeNoise, Whole]]] = {}
+    for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
+        if isinstance(about, int):
+            by_query.setdefault(about, {})[step.kind] = (WholeNoise(details.currency, step.scale), noisy)
+    parts = [_rows(number, query, details.facts, by_query[number]) for number, query in enumerate(details.queries, 1)]
+    return pl.concat(parts)
+
+
+def _rows(
+    number: int, query: StatisticQuery, facts: PublicFacts, steps: Mapping[StepKind, tuple[WholeNoise, Whole]]
+) -> pl.DataFrame:
+    groups = facts.groups(query)
+    parts = []
+    for share in query.at or (None,):
+        found = _estimates(query, facts, steps, None if share is None else float(share), len(groups))
+        columns: dict[str, Any] = {
+            "query": [number] * len(groups),
+            "statistic": [query.statistic] * len(groups),
+            "column": [query.column] * len(groups),
+            "group": groups,
+            "at": [None if share is None else float(share)] * len(groups),
+        }
+        figures = {"value": found.value, "standard_error": found.error, "low": found.low, "high": found.high}
+        columns |= {name: [rounded(each) for each in figure.tolist()] for name, figure in figures.items()}
+        parts.append(pl.DataFrame(columns, schema=STATISTICS_SCHEMA))
+    return pl.concat(parts)
+
+
+def _estimates(
+    query: StatisticQuery,
+    facts: PublicFacts,
+    steps: Mapping[StepKind, tuple[WholeNoise, Whole]],
+    share: float | None,
+    groups: int,
+) -> Estimates:
+    if query.statistic == "count":
+        noise, counts = steps["count"]
+        return plain_sums(counts.astype(np.float64), noise.deviation, noise.reach(1), 0.0)
+    bounds = facts.bounds[str(query.column)]
+    unit = float(bounds.unit)
+    if query.statistic == "sum":
+        noise, sums = steps["sum"]
+        return moved(plain_sums(sums.astype(np.float64), noise.deviation, noise.reach(1), -np.inf), 0.0, unit)
+    if share is not None:
+        noise, trees = steps["tree"]
+        edges = leaf_edges(float(bounds.low), float(bounds.high))
+        return quantiles(trees.reshape(groups, -1), noise.deviation, share, edges)
+    counted = steps.get("count")
+    known = np.full(groups, float(facts.total or 0))
+    sizes = known if counted is None else counted[1].astype(np.float64)
+    count_deviation = 0.0 if counted is None else counted[0].deviation
+    noise, sums = steps["centred"]
+    low, high = (end - bounds.middle for end in bounds.ends)
+    if query.statistic == "mean":
+        found = ratios(sums.astype(np.float64), sizes, noise.deviation, count_deviation, (low, high))
+        return moved(found, bounds.middle * unit, unit)
+    squared, squares = steps["squares"]
+    deviations = squared.deviation, noise.deviation, count_deviation
+    most = max(low**2, high**2)
+    return moved(variances(squares.astype(np.float64), sums.astype(np.float64), sizes, deviations, most), 0.0, unit**2)

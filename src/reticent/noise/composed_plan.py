@@ -1,0 +1,90 @@
+"""The sum of noisy steps: what every plan of differential privacy owes its definitions and its account, once its steps state their costs."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, get_args
+
+from reticent.base.privacy_cost import LossBound, Relation, concentrated_delta, concentrated_epsilon
+from reticent.errors import DataError
+
+Currency = Literal["rho", "epsilon"]
+"""How losses are counted: zero-concentrated differential privacy (Gaussian noise), or pure epsilon (Laplace noise)."""
+CURRENCIES: tuple[Currency, ...] = get_args(Currency)
+_MANTISSA = 20
+
+
+class ComposedPlan(ABC):
+    """Noisy steps that cost :meth:`cost` together in a ``currency``, and :meth:`failure` beside it.
+
+    The total was fixed before the first step, and each step was chosen by what earlier noisy answers showed: adaptive composition within a budget (a privacy filter) holds for both currencies
+    [Whitehouse and others 2023]. Whatever is computed from the answers costs nothing more.
+    """
+
+    currency: Currency
+
+    @abstractmethod
+    def cost(self, relation: Relation) -> Fraction:
+        """The sum of all steps, in the plan's currency."""
+
+    def failure(self, relation: Relation) -> Fraction:
+        """The delta of steps that have one of their own: they are delta-approximate, and such deltas add up [Bun and Steinke 2016, section 8]."""
+        return Fraction(0)
+
+    def loss(self, relation: Relation, delta: Fraction) -> LossBound:
+        """What the release costs an account, with a ``delta`` to convert with beside that of its steps."""
+        total, beside = self.cost(relation), self.failure(relation)
+        if self.currency == "epsilon":
+            return LossBound(total, beside)
+        return LossBound(concentrated_epsilon(total, delta), delta + beside, total, beside)
+
+    def within(self, relation: Relation, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether the release is (epsilon, delta)-indistinguishable for neighbours by ``relation``."""
+        total, left = self.cost(relation), delta - self.failure(relation)
+        if self.currency == "epsilon":
+            return left >= 0 and total <= epsilon
+        return left > 0 and concentrated_epsilon(total, left) <= epsilon
+
+    def delta_at(self, relation: Relation, epsilon: Fraction) -> Fraction:
+        """A delta that holds at epsilon, rounded up."""
+        total, beside = self.cost(relation), self.failure(relation)
+        if self.currency == "epsilon":
+            return beside if total <= epsilon else Fraction(1)
+        return min(Fraction(1), concentrated_delta(total, epsilon) + beside)
+
+    def rho(self, relation: Relation) -> Fraction:
+        """A rho of zero-concentrated differential privacy that holds."""
+        if self.failure(relation):
+            raise DataError("The plan has steps that may fail (a delta), so that no rho holds for it.")
+        total = self.cost(relation)
+        return total if self.currency == "rho" else total**2 / 2
+
+    def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """For :class:`reticent.definitions.UnboundedDP`."""
+        return self.within("add/remove", epsilon, delta)
+
+    def added_row_delta(self, epsilon: Fraction) -> Fraction:
+        """For :class:`reticent.definitions.UnboundedDP`."""
+        return self.delta_at("add/remove", epsilon)
+
+    def keeps_replaced_row(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """For :class:`reticent.definitions.BoundedDP`."""
+        return self.within("replace", epsilon, delta)
+
+    def replaced_row_delta(self, epsilon: Fraction) -> Fraction:
+        """For :class:`reticent.definitions.BoundedDP`."""
+        return self.delta_at("replace", epsilon)
+
+
+def least_scale(cost: Callable[[Fraction], Fraction], currency: Currency, paid: Fraction) -> Fraction:
+    """The least scale of noise, of few binary digits, whose ``cost`` is at most what is ``paid``; costs fall with the scale (epsilon), or with its square (rho)."""
+    ratio = cost(Fraction(1)) / paid
+    near = math.sqrt(ratio) if currency == "rho" else float(ratio)
+    step = Fraction(2) ** (math.frexp(near)[1] - _MANTISSA)
+    scale = math.ceil(Fraction(near) / step) * step
+    while cost(scale) > paid:
+        scale += step
+    return scale
