@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, get_args
 
 from reticent.base.cards import sentence_case
@@ -190,12 +191,12 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     exact(delta, "delta", above=0, below=1)
     if not rho:
         return Fraction(0)
-    logarithm = -_log_float(delta)
+    logarithm, near = -_log_float(delta), float(rho)
 
     def figure(log_step: float) -> float:
         step = math.exp(log_step)
         order = 1 + step
-        return order * float(rho) + (logarithm - order * math.log1p(1 / step) - math.log(step)) / step
+        return order * near + (logarithm - order * math.log1p(1 / step) - math.log(step)) / step
 
     step = _best_order(figure)
     with localcontext() as context:
@@ -228,6 +229,7 @@ def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
         return min(Fraction(1), _rounded_up(Fraction(told.exp() * (1 + _MARGIN))))
 
 
+@lru_cache(maxsize=256)
 def concentrated_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A rho, nearly the largest, such that every rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable."""
     low, high = Fraction(0), exact(epsilon, "epsilon", above=0)

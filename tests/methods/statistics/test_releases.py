@@ -162,7 +162,9 @@ COVERED: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("epsilon", [(1, "1e-6"), (1, 0)], ids=["gaussian", "laplace"])
+@pytest.mark.parametrize(
+    "epsilon", [pytest.param((1, "1e-6"), id="gaussian"), pytest.param((1, 0), id="laplace", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("statistic", COVERED)
 def test_intervals_hold_the_truth_as_often_as_they_say(statistic: str, epsilon: tuple[int, Any]) -> None:
     """200 releases: between 93 and 99 of 100 intervals over the three regions hold the statistic of the records."""
