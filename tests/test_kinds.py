@@ -20,7 +20,7 @@ from tests.seams.stripes import stripes_registered
 from tests.seams.walk import full_walk
 from tests.sources import SOURCE, nodes
 
-SHARED = {"grouping", "typical"}
+SHARED = {"grouping", "noisy_columns", "typical"}
 KINDS = sorted(path.name for path in (SOURCE / "methods").iterdir() if path.is_dir() and path.name not in SHARED)
 BLIND = ("base", "table", "conditions", "io", "core", "engine", "definitions", "utility", "release", "ledger", "noise")
 """Rooms that know no kind at all."""

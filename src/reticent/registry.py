@@ -226,7 +226,7 @@ FORMATS: dict[str, Home] = {
     "synthetic": Home(
         "reticent.methods.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"
     ),
-    "statistics": Home(
+    "noisy statistics": Home(
         "reticent.methods.statistics.format", "noisy statistics with intervals, and the noisy numbers", "STATISTICS"
     ),
     "marginals": Home(

@@ -115,7 +115,17 @@ METHODS: dict[str, Callable[[], Any]] = {
     "clusters": lambda: rt.Gather(r=4),
     "regions": lambda: rt.Bang(minimum=4),
 }
-MECHANISMS = {"view", "records", "perturbed", "noisy counts", "grid sample", "grid counts", "synthetic", "marginals", "statistics"}
+MECHANISMS = {
+    "view",
+    "records",
+    "perturbed",
+    "noisy counts",
+    "grid sample",
+    "grid counts",
+    "synthetic",
+    "marginals",
+    "noisy statistics",
+}
 
 
 def published(rows: rt.Table, definition: Definition, method: Any, folder: Path) -> Path:

@@ -17,10 +17,10 @@ from reticent.base.context import Context
 from reticent.base.randomness import Randomness
 from reticent.conditions import Condition
 from reticent.errors import PolicyError
-from reticent.methods.marginals.columns import PublicColumn
 from reticent.methods.marginals.details import MarginalsDetails
 from reticent.methods.marginals.estimates import count_marginals
 from reticent.methods.marginals.noisy_table import NoisyTable
+from reticent.methods.noisy_columns import PublicColumn
 from reticent.noise import Currency
 from reticent.table import Value, ValueType
 from tests.sampling import runs

@@ -75,14 +75,14 @@ def test_statistics_are_near_those_of_the_records(release: rt.Release) -> None:
     for (query, group), true in expected.items():
         found = value(release, query, group=group)
         assert abs(found["value"] - true) < 5 * found["standard_error"]
-    assert abs(value(release, 6, at=0.5)["value"] - frame["age"].median()) < 4  # type: ignore[operator]
+    assert abs(value(release, 6, at=0.5)["value"] - frame["age"].median()) < 4
     assert release.frame.filter(query=7).height == 8
 
 
 def test_chosen_bounds_hold_nearly_all_values_and_cut_the_rest(release: rt.Release) -> None:
     low, high = map(float, map(Fraction, release.manifest.details["bounds"]["income"]))
     assert 0 <= low < high < 200_000
-    assert people()["income"].is_between(low, high).mean() > 0.97
+    assert people()["income"].is_between(low, high).sum() > 0.97 * ROWS
 
 
 def test_a_key_that_one_record_has_is_not_told(release: rt.Release, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_the_account_is_charged_what_all_steps_cost(release: rt.Release) -> None
     first = rt.publish(table(dataset="charged"), rt.UnboundedDP("3/4"), method)
     assert first.frame.height == 1
     with pytest.raises(BudgetExhausted):
-        rt.publish(table(dataset="charged"), rt.UnboundedDP("1/2"), method)
+        rt.publish(table(dataset="charged"), rt.UnboundedDP("1/2"), method, again=True)
 
 
 @pytest.mark.parametrize(

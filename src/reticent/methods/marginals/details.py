@@ -14,9 +14,8 @@ from reticent.base.exact import whole
 from reticent.base.privacy_cost import UNITS, ProtectedUnit
 from reticent.conditions import Condition
 from reticent.errors import DataError, PolicyError
-from reticent.methods.marginals.columns import PublicColumn
 from reticent.methods.marginals.plan import MarginalsPlan, NoisyStep
-from reticent.methods.marginals.protection import ProtectedRecords
+from reticent.methods.noisy_columns import ProtectedRecords, PublicColumn, combinations_of
 from reticent.table import to_plain
 
 _MOST_COMBINATIONS = 1_000_000
@@ -118,9 +117,3 @@ def excluded(columns: Sequence[PublicColumn], condition: str) -> tuple[tuple[str
         {column.name: column.cells for column in concerned},
     )
     return tuple(column.name for column in concerned), codes[covers.certain]
-
-
-def combinations_of(sizes: Sequence[int]) -> NDArray[np.int64]:
-    """All combinations of codes below the ``sizes``, one a row, the last column varying fastest."""
-    grid = np.indices(tuple(sizes), dtype=np.int64)
-    return grid.reshape(len(sizes), -1).T

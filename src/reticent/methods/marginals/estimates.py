@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
-from reticent.methods.marginals.details import MarginalsDetails, combinations_of
+from reticent.methods.marginals.details import MarginalsDetails
+from reticent.methods.noisy_columns import combinations_of
 from reticent.noise import CONFIDENCE, WholeNoise
 
 

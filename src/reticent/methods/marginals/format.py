@@ -15,9 +15,9 @@ from reticent.definitions import Definition
 from reticent.errors import DataError
 from reticent.methods.marginals.details import MarginalsDetails
 from reticent.methods.marginals.estimates import MarginalCount, count_marginals
-from reticent.methods.marginals.marginal_table import CELL, COLUMNS, COUNT, ERROR, MEASUREMENT, cell_labels
+from reticent.methods.marginals.marginal_table import CELL, COLUMNS, COUNT, ERROR, MEASUREMENT
 from reticent.methods.marginals.plan import MarginalsPlan
-from reticent.methods.marginals.protection import KEPT
+from reticent.methods.noisy_columns import KEPT, cell_labels
 from reticent.release import ManifestColumn
 from reticent.release.format import MechanismFormat, Words, read_details
 from reticent.table import Rows, Table, ValueType

@@ -22,17 +22,24 @@ from reticent.base.privacy_cost import (
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition, ExpectedError
 from reticent.errors import PolicyError, did_you_mean
-from reticent.methods.marginals.columns import NoisyCuts, PublicColumn, declared_columns
 from reticent.methods.marginals.details import MarginalsDetails, excluded
 from reticent.methods.marginals.graphical_model import Clique, ImpossibleCells
 from reticent.methods.marginals.marginal_table import OWN_COLUMNS, marginal_table
 from reticent.methods.marginals.noisy_table import NoisyTable
-from reticent.methods.marginals.protection import DPTarget, ProtectedRecords, account_cost, unfit
 from reticent.methods.marginals.selection import (
     AdaptiveIterations,
     FixedWorkload,
     MarginalSelection,
     MaximumSpanningTree,
+)
+from reticent.methods.noisy_columns import (
+    DPTarget,
+    NoisyCuts,
+    ProtectedRecords,
+    PublicColumn,
+    account_cost,
+    declared_columns,
+    unfit,
 )
 from reticent.table import FrameRows, Table
 

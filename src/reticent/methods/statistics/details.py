@@ -11,7 +11,7 @@ from typing import Any
 from reticent.base.exact import whole
 from reticent.base.privacy_cost import UNITS, ProtectedUnit
 from reticent.errors import DataError
-from reticent.methods.marginals import ProtectedRecords, PublicColumn, cell_labels
+from reticent.methods.noisy_columns import ProtectedRecords, PublicColumn, cell_labels
 from reticent.methods.statistics.plan import (
     LEVELS,
     Contribution,

@@ -1,4 +1,4 @@
-"""The format ``statistics``: noisy statistics with their intervals, and every noisy number behind them, judged by the plan of all noisy steps."""
+"""The format ``noisy statistics``: noisy statistics with their intervals, and every noisy number behind them, judged by the plan of all noisy steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft
 from reticent.definitions import Definition
 from reticent.errors import DataError, PolicyError
-from reticent.methods.marginals import KEPT, combinations_of
+from reticent.methods.noisy_columns import KEPT, combinations_of
 from reticent.methods.statistics.details import StatisticsDetails
 from reticent.methods.statistics.estimates import tree_nodes
 from reticent.methods.statistics.noisy_answers import placed_bounds
@@ -77,7 +77,7 @@ class StatisticCount(SaidInLines):
 class StatisticsFormat(MechanismFormat):
     """Two tables: the statistics with standard errors and intervals, and the noisy numbers that they follow from."""
 
-    name: ClassVar[str] = "statistics"
+    name: ClassVar[str] = "noisy statistics"
     tables: ClassVar[tuple[str, ...]] = ("statistics", "measurements")
     row_noun: ClassVar[str] = "statistics"
     roles: ClassVar[tuple[str, ...]] = ("cell", "count")

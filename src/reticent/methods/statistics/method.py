@@ -15,7 +15,7 @@ from reticent.base.privacy_cost import UNITS, DeclaredBudget, ProtectedUnit
 from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition, ExpectedError
 from reticent.errors import PolicyError, did_you_mean
-from reticent.methods.marginals import (
+from reticent.methods.noisy_columns import (
     DPTarget,
     NoisyCuts,
     ProtectedRecords,
@@ -34,7 +34,7 @@ from reticent.methods.statistics.scaled_numbers import Bounds, NoisyBounds, decl
 from reticent.noise import WholeNoise, least_scale
 from reticent.table import FrameRows, Table, Value, ValueType
 
-FORMAT = "statistics"
+FORMAT = "noisy statistics"
 _NOISY = "noisy"
 _ON_BOUNDS = Fraction(1, 2)
 
@@ -49,7 +49,7 @@ class Statistics:
     Source: Dwork and others 2006; keys by thresholds: Korolova and others 2009, Gaussian: Rogers 2023; means: Fieller 1954; noise and thresholds by OpenDP.
 
     Parameters:
-        queries: a list such as ``{"statistic": "mean", "column": "income", "by": ["region"], "where": "age >= 18"}``. Statistics are count, sum, mean, variance and quantile (with ``"at": [0.5]``); a
+        queries: a list (by default the number of records alone), such as ``{"statistic": "mean", "column": "income", "by": ["region"], "where": "age >= 18"}``. Statistics are count, sum, mean, variance and quantile (with ``"at": [0.5]``); a
             histogram is a count ``by`` a column with bins. ``"weight"`` gives a query more of the budget.
         domain: the cells of every column that groups, as for Marginals: a list, a range, cuts, bins, a level of its hierarchy; or ``"noisy"``: those values whose noisy count reaches a threshold (needs a delta).
         bounds: for every column of numbers ``[low, high]``, to which values are clamped; or ``{"low": 0, "high": 10000000, "chosen": "noisy"}``: the middle 99 % of the values by noisy counts.
@@ -66,7 +66,7 @@ class Statistics:
         ['query', 'statistic', 'column']
     """
 
-    queries: Sequence[Mapping[str, Any]]
+    queries: Sequence[Mapping[str, Any]] = ({"statistic": "count"},)
     domain: Mapping[str, Any] | None = None
     bounds: Mapping[str, Any] | None = None
     unit: ProtectedUnit | None = None
@@ -163,8 +163,8 @@ class Statistics:
         return Draft(
             format=FORMAT,
             tables={
-                "statistics": FrameRows(statistic_table(details, noisy.numbers)),
                 "measurements": FrameRows(measurement_table(details, noisy.numbers)),
+                "statistics": FrameRows(statistic_table(details, noisy.numbers)),
             },
             evidence=Evidence(plan=details.plan),
             method=self.describe(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from reticent.base.exact import exact, one_of, whole
 from reticent.base.privacy_cost import Relation, exponential_above
@@ -130,9 +130,3 @@ def threshold_for(failure: Fraction, scale: Fraction, rows: int, relation: Relat
         middle = (low + high) // 2
         low, high = (middle, high) if fails(middle) else (low, middle)
     return high
-
-
-def written_step(step: StatisticStep, about: str | int) -> dict[str, Any]:
-    """A step as plain data; how far a record moves it follows from what it is ``about``: a query by its number, or a column."""
-    told = {"step": step.kind, "about": about, "scale": str(step.scale)}
-    return told if step.threshold is None else {**told, "threshold": step.threshold}

@@ -1,4 +1,4 @@
-"""Public columns of marginals: the cells of each column, written down before the data are touched, and how values enter and leave them."""
+"""Public columns: the cells of each column, written down before the data are touched, and how values enter and leave them."""
 
 from __future__ import annotations
 
@@ -301,6 +301,23 @@ def _cell(name: str, values: list[Any]) -> Meaning:
             f"domain[{name!r}]: at this level missing values share a cell with others. Use a lower level."
         )
     return Value(values[0]) if len(values) == 1 else Values(tuple(values))
+
+
+def cell_labels(columns: Sequence[PublicColumn]) -> list[str]:
+    """The label of every cell of some columns together, the last column varying fastest."""
+    joined = pl.Series("cell", [""])
+    for place, column in enumerate(columns):
+        labels = pl.Series("label", [f"{', ' if place else ''}{column.name} = {label}" for label in column.labels])
+        one = joined.gather(np.repeat(np.arange(len(joined)), len(labels)))
+        other = labels.gather(np.tile(np.arange(len(labels)), len(joined)))
+        joined = one + other
+    return joined.to_list()
+
+
+def combinations_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """All combinations of codes below the ``sizes``, one a row, the last column varying fastest."""
+    grid = np.indices(tuple(sizes), dtype=np.int64)
+    return grid.reshape(len(sizes), -1).T
 
 
 def _where_null(given: pl.Series, codes: pl.Series, missing: int | None) -> pl.Series:

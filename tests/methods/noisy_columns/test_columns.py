@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.errors import DataError, PolicyError
-from reticent.methods.marginals.columns import NoisyCuts, PublicColumn, declared_columns
+from reticent.methods.noisy_columns import NoisyCuts, PublicColumn, declared_columns
 
 ROWS = {"age": [18, 25, 40, 89], "pay": [0.5, 10.0, 99.9, 1e6], "town": ["Aix", "Apt", "Aix", "Arles"]}
 
