@@ -114,6 +114,7 @@ def _farewell(folder: Path, seconds: float) -> Card:
             f"  reticent query {folder}/release \"age >= 60 and diagnosis = 'stroke'\"",
             f"  reticent publish {folder}/policy.toml -o stricter --definition 'KAnonymity(20)' --ledger stricter.sqlite",
             "  reticent inspect YOUR-OWN-FILE.csv",
+            f"  reticent workbench {folder}/policy.toml    (the same by clicks, in your browser)",
         ],
         notes=[f"\n{seconds:.1f} seconds, everything on this machine."],
     )

@@ -90,6 +90,8 @@ class WrittenNumbers:
     @classmethod
     def of(cls, texts: pl.Series) -> WrittenNumbers | None:
         """The numbers that distinct ``texts`` write with separators, currencies, percent signs or parentheses; None if some text is no number, or all are plain."""
+        if not texts.str.contains(r"\d").all():
+            return None
         column = pl.col("text")
         frame = texts.alias("text").to_frame().with_columns(plain=_plain(column))
         odd = frame.filter(~pl.col("plain").str.contains(_UNADORNED))["text"]
