@@ -24,20 +24,27 @@ from reticent.methods.synthesize.prior import PublicPrior
 from reticent.methods.synthesize.urn import sample
 
 if TYPE_CHECKING:
+    from reticent.methods.synthesize.comparison import ComparedDraw, ErrorComparison, compare
     from reticent.methods.synthesize.disclosure_audit import DisclosureAudit, audit_release
 
 _HOMES = {
+    "ComparedDraw": "comparison",
+    "ErrorComparison": "comparison",
+    "compare": "comparison",
     "DisclosureAudit": "disclosure_audit",
     "audit_release": "disclosure_audit",
 }
 
 __all__ = [
+    "ComparedDraw",
     "DisclosureAudit",
     "DroppingPlan",
+    "ErrorComparison",
     "PublicPrior",
     "SynthesisPlan",
     "Synthetic",
     "audit_release",
+    "compare",
     "declared_prior",
     "declared_sizes",
     "disclosure",

@@ -1,0 +1,100 @@
+"""Methods of noise beside one another, at several epsilons: the error that their plans expect, and for the steward the error that a draw has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reticent.base.cards import Card, CardTable, ShownAsCard
+from reticent.base.context import Context
+from reticent.base.exact import Number
+from reticent.core import Draft
+from reticent.definitions import BoundedDP, ExpectedError, Method, RandomMechanism, UnboundedDP
+from reticent.errors import PolicyError
+from reticent.table import Table
+
+STEWARD_ONLY = (
+    "Measured errors were computed from the records themselves, of draws that nobody paid for. They are for the steward alone: nothing was charged, recorded or published, and publishing one of them, "
+    "or a choice that only they explain, tells something about the records that no epsilon covers. Choose by the expected errors where the choice itself must be private."
+)
+
+
+@dataclass(frozen=True)
+class ComparedDraw:
+    """One method at one epsilon: what its plan expects, and what a draw had where that was asked for."""
+
+    method: str
+    epsilon: Number
+    expected: ExpectedError
+    measured: Mapping[str, float] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        measured = None if self.measured is None else dict(self.measured)
+        return {
+            "method": self.method,
+            "epsilon": str(self.epsilon),
+            "expected": dict(self.expected.figures),
+            "measured": measured,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class ErrorComparison(ShownAsCard):
+    """Every method at every epsilon, in the order in which they were given."""
+
+    draws: tuple[ComparedDraw, ...]
+
+    ok = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return {"draws": [each.as_dict() for each in self.draws]}
+
+    def card(self) -> Card:
+        """A row for each method and epsilon: the largest expected error of a marginal, and the measured ones."""
+        names = list(dict.fromkeys(name for each in self.draws for name in each.measured or {}))
+        rows = []
+        for each in self.draws:
+            shares = [figure for name, figure in each.expected.figures.items() if name.startswith("error of ")]
+            expected = f"{max(shares):.4f}" if shares else each.expected.words
+            found = [f"{each.measured[name]:.4f}" if each.measured and name in each.measured else "" for name in names]
+            rows.append((each.method, str(each.epsilon), expected, *found))
+        heads = ("method", "epsilon", "expected, worst column", *(name.replace("_", " ") for name in names))
+        return Card("Errors beside one another", tables=[CardTable(heads, rows)], notes=[STEWARD_ONLY] if names else [])
+
+
+def compare(
+    table: Table,
+    epsilons: Sequence[Number],
+    methods: Mapping[str, Method],
+    *,
+    delta: Number = "1e-6",
+    relation: str = "add/remove",
+    measure: bool = False,
+    context: Context | None = None,
+) -> ErrorComparison:
+    """Put ``methods`` beside one another at several ``epsilons``, before anything is spent.
+
+    Expected errors follow from plans, declared cells and the number of records. With ``measure`` each method is drawn once for the steward's eyes: no release is made, nothing is charged, and the result
+    says that it must not be published.
+    """
+    if not methods or not epsilons:
+        raise PolicyError(
+            "compare needs at least one epsilon and one method, such as {'mst': rt.Marginals('mst', domain)}."
+        )
+    definition = UnboundedDP if relation == "add/remove" else BoundedDP
+    context = context or Context()
+    draws: list[ComparedDraw] = []
+    for epsilon in epsilons:
+        for name, method in methods.items():
+            asked = definition(epsilon, delta)
+            refused = method.refusal(table, asked)
+            if refused is not None or not isinstance(method, RandomMechanism):
+                raise PolicyError(f"{name}: {refused or 'it adds no noise by a plan, so that no error is expected.'}")
+            context.step("comparing", len(draws), len(epsilons) * len(methods), name)
+            draft: Draft | None = method.draft(table, asked, context) if measure else None
+            measured = None if draft is None else draft.measured
+            draws.append(ComparedDraw(name, epsilon, method.expected_error(table, asked), measured))
+    return ErrorComparison(tuple(draws))
