@@ -132,6 +132,17 @@ def test_a_candidate_shows_the_same_rows_before_and_after(folder: Path, policy: 
     json.dumps(found)
 
 
+def test_a_large_table_has_a_candidate_before_all_methods_were_compared(
+    folder: Path, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Told()
+    monkeypatch.setattr(explore, "_SLOW_ROWS", 100)
+    found = explore.candidate(told, str(folder), policy)  # type: ignore[arg-type]
+    assert [each["name"] for each in told.answers] == ["Lattice"]
+    assert found["loss"] <= told.answers[0]["loss"]
+    assert found["definition"] == told.answers[0]["definition"]
+
+
 def test_another_node_is_another_candidate(folder: Path, policy: str) -> None:
     read = Policy.parse(policy, "policy", folder)
     top = {each.column: each.height for each in read.table().hierarchies}

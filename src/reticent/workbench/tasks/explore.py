@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, pairwise
 from typing import Any
 
@@ -101,9 +102,22 @@ def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> 
 def candidate(
     reporter: Reporter, folder: str, policy: str, method: Mapping[str, Any] | None = None, stamp: str = ""
 ) -> dict[str, Any]:
-    """What the policy's method, or another one, would publish: figures, rows before and after, and distributions."""
+    """What the policy's method, or another one, would publish: figures, rows before and after, and distributions.
+
+    Of a large table for which several methods are compared, the first of them is shown early.
+    """
     read, table = policy_of(folder, policy), table_of(folder, policy)
-    made = previewed(read, table, method, reporter.context())
+    if method is None and table.rows > _SLOW_ROWS:
+        compared = read.method(table, read.definition)
+        if isinstance(compared, Cheapest):
+            with suppress(Infeasible, PolicyError):
+                quick = previewed(read, table, compared.candidates[0].describe(), reporter.context())
+                reporter.early(_described(table, quick))
+    return _described(table, previewed(read, table, method, reporter.context()))
+
+
+def _described(table: Table, made: Preview | MechanismPreview) -> dict[str, Any]:
+    """A preview as plain data."""
     told: dict[str, Any] = {
         "method": _plain_method(made.method),
         "name": str(made.method.get("name")),
