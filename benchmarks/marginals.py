@@ -7,7 +7,6 @@ Run: python -m benchmarks marginals prepare FOLDER
      python -m benchmarks marginals ours FOLDER FILE EPSILON aim|mst SEED
      ENVIRONMENT/bin/python benchmarks/reference_marginals.py FOLDER FILE EPSILON aim|mst SEED    (an environment of its own, with opendp[mbi])
      python -m benchmarks marginals judge FOLDER
-     python -m benchmarks marginals tracts
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ def adult() -> tuple[pl.DataFrame, str]:
 
 
 def accidents() -> tuple[pl.DataFrame, str]:
-    """10,093 x 8: who died."""
+    """10,093 x 8: who is a man."""
     frame = pl.read_csv(SHARED / "fars" / "fars_subset.csv.gz", separator=";")
-    return frame.with_columns(pl.col("iinjury") == "Fatal Injury"), "iinjury"
+    return frame.with_columns(pl.col("isex") == "Male"), "isex"
 
 
 def voters() -> tuple[pl.DataFrame, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from reticent.base.exact import Number, exact
-from reticent.definitions.definition import PlanDefinition
+from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,18 @@ class EpsilonDelta(PlanDefinition):
     def amounts(self) -> tuple[Fraction, Fraction]:
         """Epsilon and delta."""
         return exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+
+    @property
+    def odds(self) -> tuple[float, str]:
+        """By what factor chances may differ, rounded up to hundredths, and in words what delta allows beside it."""
+        epsilon, delta = self.amounts
+        return math.ceil(
+            100 * math.exp(epsilon)
+        ) / 100, f", but for a chance of at most {float(delta):.3g}" if delta else ""
+
+    def judged(self, holds: bool, reached: Fraction, failing: str) -> Assessment:
+        """The verdict on a plan that has the delta ``reached`` at epsilon; ``failing`` is what is said where it does not hold."""
+        return Assessment(self, holds, reached, None if holds else Witness(0, failing))
 
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}

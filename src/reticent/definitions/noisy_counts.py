@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.core import MechanismPlan
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.definition import Assessment, Witness
+from reticent.definitions.definition import Assessment
 from reticent.definitions.epsilon_delta import EpsilonDelta
 
 
@@ -57,12 +56,10 @@ class NoisyCounts(EpsilonDelta):
         law = cast(NoiseOnCounts, plan)
         holds, reached = law.keeps(epsilon, delta), law.delta(epsilon)
         text = f"At epsilon = {epsilon} the noise has delta = {float(reached):.3g}, above {float(delta):.3g}."
-        return Assessment(self, holds, reached, None if holds else Witness(0, text))
+        return self.judged(holds, reached, text)
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
-        epsilon, delta = self.amounts
-        factor = math.ceil(100 * math.exp(epsilon)) / 100
-        beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
+        factor, beside = self.odds
         return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with one content of a record as with another{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
