@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from tests.workbench.conftest import Bench, Visitor, folder_of, opened, policy_of, versioned
+from tests.workbench.test_levels import ROWS as TOWNS
+from tests.workbench.test_levels import edited, saved
 
 ROWS = "age,sex,town,illness\n" + "".join(
     f"{20 + n % 40},{'fm'[n % 2]},{1000 + n % 5},{('flu', 'cold', 'asthma', 'gout')[n % 4]}\n" for n in range(400)
@@ -223,6 +225,32 @@ def test_names_and_cells_are_text_and_nothing_else(visitor: Visitor, bench: Benc
     page.wait_for_selector(".column-card")
     assert "<script>alert(1)</script>" in page.inner_text("#column-1")
     assert page.locator("main img, main script").count() == 0
+
+
+def test_a_border_is_dragged_on_the_histogram_and_its_effect_is_counted(
+    visitor: Visitor, bench: Bench, tmp_path: Path
+) -> None:
+    path = tmp_path / "towns.csv"
+    path.write_text(TOWNS)
+    page = opened(visitor, bench, path)
+    edited(page, 0, "cuts")
+    before = page.inner_text("#levels-effect")
+    grip = page.locator(".cuts .handle").nth(1).locator(".grip")
+    box, chart = grip.bounding_box(), page.locator("svg.cuts").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + chart["width"] / 8, y, steps=5)
+    page.mouse.up()
+    page.wait_for_function("before => document.getElementById('levels-effect').innerText !== before", arg=before)
+    levels = saved(page, bench, "age")["levels"]
+    frame = [20 + n * 7 % 40 for n in range(400)]
+    # The middle border stands on two levels, and was moved by an eighth of the range of 40 years.
+    assert levels[1] == [45]
+    assert 45 in levels[0]
+    assert min(frame) < levels[0][0] < 45 < levels[0][2] < max(frame)
+    towns = {(n % 4, sum(20 + n * 7 % 40 >= border for border in levels[0])) for n in range(400)}
+    assert f"{len(towns)}" in page.inner_text(".ladder li:has-text('Level 1') .num >> nth=1")
 
 
 @pytest.mark.slow

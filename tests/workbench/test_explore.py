@@ -12,6 +12,8 @@ from reticent.registry import METHODS
 from tests.workbench.conftest import Bench, Visitor, opened, policy_of, versioned
 from tests.workbench.test_levels import ROWS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
@@ -23,7 +25,6 @@ def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
     return made
 
 
-@pytest.mark.slow
 def test_candidates_are_pinned_compared_and_used(page: Any, bench: Bench) -> None:
     page.click("#candidate button:has-text('Pin')")
     page.wait_for_selector(".pin >> nth=0")
@@ -48,7 +49,6 @@ def test_candidates_are_pinned_compared_and_used(page: Any, bench: Bench) -> Non
     assert "node" not in tomllib.loads(policy_of(page, bench))["method"]
 
 
-@pytest.mark.slow
 def test_every_registered_method_is_tried_and_can_be_looked_at(page: Any) -> None:
     page.click("button:has-text('Compare all methods')")
     page.wait_for_selector(".methods")
@@ -60,7 +60,6 @@ def test_every_registered_method_is_tried_and_can_be_looked_at(page: Any) -> Non
     page.wait_for_selector("#candidate .verdict")
 
 
-@pytest.mark.slow
 def test_adversaries_run_before_and_after(page: Any) -> None:
     page.click("button:has-text('Run the attacks')")
     page.wait_for_selector(".attacks tbody tr", timeout=120_000)
@@ -69,7 +68,6 @@ def test_adversaries_run_before_and_after(page: Any) -> None:
     assert page.locator(".attacks .chip").count() > 0
 
 
-@pytest.mark.slow
 def test_what_other_parameters_and_limits_cost(page: Any) -> None:
     page.click("button:has-text('Price the changes')")
     page.wait_for_selector("text=Suppressed at most", timeout=120_000)
@@ -78,7 +76,6 @@ def test_what_other_parameters_and_limits_cost(page: Any) -> None:
     assert "(now)" in told
 
 
-@pytest.mark.slow
 def test_both_grids_scroll_together_and_changed_cells_are_marked(page: Any) -> None:
     grids = page.locator("[data-twin] .scroll")
     grids.nth(0).evaluate("grid => { grid.scrollTop = 200; }")
@@ -95,7 +92,6 @@ def test_both_grids_scroll_together_and_changed_cells_are_marked(page: Any) -> N
     assert page.locator(".pair").count() == 3
 
 
-@pytest.mark.slow
 def test_a_search_is_stopped_and_goes_on(visitor: Visitor, bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     lines = [",".join(str((n * (7 + 2 * c) + n // 3) % (11 + 5 * c)) for c in range(9)) for n in range(3000)]

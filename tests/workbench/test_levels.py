@@ -17,6 +17,9 @@ ROWS = "age,town,illness\n" + "".join(
 )
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
     path = tmp_path / "people.csv"
@@ -41,28 +44,6 @@ def saved(page: Any, bench: Bench, column: str) -> dict[str, Any]:
     return {**found["hierarchies"][column], "weight": found.get("method", {}).get("weights", {}).get(column)}
 
 
-def test_a_border_is_dragged_on_the_histogram_and_its_effect_is_counted(page: Any, bench: Bench) -> None:
-    edited(page, 0, "cuts")
-    before = page.inner_text("#levels-effect")
-    grip = page.locator(".cuts .handle").nth(1).locator(".grip")
-    box, chart = grip.bounding_box(), page.locator("svg.cuts").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + chart["width"] / 8, y, steps=5)
-    page.mouse.up()
-    page.wait_for_function("before => document.getElementById('levels-effect').innerText !== before", arg=before)
-    levels = saved(page, bench, "age")["levels"]
-    frame = [20 + n * 7 % 40 for n in range(400)]
-    # The middle border stands on two levels, and was moved by an eighth of the range of 40 years.
-    assert levels[1] == [45]
-    assert 45 in levels[0]
-    assert min(frame) < levels[0][0] < 45 < levels[0][2] < max(frame)
-    towns = {(n % 4, sum(20 + n * 7 % 40 >= border for border in levels[0])) for n in range(400)}
-    assert f"{len(towns)}" in page.inner_text(".ladder li:has-text('Level 1') .num >> nth=1")
-
-
-@pytest.mark.slow
 def test_borders_are_added_and_removed(page: Any, bench: Bench) -> None:
     edited(page, 0, "cuts")
     page.click("button:has-text('Add a border')")
@@ -75,7 +56,6 @@ def test_borders_are_added_and_removed(page: Any, bench: Bench) -> None:
     assert len(saved(page, bench, "age")["levels"]) >= 2
 
 
-@pytest.mark.slow
 def test_a_tree_is_made_by_dragging_merging_and_renaming(page: Any, bench: Bench) -> None:
     edited(page, 1, "taxonomy")
     page.check("input[aria-label='Choose Other']")
@@ -99,7 +79,6 @@ def test_a_tree_is_made_by_dragging_merging_and_renaming(page: Any, bench: Bench
     assert [sorted(members) for members in tree.values()] == [["Bonn", "Jena", "Kiel", "Ulm"]]
 
 
-@pytest.mark.slow
 def test_levels_are_exported_and_imported_as_a_file(page: Any, bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "towns.csv"
     path.write_text('Ulm;south;*\nBonn;west;*\nKiel;north;*\nJena;"the; east";*\n')
@@ -114,7 +93,6 @@ def test_levels_are_exported_and_imported_as_a_file(page: Any, bench: Bench, tmp
     assert sorted(lines) == sorted(path.read_text().splitlines())
 
 
-@pytest.mark.slow
 def test_a_file_of_levels_that_does_not_fit_says_so_and_changes_nothing(page: Any, tmp_path: Path) -> None:
     path = tmp_path / "wrong.csv"
     path.write_text("Ulm;south;*\n")
@@ -127,7 +105,6 @@ def test_a_file_of_levels_that_does_not_fit_says_so_and_changes_nothing(page: An
     assert page.url.endswith("/v/1/columns/1")
 
 
-@pytest.mark.slow
 def test_order_weight_and_limits_go_into_the_policy(page: Any, bench: Bench) -> None:
     edited(page, 1, "order")
     first = page.inner_text(".order-list li:first-child span")

@@ -17,6 +17,8 @@ from reticent.release import generate_keys
 from tests.workbench.conftest import Bench, Visitor, folder_of, opened, policy_of, versioned
 from tests.workbench.test_levels import ROWS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
@@ -33,7 +35,6 @@ def published(page: Any, number: int = 1) -> None:
     page.wait_for_function(f"() => document.querySelectorAll('.release').length === {number}")
 
 
-@pytest.mark.slow
 def test_a_release_is_signed_downloaded_and_verified_by_dropping_it_in(page: Any, bench: Bench, tmp_path: Path) -> None:
     keys = generate_keys(tmp_path / "keys")
     page.fill("input[name=sign]", str(keys.private))
@@ -87,7 +88,6 @@ def test_a_release_is_signed_downloaded_and_verified_by_dropping_it_in(page: Any
     published(page, 2)
 
 
-@pytest.mark.slow
 def test_a_release_goes_to_a_database_too(page: Any, tmp_path: Path) -> None:
     target = tmp_path / "out.sqlite"
     sqlite3.connect(target).close()
@@ -102,7 +102,6 @@ def test_a_release_goes_to_a_database_too(page: Any, tmp_path: Path) -> None:
         assert held.execute("SELECT count(*) FROM people").fetchone()[0] > 300
 
 
-@pytest.mark.slow
 def test_a_policy_restores_the_whole_state(page: Any, visitor: Visitor, bench: Bench, tmp_path: Path) -> None:
     page.goto(versioned(page, "guarantee"))
     page.fill("#value-0-k", "8")
