@@ -154,6 +154,17 @@
     verify((await Promise.all(entries.map((entry) => filesOf(entry, "")))).flat());
   }
 
+  // A table that scrolls sideways can be reached by the keyboard.
+  function reachable() {
+    for (const table of root.querySelectorAll("table.plain")) {
+      if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+      else table.removeAttribute("tabindex");
+    }
+  }
+  root.addEventListener("htmx:load", reachable);
+  root.addEventListener("toggle", reachable, true);
+  addEventListener("resize", reachable);
+
   // On a phone the steps scroll sideways: the one that is shown is in sight.
   root.addEventListener("htmx:load", () => {
     const steps = root.querySelector(".steps"), step = steps?.querySelector("[aria-current]");
