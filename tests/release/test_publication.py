@@ -16,7 +16,7 @@ from reticent.errors import DataError, Infeasible, LedgerError, PolicyError
 from reticent.ledger import Ledger
 from reticent.methods.lattice import Lattice
 from reticent.methods.mondrian import Mondrian
-from reticent.release import open_public, publish, verify
+from reticent.release import method_from, open_public, publish, verify
 from reticent.table import Hierarchy, Table
 from reticent.table.meaning import Value
 from tests.release.conftest import frame_of_patients, table_of_patients
@@ -438,3 +438,18 @@ def test_a_share_of_people_is_not_told_from_rows(method, tmp_path: Path) -> None
     assert not found.failures
     with pytest.raises(Infeasible):
         publish(table, DeltaPresence(0, "0.4", people), method)
+
+
+@pytest.mark.parametrize(
+    ("definition", "method"),
+    [
+        (KAnonymity(2), Lattice()),
+        (KAnonymity(2), Mondrian()),
+        (KAnonymity(2), method_from("Suppress", {"k": 2})),
+        (KAnonymity(2), method_from("Gather", {"r": 2})),
+        (definition_from("DistinctLDiversity", {"l": 2}), method_from("Anatomy", {})),
+    ],
+)
+def test_every_certificate_of_groups_says_that_no_figure_of_minimality_was_computed(definition, method) -> None:
+    risks = publish(table_of_patients(), definition, method).certificate["residual_risks"]
+    assert sum("(minimality). No figure is stated here" in risk for risk in risks) == 1
