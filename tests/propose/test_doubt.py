@@ -191,3 +191,9 @@ def test_numbers_that_a_hospital_gave_to_patients_are_no_health_care() -> None:
     found = propose(_people(HospID=numbers, CK=list(range(30, 90)), illness=["a", "b", "c"]))
     assert _roles(found)["HospID"] == "identifier"
     assert found.unit == "person"
+
+
+@pytest.mark.parametrize("levels", [["Female", "Male"], ["weiblich", "männlich"], ["女", "男"]])
+def test_values_that_say_the_sex_are_seen_whatever_the_question_is_numbered(levels: list[object]) -> None:
+    assert _roles(propose(_people(ST04Q01=levels, income=[100, 200, 300])))["ST04Q01"] == "quasi"
+    assert _roles(propose(_people(ST04Q01=["Female", "zq"], income=[100, 200, 300])))["ST04Q01"] == "sensitive"

@@ -85,6 +85,8 @@ def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
 
 
 def _text_bytes(column: pl.Series) -> int:
+    # The name of a column may be a pattern, which polars would look for.
+    column = column.alias("texts")
     if column.dtype == pl.String:
         return int(column.str.len_bytes().cast(pl.Int64).sum())
     return int(column.cat.len_bytes().cast(pl.Int64).sum()) if column.dtype in (pl.Categorical, pl.Enum) else 0

@@ -485,9 +485,10 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         many = 2 * _K - 1 if column.type == "integer" else _FEWEST_PEOPLE
     if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
         return "identifier", "the name says that it tells people or households apart"
-    if meaning is None and countable and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
+    untold = countable and (meaning is None or is_by_context(column))
+    if untold and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
         return "identifier", "the name says that it tells people or households apart"
-    if meaning is None and countable and _codes_people(column):
+    if untold and _codes_people(column):
         return "identifier", "the name says that it tells people apart"
     if column.type == "text" and (_longest(column) > _FREE_TEXT or _is_prose(column)):
         return None, "free text may say anything about anybody"

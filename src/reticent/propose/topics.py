@@ -55,6 +55,37 @@ _TOPICS = (
     ),
 )
 _OUTCOME = Kind("outcome", "what happened, or the time until it", topic=True)
+_SEX = Kind("demographic", "sex", visible=True)
+_SEXES = [
+    frozenset(pair.split())
+    for pair in (
+        *(
+            "female male",
+            "woman man",
+            "women men",
+            "girl boy",
+            "weiblich männlich",
+            "frau mann",
+            "femme homme",
+            "féminin masculin",
+            "mujer hombre",
+            "femenino masculino",
+        ),
+        *(
+            "femmina maschio",
+            "feminino masculino",
+            "mulher homem",
+            "vrouw man",
+            "kobieta mężczyzna",
+            "kvinna man",
+            "женский мужской",
+            "女 男",
+            "女性 男性",
+            "انثى ذكر",
+            "נקבה זכר",
+        ),
+    )
+]
 _ANSWER = Kind("opinion", "an answer to a questionnaire", topic=True, inferred=True)
 _TRAIT = Kind("opinion", "personality, one of five traits", topic=True)
 
@@ -110,7 +141,13 @@ def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
         and named is not None
         and not named.sensitive
     )
-    return by_values if named is None or marked or fated else named
+    found = by_values if named is None or marked or fated else named
+    return _SEX if found is None and _are_sexes(column) else found
+
+
+def _are_sexes(column: ColumnProfile) -> bool:
+    """Whether values say that somebody is a woman or a man, whatever a question is numbered."""
+    return column.type == "text" and {str(value).strip().lower() for value in column.sample} in _SEXES
 
 
 def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
