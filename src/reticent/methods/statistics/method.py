@@ -206,7 +206,7 @@ class Statistics:
             )
         first = next(iter(figures))
         return ExpectedError(
-            figures,
+            {"standard_error": figures[first], **figures},
             f"Noise with a standard deviation of {figures[first]:,.4g} on the {first.partition(': ')[2]}{f', and {len(figures) - 1} more statistics' if len(figures) > 1 else ''}. For means and "
             f"variances it is computed for groups of equal size, for quantiles it is the share of the records ({LEAVES} steps between the bounds).",
         )
