@@ -34,6 +34,11 @@ class WholeNoise:
         return math.sqrt(2 * ratio) / (1 - ratio)
 
     @property
+    def quantile(self) -> float:
+        """How many standard deviations it reaches with a chance of 95 %; sums of independent Laplace noise reach no further."""
+        return _QUANTILE if self.currency == "rho" else math.log(20) / math.sqrt(2)
+
+    @property
     def mean_size(self) -> float:
         """Its mean absolute value."""
         return float(self.scale) * (math.sqrt(2 / math.pi) if self.currency == "rho" else 1.0)

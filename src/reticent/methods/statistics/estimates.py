@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from reticent.methods.statistics.plan import BRANCHES, LEVELS
 
 Reals = NDArray[np.float64]
-QUANTILE = 1.959964
 LEAVES = BRANCHES**LEVELS
 
 
@@ -38,14 +37,14 @@ def plain_sums(noisy: Reals, deviation: float, reach: float, least: float) -> Es
 
 
 def ratios(
-    sums: Reals, counts: Reals, sum_deviation: float, count_deviation: float, ends: tuple[float, float]
+    sums: Reals, counts: Reals, sum_deviation: float, count_deviation: float, ends: tuple[float, float], quantile: float
 ) -> Estimates:
-    """Means: noisy sums over noisy counts. A mean m is in the interval where sum - m count is within 1.96 of its standard deviations of 0 [Fieller 1954], and between the ``ends``."""
+    """Means: noisy sums over noisy counts. A mean m is in the interval where sum - m count is within ``quantile`` of its standard deviations of 0 [Fieller 1954], and between the ``ends``."""
     low_end, high_end = ends
     safe = np.maximum(counts, 1.0)
     value = np.clip(sums / safe, low_end, high_end)
     error = np.sqrt(sum_deviation**2 + value**2 * count_deviation**2) / safe
-    spread = QUANTILE**2
+    spread = quantile**2
     square = counts**2 - spread * count_deviation**2
     half = sums * counts
     rest = sums**2 - spread * sum_deviation**2
@@ -59,7 +58,7 @@ def ratios(
 
 
 def variances(
-    squares: Reals, sums: Reals, counts: Reals, deviations: tuple[float, float, float], most: float
+    squares: Reals, sums: Reals, counts: Reals, deviations: tuple[float, float, float], most: float, quantile: float
 ) -> Estimates:
     """Variances: noisy mean squares minus squared noisy means; the error is that of the first-order expansion, and the truth lies between 0 and ``most``."""
     safe = np.maximum(counts, 1.0)
@@ -67,20 +66,20 @@ def variances(
     raw = squares / safe - mean**2
     by_square, by_sum, by_count = 1 / safe, -2 * mean / safe, (2 * mean**2 - squares / safe) / safe
     error = np.sqrt((by_square * deviations[0]) ** 2 + (by_sum * deviations[1]) ** 2 + (by_count * deviations[2]) ** 2)
-    told = counts > QUANTILE * deviations[2]
-    low = np.where(told, np.clip(raw - QUANTILE * error, 0.0, most), 0.0)
-    high = np.where(told, np.clip(raw + QUANTILE * error, 0.0, most), most)
+    told = counts > quantile * deviations[2]
+    low = np.where(told, np.clip(raw - quantile * error, 0.0, most), 0.0)
+    high = np.where(told, np.clip(raw + quantile * error, 0.0, most), most)
     return Estimates(np.clip(raw, 0.0, most), error, low, high)
 
 
-def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: Reals) -> Estimates:
+def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: Reals, quantile: float) -> Estimates:
     """The value below which a ``share`` of the known values lies, group by group, from noisy counts of all nodes of a tree of ranges (one row a group).
 
     Counts of leaves are the least-squares fit to all nodes. A leaf is in the interval where neither "the quantile lies above it" nor "it lies below it" can be excluded at 95 %.
     """
     to_ranks, unit_spread = _ranks(share)
     ranks = trees.astype(np.float64) @ to_ranks.T
-    spread = QUANTILE * deviation * unit_spread
+    spread = quantile * deviation * unit_spread
     not_above = ranks >= -spread
     before = np.concatenate([np.full((len(ranks), 1), -np.inf), ranks[:, :-1]], axis=1)
     not_below = before <= np.concatenate([[0.0], spread[:-1]])
@@ -89,7 +88,7 @@ def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: R
     found = np.argmax(np.maximum.accumulate(ranks, axis=1) >= 0, axis=1)
     step = edges[1] - edges[0]
     first, last = edges[np.minimum(low, found)], edges[np.maximum(high, found) + 1]
-    return Estimates(edges[found] + step / 2, (last - first) / (2 * QUANTILE), first, last)
+    return Estimates(edges[found] + step / 2, (last - first) / (2 * quantile), first, last)
 
 
 @lru_cache(maxsize=64)

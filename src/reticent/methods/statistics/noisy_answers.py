@@ -165,8 +165,8 @@ class NoisyAnswers:
 def placed_bounds(noisy: Whole, deviation: float, outer: Bounds) -> Bounds:
     """The bounds that noisy counts of a tree tell: edges of its leaves around the middle 99 % of the values."""
     edges = leaf_edges(float(outer.low), float(outer.high))
-    low = quantiles(noisy.reshape(1, -1), deviation, _TAIL, edges).value[0]
-    high = quantiles(noisy.reshape(1, -1), deviation, 1 - _TAIL, edges).value[0]
+    low = quantiles(noisy.reshape(1, -1), deviation, _TAIL, edges, 1.0).value[0]
+    high = quantiles(noisy.reshape(1, -1), deviation, 1 - _TAIL, edges, 1.0).value[0]
     step = edges[1] - edges[0]
     first, last = float(low - step / 2), float(max(high, low) + step / 2)
     return Bounds(max(outer.low, Fraction(first)), min(outer.high, Fraction(last)))

@@ -104,7 +104,7 @@ def _estimates(
     if share is not None:
         noise, trees = steps["tree"]
         edges = leaf_edges(float(bounds.low), float(bounds.high))
-        return quantiles(trees.reshape(groups, -1), noise.deviation, share, edges)
+        return quantiles(trees.reshape(groups, -1), noise.deviation, share, edges, noise.quantile)
     counted = steps.get("count")
     known = np.full(groups, float(facts.total or 0))
     sizes = known if counted is None else counted[1].astype(np.float64)
@@ -112,9 +112,13 @@ def _estimates(
     noise, sums = steps["centred"]
     low, high = (end - bounds.middle for end in bounds.ends)
     if query.statistic == "mean":
-        found = ratios(sums.astype(np.float64), sizes, noise.deviation, count_deviation, (low, high))
+        found = ratios(sums.astype(np.float64), sizes, noise.deviation, count_deviation, (low, high), noise.quantile)
         return moved(found, bounds.middle * unit, unit)
     squared, squares = steps["squares"]
     deviations = squared.deviation, noise.deviation, count_deviation
     most = max(low**2, high**2)
-    return moved(variances(squares.astype(np.float64), sums.astype(np.float64), sizes, deviations, most), 0.0, unit**2)
+    return moved(
+        variances(squares.astype(np.float64), sums.astype(np.float64), sizes, deviations, most, noise.quantile),
+        0.0,
+        unit**2,
+    )
