@@ -122,6 +122,10 @@ DESCRIBED: dict[str, dict[str, Any]] = {
         "histogram": "age",
         "share": "1/3",
     },
+    "Statistics(queries=[{'statistic': 'mean', 'column': 'age'}], bounds={'age': [0, 120]})": {
+        "name": "Statistics",
+        "queries": [{"statistic": "mean", "column": "age", "by": [], "where": None, "at": [], "weight": "1"}],
+    },
     "Synthetic(groups={'a': 2}, domain=['x'], keep='1/2', drawn=2)": {
         "name": "Synthetic",
         "mode": "tight",

@@ -94,10 +94,19 @@ def test_generated_columns_and_virtual_tables_are_not_run(tmp_path: Path) -> Non
 
 
 BOMBS = {
-    "rows": ("create table t as select 1 as a from range(30000000)", "240,000,000"),
-    "texts": ("create table t as select repeat('a', 1000000) as a from range(100)", "100,000,800"),
-    "lists": ("create table t as select [1, 1, 1, 1, 1, 1, 1] as a from range(5000000)", "320,000,000"),
-    "texts in records": ("create table t as select {'b': [repeat('a', 1000000)]} as a from range(100)", "100,001,600"),
+    "rows": ("create table t as select 1 as a from range(30000000)", "declares 30,000,000 values"),
+    "texts": (
+        "create table t as select repeat('a', 1000000) as a from range(100)",
+        "would unpack from [0-9,]+ to 100,000,800 bytes",
+    ),
+    "lists": (
+        "create table t as select [1, 1, 1, 1, 1, 1, 1] as a from range(5000000)",
+        "would unpack from [0-9,]+ to 320,000,000 bytes",
+    ),
+    "texts in records": (
+        "create table t as select {'b': [repeat('a', 1000000)]} as a from range(100)",
+        "would unpack from [0-9,]+ to 100,001,600 bytes",
+    ),
 }
 
 
@@ -105,11 +114,11 @@ BOMBS = {
 def test_a_duckdb_table_that_declares_more_than_its_file_may_hold_is_refused(
     tmp_path: Path, bomb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    statement, size = BOMBS[bomb]
+    statement, refusal = BOMBS[bomb]
     path = duckdb_file(tmp_path / "bomb.duckdb", statement)
     assert path.stat().st_size < 600_000
     for read in (Source(path).read, lambda: Source(path).stream(["a"])):
-        with pytest.raises(DataError, match=rf"bomb.duckdb would unpack from [0-9,]+ to {size} bytes"):
+        with pytest.raises(DataError, match=rf"bomb.duckdb {refusal}"):
             read()
     # The way out that the message names.
     if bomb == "texts":

@@ -367,7 +367,7 @@ def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
     if column.dtype.is_nested() or column.type not in ("text", "integer", "number", "boolean", "date", "timestamp"):
         return ColumnProposal(column, None, f"{column.type} values cannot be generalized")
     if _is_constant(column):
-        if meaning_in(column) in (*SENSITIVE, "identifier", "place"):
+        if meaning_in(column) in (*SENSITIVE, "identifier", "place") and not is_by_context(column):
             return ColumnProposal(column, None, "everybody has the same value, so it cannot be hidden")
         return ColumnProposal(column, "quasi", "the same for everybody, so it costs nothing")
     role, reason = _by_values(column) or _by_name(column)
