@@ -158,6 +158,19 @@ class TestPeople:
             errors.append(made.tables["marginals"]["standard_error"][0])
         assert errors[1] == pytest.approx(2 * errors[0], rel=1e-4)
 
+    def test_noise_does_not_tell_whether_somebody_has_several_records(self) -> None:
+        method, errors = rt.Marginals([["sex", "ill"]], DOMAIN), []
+        for frame in (self.frame, self.frame.with_columns(person=pl.int_range(pl.len()))):
+            bounded = rt.Table(frame, quasi=["sex", "age"], sensitive="ill", key="person", rows_per_person=2)
+            made = rt.publish(bounded, rt.UnboundedDP(1, "1e-6"), method, insecure_seed=5)
+            errors.append(made.tables["marginals"]["standard_error"][0])
+        assert errors[0] == pytest.approx(errors[1], rel=1e-9)
+
+    def test_the_number_of_records_is_no_public_fact(self) -> None:
+        method = rt.Marginals([["sex", "ill"]], DOMAIN)
+        made = rt.publish(self.table(rows_per_person=2), rt.BoundedDP(1, "1e-6"), method, insecure_seed=5)
+        assert made.manifest.details["total"] is None
+
 
 def test_releases_draw_on_one_account() -> None:
     book = rt.Table(people(), quasi=["sex", "age"], sensitive="ill", dataset="people")
