@@ -16,7 +16,8 @@ from reticent.base.context import Context
 from reticent.cli.app import app
 from reticent.policy import Inspection, Policy, inspect
 from reticent.propose import afford, prices, propose
-from reticent.propose.tradeoff import OTHER_DOORS, without_computed
+from reticent.propose.selection import LeftOut
+from reticent.propose.tradeoff import OTHER_DOORS, announced_losses, without_computed
 from reticent.registry import DEFINITIONS, METHODS
 from reticent.utility import utility_of
 
@@ -330,3 +331,15 @@ def test_prices_of_alternatives_stand_beside_one_that_was_measured_alike() -> No
     chosen, cut, alone = map(float, prices.groups())
     assert chosen < cut
     assert alone <= cut
+
+
+@pytest.mark.parametrize(
+    ("prices", "said"),
+    [
+        ((0.1, 0.2), "each with the loss that it would add"),
+        ((0.1, None), "each with the loss that it would add, where that was measured"),
+        ((None, None), "without measuring what each would add"),
+    ],
+)
+def test_only_losses_that_were_measured_are_announced(prices: tuple[float | None, ...], said: str) -> None:
+    assert announced_losses([LeftOut(f"column {number}", price) for number, price in enumerate(prices)]) == said

@@ -257,6 +257,13 @@ def _warnings(
     return tuple(told)
 
 
+def announced_losses(left_out: Sequence[LeftOut]) -> str:
+    """What is said of the loss that columns would add, of which not all may have been tried."""
+    tried = [each.price is not None for each in left_out]
+    where = "" if all(tried) else ", where that was measured"
+    return f"each with the loss that it would add{where}" if any(tried) else "without measuring what each would add"
+
+
 def _notes(
     selection: ColumnSelection, stricter: str | None, compared: MethodComparison, cut: Price | None
 ) -> list[str]:
@@ -288,7 +295,7 @@ def _notes(
             for each in selection.left_out
         )
         notes.append(
-            f"All columns together {everything}. Left out, each with the loss that it would add: {listed}. To publish one, give it the role quasi (or "
+            f"All columns together {everything}. Left out, {announced_losses(selection.left_out)}: {listed}. To publish one, give it the role quasi (or "
             "sensitive, with a definition) and take another one out."
         )
     return notes
