@@ -69,7 +69,7 @@ def check_declared_size(packed: int, cells: int, expanded: int, file: str) -> No
 
 
 def refused_expansion(packed: int, most: int, file: str) -> DataError:
-    """The refusal of a file that goes on unpacking beyond what it may."""
+    """The error for a compressed file of ``packed`` bytes that expands to more than ``most`` bytes, the limit for its size."""
     return DataError(f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {_WAY_OUT}.")
 
 

@@ -73,7 +73,7 @@ def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[st
 
 
 def plain_parameter(value: Any) -> Any:
-    """A parameter as plain data: mappings and lists part by part, numbers and texts as they are, everything else as text."""
+    """The value of a parameter as JSON: mappings and lists are converted recursively, numbers and strings are kept, everything else becomes a string."""
     if isinstance(value, Mapping):
         return {name: plain_parameter(each) for name, each in value.items()}
     if isinstance(value, tuple | list):

@@ -39,7 +39,7 @@ class EpsilonDelta(PlanDefinition):
         ) / 100, f", but for a chance of at most {float(delta):.3g}" if delta else ""
 
     def judged(self, holds: bool, reached: Fraction, failing: str) -> Assessment:
-        """The verdict on a plan that has the delta ``reached`` at epsilon; ``failing`` is what is said where it does not hold."""
+        """The assessment of a plan: whether it ``holds``, the delta ``reached`` at the promised epsilon, and ``failing``, the explanation where it does not hold."""
         return Assessment(self, holds, reached, None if holds else Witness(0, failing))
 
     def parameters(self) -> dict[str, Any]:

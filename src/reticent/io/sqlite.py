@@ -73,7 +73,10 @@ class SqliteSource(RowSource):
     def _measured(
         self, connection: sqlite3.Connection, columns: Sequence[str] | None
     ) -> tuple[str, dict[str, pl.DataType]]:
-        """What is read, and its columns with their types, in a transaction that has begun; refused where rows and texts together are more than the file may hold."""
+        """The table or query to read from, and the types of its columns.
+
+        Begins the transaction in which the rows are then read, so that they are those measured here; a :class:`DataError` where rows and texts take more memory than allowed for the size of the file.
+        """
         relation = _relation(connection, self.selection)
         names = self.selection.check(columns, _names(connection, relation))
         self._check_stored(connection, names)

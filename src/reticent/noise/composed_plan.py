@@ -49,7 +49,7 @@ class ComposedPlan(ABC):
         return left > 0 and concentrated_epsilon(total, left) <= epsilon
 
     def delta_at(self, relation: Relation, epsilon: Fraction) -> Fraction:
-        """A delta that holds at epsilon, rounded up."""
+        """A delta for which the plan is (epsilon, delta)-differentially private for neighbours by ``relation``, rounded up; 1 where none is known."""
         total, beside = self.cost(relation), self.failure(relation)
         if self.currency == "epsilon":
             return beside if total <= epsilon else Fraction(1)

@@ -90,7 +90,7 @@ def _are_steps(column: ColumnProfile) -> bool:
 
 
 def is_category(column: ColumnProfile) -> bool:
-    """Whether so many rows share each of so few values that none tells who somebody is, whatever the name says."""
+    """Whether the column has few values, each shared by many rows, so that it cannot be an identifier whatever its name is."""
     return column.distinct <= 2 or (column.distinct <= _FEW_VALUES and column.filled >= _SHARED_BY * column.distinct)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reticent.base.context import Context
 from reticent.base.exact import one_of, whole
 from reticent.base.privacy_cost import (
+    UNITS,
     DeclaredBudget,
     ProtectedUnit,
 )
@@ -91,7 +92,7 @@ class Marginals:
     def __post_init__(self) -> None:
         _ = self.selection
         if self.unit is not None:
-            one_of(self.unit, "Marginals: unit", ("row", "person", "household"))
+            one_of(self.unit, "Marginals: unit", UNITS)
         if self.rows is not None:
             whole(self.rows, "Marginals: rows", low=1)
         if isinstance(self.impossible, str):

@@ -26,7 +26,10 @@ class DPTarget:
 
     @classmethod
     def of(cls, definition: Definition, failing: bool = False) -> DPTarget:
-        """The target of a definition that is kept; with a delta the noise is Gaussian, without one Laplacian. Where steps are ``failing`` they get half of delta."""
+        """The budget that satisfies a definition: in rho (Gaussian noise) where it allows a delta, otherwise in epsilon (Laplace noise).
+
+        With ``failing``, for queries such as thresholds that may fail with a small probability, half of delta is set aside for them.
+        """
         if isinstance(definition, ConcentratedDP):
             return cls("rho", definition.amount, definition.relation, _CONVERTED)
         assert isinstance(definition, UnboundedDP | BoundedDP)

@@ -264,7 +264,7 @@ def _counts(series: pl.Series) -> dict[str, Any]:
 def attacks(
     reporter: Reporter, folder: str, policy: str, method: Mapping[str, Any] | None = None, stamp: str = ""
 ) -> dict[str, Any]:
-    """What adversaries achieve on the table as it stands and on the candidate."""
+    """The success of every adversary on the original table and on the candidate release, side by side."""
     context = reporter.context()
     made = previewed(policy_of(folder, policy), table_of(folder, policy), method, context)
     context.step("running adversaries before and after")
