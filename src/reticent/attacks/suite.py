@@ -23,6 +23,7 @@ from reticent.attacks.linkage import Linkage
 from reticent.attacks.minimality import Minimality
 from reticent.attacks.probabilistic import ProbabilisticLinkage
 from reticent.attacks.record_lookup import Sighting
+from reticent.attacks.register import Register
 from reticent.attacks.remainder import Remainder
 from reticent.attacks.similarity import Similarity
 from reticent.attacks.singling_out import SinglingOut
@@ -137,7 +138,8 @@ def compare(
     Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): somebody who knows their quasi
     columns, without a mistake, and which values are missing. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
     (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
-    value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release
+    value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Nor is there for a :class:`Register`, which counts the people
+    of a table that says that each row is a person although an identifier repeats. Where a release
     was made for several sets of quasi columns, everybody is tried with each set (R-LD-4). Artificial records are attacked with the table's own
     people against ``control`` (:mod:`reticent.attacks.artificial`).
     """
@@ -177,6 +179,10 @@ def compare(
             pairs.append((one, other))
     chooser = _choice_followed(table, second) if table is not None else []
     found = [*pairs, *((None, each) for each in chooser)]
+    register = None if table is None else Register.of(table)
+    if register is not None:
+        counted = [(one, _of_records(other)) for one, other in found]
+        return [*counted, (None, register.attack(second))] if register.needs(second) is None else counted
     if (table is not None and table.several_rows) or second.counted == "records":
         return [(one, _of_records(other)) for one, other in found]
     return found

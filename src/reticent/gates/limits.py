@@ -28,6 +28,7 @@ ADVERSARIES = (
     "membership",
     "minimality",
     "probabilistic linkage",
+    "register",
     "remainder",
     "sighting",
     "similarity",
