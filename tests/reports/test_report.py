@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from reticent.attacks import Homogeneity, Linkage, attack
+from reticent.attacks import Findings, Homogeneity, Linkage, attack
 from reticent.base.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
 from reticent.cli.app import app_for
 from reticent.definitions import DistinctLDiversity, KAnonymity, TCloseness
@@ -31,6 +31,7 @@ from reticent.methods.lattice.figure import LatticeFacts, lattice
 from reticent.propose import exposures, risk_views
 from reticent.release import PublicSide, Release, publish
 from reticent.reports import write_report
+from reticent.reports.attack_figures import attack_figures
 from reticent.reports.page_parts import plain_table
 from reticent.table import Table
 
@@ -457,3 +458,24 @@ def test_a_range_of_dates_stands_on_one_line() -> None:
     table = plain_table(("born", "story"), [("[1940-01-10, 1949-04-04]", "word " * 40)])
     assert '<th class="whole" scope="row">[1940-01-10, 1949-04-04]</th>' in table
     assert table.count('class="whole"') == 1
+
+
+def test_dates_of_a_wide_table_break_between_them_and_never_within() -> None:
+    """Three ranges of dates and two further columns are too wide for one line each, and the last column would be out of sight."""
+    dates = "[1940-01-10, 1949-04-04]"
+    table = plain_table(("a", "b", "c", "zip", "ill"), [(dates, dates, dates, "{1, 2 and 7 more}", "flu")])
+    whole = '<span class="whole">[1940-01-10,</span> <span class="whole">1949-04-04]</span>'
+    assert table.count(whole) == 3
+    assert '<td class="whole">flu</td>' in table
+    assert whole not in plain_table(("a", "b"), [(dates, dates)])
+
+
+def test_bars_say_what_was_counted_and_what_is_no_promise() -> None:
+    """Records are no people, and a figure that nothing is promised about is not called no more than anyway."""
+    promised = Findings("linkage", "a list", "fit exactly one published row", 0, 60, "")
+    figure = Findings("column in turn", "others", "have sex guessed", 58, 60, "", unit="records", judged=False)
+    told = attack_figures([(None, promised), (None, figure)])
+    assert "people who fit exactly one published row" in told
+    assert "records that have sex guessed" in told
+    assert "published: no more than anyway, or a figure that no promise is about" in told
+    assert "no promise" not in attack_figures([(None, promised)])

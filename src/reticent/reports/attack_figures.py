@@ -18,7 +18,7 @@ def attack_figures(attacks: Sequence[Comparison]) -> str:
     """The bars of all adversaries as HTML, a few a figure, with their key."""
     bars = [_bar(before, after) for before, after in attacks]
     drawn = (figure_block(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
-    return _ATTACK_KEY + "".join(drawn)
+    return _key(judged=all(after.judged for _, after in attacks)) + "".join(drawn)
 
 
 def _bar(before: Findings | None, after: Findings) -> Bar:
@@ -29,13 +29,19 @@ def _bar(before: Findings | None, after: Findings) -> Bar:
         before.interval if before is not None else None,
         after.interval,
         after.baseline,
-        f"people who {after.hit}",
+        f"{after.unit} {'who' if after.unit == 'people' else 'that'} {after.hit}",
         before.baseline if before is not None else None,
         after.succeeds,
     )
 
 
-_ATTACK_KEY = (
-    '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: nearly nobody</span><span><i class="even"></i>published: no more than anyway</span>'
-    '<span><i class="warn"></i>published: still succeeds</span></div>'
-)
+def _key(*, judged: bool) -> str:
+    """What the colours say; a figure that no promise is about is no success, and may be far above what is reached anyway."""
+    marks = {
+        "bad": "as it stood",
+        "good": "published: nearly nobody",
+        "even": "published: no more than anyway" + ("" if judged else ", or a figure that no promise is about"),
+        "warn": "published: still succeeds",
+    }
+    parts = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in marks.items())
+    return f'<div class="key">{parts}</div>'

@@ -420,7 +420,7 @@ def _quote(before: Findings | None, after: Findings) -> str:
     lines = [f"<p><b>{escape(sentence_case(after.adversary))}</b> knows {escape(after.knows)}.</p>"]
     if before is not None:
         lines.append(f'<p><b class="was">As it stood:</b> {escape(before.example)}</p>')
-    kind = "still" if after.succeeds else "is"
+    kind = "still" if after.succeeds else "is" if after.judged else "told"
     lines.append(f'<p><b class="{kind}">Published:</b> {escape(after.example)}</p>')
     if after.baseline is not None:
         lines.append(f"<p><small>Beyond what is reached anyway: {after.points} points (95&nbsp;% sure).</small></p>")

@@ -13,6 +13,7 @@ from reticent import __version__
 from reticent.base.figures import Figure
 
 _LONGEST_LINE = 26  # [2025-06-23, 2025-08-23]
+_WIDEST_TABLE = 90  # characters that fit beside each other on the page
 LOGO = (
     '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" fill="none" stroke="currentColor" stroke-width="2"/>'
     '<path d="M7 12h10" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/></svg>'
@@ -79,25 +80,30 @@ def figure_block(drawn: Figure) -> str:
 
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts; the first of a row is its head."""
+    """A table of texts; the first of a row is its head. Short cells stay on one line; in a wide table they break at spaces only, so that a date is never parted and all columns are seen."""
+    wide = sum(min(max(map(len, each)), _LONGEST_LINE) for each in zip(heads, *rows, strict=True)) > _WIDEST_TABLE
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join(
-        f'<tr><th{_whole(row[0])} scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td{_whole(cell)}>{plain_or_code(cell)}</td>" for cell in row[1:])
-        + "</tr>"
+        "<tr>" + _cell("th", row[0], wide) + "".join(_cell("td", text, wide) for text in row[1:]) + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def _cell(kind: str, text: str, wide: bool) -> str:
+    scope = ' scope="row"' if kind == "th" else ""
+    shown = plain_or_code(text) if kind == "td" else escape(text)
+    if len(text) > _LONGEST_LINE:
+        return f"<{kind}{scope}>{shown}</{kind}>"
+    if not wide or " " not in text:
+        return f'<{kind} class="whole"{scope}>{shown}</{kind}>'
+    pieces = " ".join(f'<span class="whole">{escape(piece)}</span>' for piece in text.split(" "))
+    return f"<{kind}{scope}>{pieces}</{kind}>"
+
+
 def plain_or_code(value: str) -> str:
     """Fingerprints and keys in fixed width, sentences as text."""
     return f"<code>{escape(value)}</code>" if value.startswith(("sha256", "Ed25519")) else escape(value)
-
-
-def _whole(cell: str) -> str:
-    """The class of a cell that is short enough to stay on one line, such as a range of dates."""
-    return ' class="whole"' if len(cell) <= _LONGEST_LINE else ""
 
 
 def listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
