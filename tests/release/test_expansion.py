@@ -28,6 +28,7 @@ from reticent.errors import DataError
 from reticent.io import Source, read_frame
 from reticent.io.sheet_extent import check_workbook
 from reticent.release.canonical_json import readable
+from tests.io.old_workbooks import old_workbook
 
 MEGABYTES = 900
 """What verifying a forgery or inspecting a bomb may take, with everything that Python and its libraries load."""
@@ -63,7 +64,7 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def forged(saved: Path, target: Path, content: bytes) -> Path:
     """The release with another table file, and fingerprints that fit."""
     shutil.copytree(saved / "public", target / "public")
-    file = next(path for path in (target / "public").iterdir() if path.suffix in (".parquet", ".xlsx"))
+    file = table_of(target)
     file.write_bytes(content)
     certificate = json.loads((target / "public" / "certificate.json").read_bytes())
     certificate["files"][file.name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
@@ -72,7 +73,7 @@ def forged(saved: Path, target: Path, content: bytes) -> Path:
 
 
 def table_of(saved: Path) -> Path:
-    return next(path for path in (saved / "public").iterdir() if path.suffix in (".parquet", ".xlsx"))
+    return next((saved / "public").glob("data.*"))
 
 
 def parquet(frame: pa.Table, **options) -> bytes:
@@ -422,3 +423,54 @@ def test_an_open_quotation_mark_in_any_encoding_is_told_and_not_looked_for_again
     path.write_bytes(b'a,b\n\xe9,"' + b"a\n" * 40_000_000)
     with pytest.raises(DataError, match="line 2: a value of more than 131,072 characters"):
         read_frame(path)
+
+
+STATISTICS = ["sav", "dta", "xpt"]
+
+
+def longer(content: bytes) -> bytes:
+    """Further rows behind those that the file declares."""
+    return content + content[-160:]
+
+
+def commented(content: bytes) -> bytes:
+    """A word of an SPSS header or of the padding behind names in Stata and SAS files, which no program shows."""
+    place = content.rindex(b"age\0") + 5 if b"age\0" in content else content.rindex(b"    ")
+    return content[:place] + b"HIV" + content[place + 3 :]
+
+
+HIDDEN_STATISTICS = {
+    "bytes behind the table": lambda content: content + b"Ann has HIV",
+    "further rows": longer,
+    "zeros": lambda content: content + bytes(512),
+    "a word in the padding": commented,
+}
+
+
+@pytest.mark.parametrize("saved", STATISTICS, indirect=True)
+@pytest.mark.parametrize("hidden", HIDDEN_STATISTICS)
+def test_whatever_a_public_file_of_a_statistics_program_holds_beside_its_table_is_a_failure(
+    saved: Path, tmp_path: Path, hidden: str
+) -> None:
+    assert rt.verify(saved).holds
+    content = table_of(saved).read_bytes()
+    found = rt.verify(forged(saved, tmp_path / "r", HIDDEN_STATISTICS[hidden](content)))
+    assert not found.holds
+    assert found.failures[0].detail
+
+
+@pytest.mark.parametrize("saved", ["dta"], indirect=True)
+def test_verifying_a_file_that_declares_two_thousand_million_rows_reads_none(saved: Path, tmp_path: Path) -> None:
+    content = table_of(saved).read_bytes()
+    place, end = content.index(b"<N>") + 3, content.index(b"</N>")
+    content = content[:place] + (2 * 10**9).to_bytes(end - place, "little") + content[end:]
+    found = rt.verify(forged(saved, tmp_path / "r", content))
+    assert "declares 2,000,000,000 rows of 2 columns" in found.failures[0].detail
+
+
+@pytest.mark.parametrize("saved", ["xlsx"], indirect=True)
+def test_verifying_an_old_workbook_in_front_of_a_new_one_opens_neither(saved: Path, tmp_path: Path) -> None:
+    """Readers that go by the first bytes would open the first, whatever the second declares."""
+    far = old_workbook([(0, 0, "age"), (0, 1, "s"), (65_535, 255, 1.0)])
+    found = rt.verify(forged(saved, tmp_path / "r", far + table_of(saved).read_bytes()))
+    assert "it begins with something else" in found.failures[0].detail

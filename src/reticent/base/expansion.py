@@ -29,7 +29,9 @@ _MOST_CELLS, _CELLS_A_BYTE = 20_000_000, 100
 _PIECE, _UNPACKED_AT_ONCE = 1 << 16, 1 << 20
 _MOST_PARTS = 10_000
 _LOCAL_HEADER = 30
-_WAY_OUT = "If the file is yours, save it in another way (CSV, say) or set RETICENT_MEMORY to what it may take"
+_BEGINNING = b"PK"
+WAY_OUT = "If the file is yours, save it in another way (CSV, say) or set RETICENT_MEMORY to what it may take"
+"""What the owner of a file that was refused may do."""
 
 
 def most_expanded(packed: int) -> int:
@@ -60,17 +62,17 @@ def check_declared_size(packed: int, cells: int, expanded: int, file: str) -> No
     """Refuse a file that declares more values, or more bytes of them, than a table in so many bytes may have."""
     if cells > max(_MOST_CELLS, _CELLS_A_BYTE * packed, most_rows(1) if budget_is_said() else 0):
         raise DataError(
-            f"{file} declares {cells:,} values in {packed:,} bytes, which no table of people has. It was not read. {_WAY_OUT}."
+            f"{file} declares {cells:,} values in {packed:,} bytes, which no table of people has. It was not read. {WAY_OUT}."
         )
     if expanded > most_expanded(packed):
         raise DataError(
-            f"{file} would unpack from {packed:,} to {expanded:,} bytes; at most {most_expanded(packed):,} are unpacked. It was not read. {_WAY_OUT}."
+            f"{file} would unpack from {packed:,} to {expanded:,} bytes; at most {most_expanded(packed):,} are unpacked. It was not read. {WAY_OUT}."
         )
 
 
 def refused_expansion(packed: int, most: int, file: str) -> DataError:
     """The error for a compressed file of ``packed`` bytes that expands to more than ``most`` bytes, the limit for its size."""
-    return DataError(f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {_WAY_OUT}.")
+    return DataError(f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {WAY_OUT}.")
 
 
 def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
@@ -79,7 +81,7 @@ def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
     if sum(lengths) > most_expanded(packed):
         column = frame.columns[lengths.index(max(lengths))]
         raise DataError(
-            f"{file}: the texts of its rows take {sum(lengths):,} bytes, most of them in column {column!r}, and the file has {packed:,}; at most {most_expanded(packed):,} are read. {_WAY_OUT}."
+            f"{file}: the texts of its rows take {sum(lengths):,} bytes, most of them in column {column!r}, and the file has {packed:,}; at most {most_expanded(packed):,} are read. {WAY_OUT}."
         )
     return frame
 
@@ -98,7 +100,7 @@ def check_held(content: bytes, file: str) -> ParquetLayout:
     needed = cell_memory(layout.rows, layout.columns)
     if not may_be_held(needed, len(content)):
         raise DataError(
-            f"{file} declares {layout.rows:,} rows of {layout.columns:,} columns in {len(content):,} bytes; they would take {needed:,} bytes of memory. It was not read. {_WAY_OUT}."
+            f"{file} declares {layout.rows:,} rows of {layout.columns:,} columns in {len(content):,} bytes; they would take {needed:,} bytes of memory. It was not read. {WAY_OUT}."
         )
     return layout
 
@@ -109,6 +111,9 @@ def check_zip(content: bytes | Path, file: str) -> None:
     packed = len(content) if isinstance(content, bytes) else content.stat().st_size
     most = most_expanded(packed)
     with stream:
+        # A reader that goes by the first bytes would take the file for something else.
+        if not stream.read(4).startswith(_BEGINNING):
+            raise DataError(f"{file} is not a whole zip file: it begins with something else.")
         try:
             with zipfile.ZipFile(stream) as opened:
                 parts = opened.infolist()

@@ -2,7 +2,8 @@
 
 ``source``       :class:`Source`: any of them, by its place; ``row_source`` what each kind can do
 ``csv_files``    delimited text; ``record_layout`` where its table stands; ``text_types`` the types that its columns have; ``number_formats`` numbers as people write
-                 them; ``sheets`` of Excel; ``statistics_files`` of SPSS, Stata and SAS
+                 them; ``sheets`` of Excel; ``statistics_files`` of SPSS, Stata and SAS; ``confined`` reading in a process
+                 whose memory is limited
 ``sql``          queries of DuckDB and PostgreSQL; ``sqlite``; ``databases`` any that SQLAlchemy reaches
 
 Names are loaded when they are first used.

@@ -21,6 +21,7 @@ import polars as pl
 
 from reticent.base.extras import needed
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
+from reticent.io.confined import confined
 from reticent.io.record_layout import RecordLayout, find_layout
 from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.sheet_extent import check_workbook
@@ -63,9 +64,21 @@ class Workbook(RowSource):
 
     @cached_property
     def _sheet(self) -> _Sheet:
-        package = needed("fastexcel", "formats", "Reading spreadsheets")
+        needed("fastexcel", "formats", "Reading spreadsheets")
+        if self._head == _COMPOUND:
+            return confined(Workbook.load, self, packed=self.path.stat().st_size, file=str(self.path))
         if zipfile.is_zipfile(self.path):
             check_workbook(self.path, str(self.path))
+        return self.load()
+
+    @property
+    def _head(self) -> bytes:
+        with self.path.open("rb") as file:
+            return file.read(len(_COMPOUND))
+
+    def load(self) -> _Sheet:
+        """The sheet with the rows, read in this process whatever it takes."""
+        package = needed("fastexcel", "formats", "Reading spreadsheets")
         # What it says about columns without values is no news.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
@@ -154,11 +167,9 @@ class Workbook(RowSource):
             )
 
     def _unreadable(self, error: Exception) -> DataError:
-        with self.path.open("rb") as file:
-            head = file.read(8)
-        if not head:
+        if not self._head:
             return DataError(f"{self.path} is empty.")
-        if head == _COMPOUND and self.path.suffix.lower() != ".xls":
+        if self._head == _COMPOUND and self.path.suffix.lower() != ".xls":
             return DataError(
                 f"{self.path} is protected by a password, or it is an old Excel file under a new name. Save it as .xlsx without a password."
             )
@@ -312,13 +323,7 @@ class XlsxTable(LossyTable):
         found = (
             package.read_excel(held).load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
         )
-        whole = rows.frame()
-        as_text = [
-            name
-            for name, column in zip(whole.columns, found, strict=True)
-            if column.dtype == pl.String and whole[name].dtype != pl.String
-        ]
-        written = self.encoded(whole, as_text)
+        written = self.again(rows, found)
         if written == held:
             return None
         mine, theirs = _parts(written), _parts(held)

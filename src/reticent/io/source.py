@@ -7,6 +7,7 @@ a stream instead where the wanted columns do not fit.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ _SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 _MOST_SKIPPED = 100_000
 _POSTGRES = ("postgresql://", "postgres://")
+_SQLITE_ADDRESS = re.compile(r"sqlite(?:\+\w+)?:///(?P<path>[^?]+)(?:\?.*)?")
 _OPTIONS = {
     "table": "databases (a .duckdb or .sqlite file, or the address of a server)",
     "query": "databases (a .duckdb or .sqlite file, or the address of a server)",
@@ -246,6 +248,10 @@ class Source:
             return PostgresSource(self._selection(address))
         from reticent.io.databases import DatabaseSource
 
+        in_a_file = _SQLITE_ADDRESS.fullmatch(address)
+        if in_a_file is not None and self.query is None:
+            # SQLAlchemy knows no bounds: it would run the views that a file brings along.
+            SqliteSource(self._selection(in_a_file["path"])).check()
         return DatabaseSource(self._selection(address))
 
     def _selection(self, address: str) -> Selection:

@@ -63,6 +63,11 @@ class SqliteSource(RowSource):
 
         return StreamRows(pl.Schema(kinds), make)
 
+    def check(self) -> None:
+        """Refuse a view, and a table that takes more memory than its file may, for whoever then reads it in another way."""
+        with _opened(self.selection) as connection:
+            self._bounded(connection, None)
+
     def fits(self, columns: int) -> bool:
         with _opened(self.selection) as connection:
             relation = _relation(connection, self.selection)
@@ -73,7 +78,16 @@ class SqliteSource(RowSource):
     def _measured(
         self, connection: sqlite3.Connection, columns: Sequence[str] | None
     ) -> tuple[str, dict[str, pl.DataType]]:
-        """The table or query to read from, and the types of its columns.
+        """The table or query to read from, and the types of its columns, in the transaction that :meth:`_bounded` begins."""
+        relation, types = self._bounded(connection, columns)
+        return relation, {
+            name: _kind(connection, relation, name, found, self.selection) for name, found in types.items()
+        }
+
+    def _bounded(
+        self, connection: sqlite3.Connection, columns: Sequence[str] | None
+    ) -> tuple[str, dict[str, frozenset[str]]]:
+        """The table or query to read from, and what SQLite calls the types of its columns' values.
 
         Begins the transaction in which the rows are then read, so that they are those measured here; a :class:`DataError` where rows and texts take more memory than allowed for the size of the file.
         """
@@ -81,7 +95,7 @@ class SqliteSource(RowSource):
         names = self.selection.check(columns, _names(connection, relation))
         self._check_stored(connection, names)
         connection.execute("BEGIN")
-        rows, text, kinds = 0.0, 0.0, {}
+        rows, text, types = 0.0, 0.0, {}
         for start in range(0, len(names), _COLUMNS_AT_ONCE):
             chosen = names[start : start + _COLUMNS_AT_ONCE]
             listed = ", ".join(
@@ -89,15 +103,13 @@ class SqliteSource(RowSource):
             )
             rows, *found = connection.execute(f"SELECT total(1), {listed} FROM {relation}").fetchone()
             text += sum(found[1::2])
-            for name, types in zip(chosen, found[::2], strict=True):
-                kinds[name] = _kind(
-                    connection, relation, name, frozenset((types or "").split(",")) - {"", "null"}, self.selection
-                )
+            for name, told in zip(chosen, found[::2], strict=True):
+                types[name] = frozenset((told or "").split(",")) - {"", "null"}
         if self.selection.query is None:
             self.selection.check_size(int(rows) * len(names), int(text))
         else:
             self.selection.check_answer(int(8 * rows * len(names) + text))
-        return relation, kinds
+        return relation, types
 
     def _check_stored(self, connection: sqlite3.Connection, names: Sequence[str]) -> None:
         if self.selection.query is None:

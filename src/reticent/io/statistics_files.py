@@ -9,21 +9,23 @@ from __future__ import annotations
 import io
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from reticent.base.expansion import most_expanded
+from reticent.base.expansion import WAY_OUT, most_expanded
 from reticent.base.extras import needed
 from reticent.base.memory import fits
 from reticent.errors import DataError, PolicyError, first_line
+from reticent.io.confined import confined
 from reticent.io.row_source import RowSource, chosen_columns
-from reticent.table import Code, LossyTable, TableCodebook, as_plain_text, conformed, plain_names
+from reticent.table import Code, LossyTable, TableCodebook, TableRows, as_plain_text, conformed, plain_names
 
 Labels = Literal["text", "codes"]
 SUFFIXES = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
@@ -75,8 +77,9 @@ class StatisticsFile(RowSource):
         key = None if columns is None else tuple(dict.fromkeys(columns))
         if key not in self._found:
             wanted = chosen_columns(key, self.columns(), str(self.path))
-            check_declared(self._parsed(metadataonly=True)[1], self.path.stat().st_size, str(self.path))
-            frame, told = self._parsed(usecols=wanted, user_missing=True)
+            declared, packed = self._parsed(metadataonly=True)[1], self.path.stat().st_size
+            reader = partial(self._parsed, usecols=wanted, user_missing=True)
+            frame, told = _read_within(reader, declared, packed, str(self.path))
             self._found[key] = _decoded(frame.select(wanted), told, self.labels)
         return self._found[key]
 
@@ -95,15 +98,27 @@ class StatisticsFile(RowSource):
         return frame, told
 
 
-def check_declared(told: Any, packed: int, file: str) -> None:
-    """Refuse a file that declares more values, or wider ones, than so many bytes may expand to."""
-    rows, widths = told.number_rows or 0, told.variable_storage_width.values()
-    expanded = rows * sum(max(int(width or 0), 8) for width in widths)
-    if expanded > most_expanded(packed):
-        raise DataError(
-            f"{file} declares {rows:,} rows of {len(widths):,} columns, which would take {expanded:,} bytes out of {packed:,}; at most {most_expanded(packed):,} are "
-            "unpacked. It was not read. If the file is yours, save it as CSV, or set RETICENT_MEMORY to what it may take."
-        )
+def _read_within(
+    parsed: Callable[..., tuple[pl.DataFrame, Any]], declared: Any, packed: int, file: str
+) -> tuple[pl.DataFrame, Any]:
+    """What ``parsed`` reads of a file of ``packed`` bytes; refused where it declares more values, or wider ones, than that may expand to, or has more rows than it declares."""
+    widths = declared.variable_storage_width.values()
+    allowed = most_expanded(packed) // max(sum(max(int(width or 0), 8) for width in widths), 1)
+    if (declared.number_rows or 0) > allowed:
+        raise _too_large(f"declares {declared.number_rows:,} rows", len(widths), packed, file)
+    if not all(widths):
+        # Long texts of Stata are kept once for all rows that have them, so that the rows say nothing about what they take.
+        return confined(parsed, packed=packed, file=file)
+    frame, told = parsed(row_limit=allowed + 1)
+    if frame.height > allowed:
+        raise _too_large(f"has more than {allowed:,} rows", len(widths), packed, file)
+    return frame, told
+
+
+def _too_large(what: str, columns: int, packed: int, file: str) -> DataError:
+    return DataError(
+        f"{file} {what} of {columns:,} columns in {packed:,} bytes; at most {most_expanded(packed):,} bytes are unpacked. It was not read. {WAY_OUT}."
+    )
 
 
 def _catalog(path: Path) -> Path | None:
@@ -197,6 +212,13 @@ def _told(package: Any, what: str, hint: str) -> Iterator[None]:
         raise DataError(f"{what}: {first_line(error).rstrip('.')}. {hint}") from None
 
 
+def _parsed_bytes(suffix: str, content: bytes, **options: Any) -> tuple[pl.DataFrame, Any]:
+    import pyreadstat
+
+    found, told = getattr(pyreadstat, _READERS[suffix])(io.BytesIO(content), output_format="polars", **options)
+    return found, told
+
+
 class _StatisticsTable(LossyTable):
     """A table as such a file: names that the program takes, and text in few different values as codes with labels where it knows labels."""
 
@@ -243,11 +265,7 @@ class _StatisticsTable(LossyTable):
         return content
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
-        package = needed("pyreadstat", "formats", f"Reading {self.program} files")
-        with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file whole?"):
-            read = getattr(package, _READERS[f".{self.name}"])
-            check_declared(read(io.BytesIO(content), metadataonly=True)[1], len(content), file)
-            found, told = read(io.BytesIO(content), output_format="polars")
+        found, told = self._held(content, file)
         if told.notes or told.file_label:
             raise DataError(f"{file} holds notes or a title of the file, which the manifest does not describe.")
         if found.columns != self._names(list(schema)):
@@ -263,6 +281,23 @@ class _StatisticsTable(LossyTable):
                 series = series.set(series == "", None)
             columns.append(conformed(series.alias(name), dtype, file))
         return pl.DataFrame(columns, schema=schema)
+
+    def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
+        """The table is written once more, with the titles and the labels that the file shows: it must be the same file."""
+        held = content if isinstance(content, bytes) else content.read_bytes()
+        found, told = self._held(held, file)
+        shown = dict(zip(found.columns, rows.frame().columns, strict=True))
+        titles = {shown[name]: title for name, title in told.column_names_to_labels.items() if title}
+        labels = {shown[name]: codes for name, codes in told.variable_value_labels.items()}
+        if type(self)(TableCodebook(titles, labels)).again(rows, found) == held:
+            return None
+        return "something that is not what the table is written as (further rows, notes, labels that no value has, bytes behind the table, or another version of pyreadstat)"
+
+    def _held(self, content: bytes, file: str) -> tuple[pl.DataFrame, Any]:
+        package = needed("pyreadstat", "formats", f"Reading {self.program} files")
+        with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file whole?"):
+            reader = partial(_parsed_bytes, f".{self.name}", content)
+            return _read_within(reader, reader(metadataonly=True)[1], len(content), file)
 
     def _names(self, columns: Sequence[str]) -> list[str]:
         return plain_names(columns, self.longest_name, ascii_only=self.ascii_only, reserved=self.reserved)

@@ -153,6 +153,13 @@ class LossyTable(TableFile):
             column=changed[0],
         )
 
+    def again(self, rows: TableRows, found: pl.DataFrame) -> bytes:
+        """The bytes of the rows written once more, with those columns as text that a reader ``found`` as text."""
+        whole = rows.frame()
+        typed = zip(whole, found, strict=True)
+        as_text = [own.name for own, held in typed if held.dtype == pl.String and own.dtype != pl.String]
+        return self.encoded(whole, as_text)
+
     @abstractmethod
     def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
         """The file's bytes, with some columns written as text."""
