@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import reticent as rt
 from reticent.attacks import Findings, Homogeneity, Linkage, attack
 from reticent.base.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
 from reticent.cli.app import app_for
@@ -479,3 +480,13 @@ def test_bars_say_what_was_counted_and_what_is_no_promise() -> None:
     assert "records that have sex guessed" in told
     assert "published: no more than anyway, or a figure that no promise is about" in told
     assert "no promise" not in attack_figures([(None, promised)])
+
+
+def test_of_a_series_one_release_shows_a_part_of_the_definition(tmp_path: Path) -> None:
+    """Who is in which group is not public: it was said that all groups satisfy the definition, above that all of it was not re-checked."""
+    frame = pl.DataFrame({"id": range(40), "age": [20 + n % 20 for n in range(40)], "ill": ["flu", "gout"] * 20})
+    table = rt.Table(frame, quasi=["age"], sensitive="ill", key="id", dataset="series")
+    method = rt.Republish(domain=["flu", "gout", "ulcer", "burn"])
+    release = publish(table, rt.TauSafety(2), method, ledger=tmp_path / "ledger.sqlite", insecure_seed=1)
+    text = Page(write_report(release, tmp_path / "page.html", public=True).read_text("utf-8")).text
+    assert "groups satisfy the part of the definition that one release shows." in text

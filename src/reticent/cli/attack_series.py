@@ -204,7 +204,7 @@ def _write_page(
     options: TrackingOptions,
     context: Context,
 ) -> None:
-    from reticent.reports import measure_series, series_headline, write_series_page
+    from reticent.reports import measure_series, write_series_page
 
     measured = {
         name: measure_series(series[name], each, seconds=taken.get(name), context=context)
@@ -212,9 +212,8 @@ def _write_page(
     }
     assert options.page is not None
     assert options.history is not None
-    headline = series_headline(verdict, measured["this series"])
     title = options.history.resolve().name
-    write_series_page(measured, options.page, title, headline=headline, relative=options.relative)
+    write_series_page(measured, options.page, title, verdict=verdict, relative=options.relative)
 
 
 def _card(figures: dict[str, Any], ok: bool) -> Card:

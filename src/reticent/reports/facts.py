@@ -17,7 +17,7 @@ from reticent.attacks import Findings
 from reticent.base.context import Context
 from reticent.base.figures import Figure
 from reticent.core import Groups
-from reticent.definitions import Definition, KAnonymity
+from reticent.definitions import Definition, HistoryDefinition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
 from reticent.methods.lattice import search
@@ -172,7 +172,7 @@ def gather(
         title=_title(side),
         words=side.form.words(side),
         headline=Headline.of_checks(checks, reservations_of(side)) if verified is None else verified.headline,
-        judged=_judged_how(side, outcomes),
+        judged=_judged_how(side, outcomes, known),
         promises=_promises(side, outcomes, known=len(known) == len(claims)),
         rows=side.height,
         row_noun=side.form.row_noun,
@@ -251,14 +251,16 @@ def _title(side: PublicSide) -> str:
     return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
 
 
-def _judged_how(side: PublicSide, claims: Sequence[Check]) -> str:
-    """What was recomputed of the claims that hold; empty where none does."""
+def _judged_how(side: PublicSide, claims: Sequence[Check], definitions: Sequence[Definition]) -> str:
+    """What was recomputed of the claims that hold; empty where none does. Of a definition about several releases the files of one show a part."""
     many = sum(check.status == "holds" for check in claims)
     if not many:
         return ""
     what = {1: "the definition", 2: "both definitions"}.get(many, f"all {many} definitions")
     if many < len(claims):
         what = f"{many} of {len(claims)} definitions"
+    if any(isinstance(each, HistoryDefinition) and each.shown_part() is not None for each in definitions):
+        what = f"the part of {what} that one release shows"
     groups = side.seen.groups if "groups" in side.form.keeps else None
     judged = "the way the rows were drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
     return f"Recomputed from the published files in exact arithmetic: {judged} {what}."

@@ -20,7 +20,7 @@ from reticent.release import PublicSide, Release, open_public, verify
 from reticent.reports.facts import Comparison, PrivateFacts, gather
 from reticent.reports.page import render
 from reticent.reports.series_measures import measure_series
-from reticent.reports.series_page import series_headline, write_series_page
+from reticent.reports.series_page import write_series_page
 from reticent.table import Table
 
 _OWNER_ONLY, _EVERYBODY = 0o600, 0o644
@@ -69,8 +69,8 @@ def report(
         taken = [each.get("seconds") for each in target.facts()]
         learned = follow(target, mode="fixpoint", context=context)
         measured = measure_series(target.series, learned, seconds=taken, context=context)
-        headline = series_headline(target.check(), measured)
-        return write_series_page({"this series": measured}, path, target.path.resolve().name, headline=headline)
+        name = target.path.resolve().name
+        return write_series_page({"this series": measured}, path, name, verdict=target.check())
     if raw is None or public:
         _refuse_beside(
             "a public report" if public else "a report without raw=",

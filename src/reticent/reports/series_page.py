@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reticent.base.charts import ChartAxis, ChartLine, line_chart
 from reticent.base.files import write_whole
-from reticent.methods.series import SeriesVerdict
+from reticent.methods.series import MInvariance, SeriesVerdict, TauSafety
 from reticent.release import Headline
 from reticent.reports.page_parts import whole_page
 from reticent.reports.series_measures import ReleaseMeasures
@@ -112,7 +112,7 @@ def write_series_page(
     path: str | Path,
     title: str,
     *,
-    headline: Headline | None = None,
+    verdict: SeriesVerdict | None = None,
     relative: bool = False,
 ) -> Path:
     """Write the page to ``path``, readable by its owner only: one self-contained file with the verdict, pictures and the figures behind them."""
@@ -129,13 +129,22 @@ def write_series_page(
     tag = '<span class="tag">For the steward: do not publish this page</span>'
     head = (
         f'<header><div class="kicker"><span class="brand">Reticent series report</span>{tag}</div><h1>{escape(title)}</h1>'
-        f"{verdict_block(headline) if headline is not None else ''}"
+        f"{_judged(verdict, next(iter(measured.values()))) if verdict is not None else ''}"
         "<p>True counts of values, needs and shortages can be combined with the releases to find people out. Keep this page where the history is.</p></header>"
     )
     page = whole_page(f"{title}: series report", "\n".join((head, *cards, tables)))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, page.encode(), _OWNER_ONLY)
     return target
+
+
+def _judged(verdict: SeriesVerdict, measured: Measured) -> str:
+    """The headline of the first series with what was judged of it, in the words of its certificates."""
+    definition = TauSafety(verdict.m) if verdict.hardened else MInvariance(verdict.m)
+    return verdict_block(
+        series_headline(verdict, measured),
+        [f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"],
+    )
 
 
 def _known(measured: Mapping[str, Measured]) -> list[_Picture]:
