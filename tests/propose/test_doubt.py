@@ -197,3 +197,79 @@ def test_numbers_that_a_hospital_gave_to_patients_are_no_health_care() -> None:
 def test_values_that_say_the_sex_are_seen_whatever_the_question_is_numbered(levels: list[object]) -> None:
     assert _roles(propose(_people(ST04Q01=levels, income=[100, 200, 300])))["ST04Q01"] == "quasi"
     assert _roles(propose(_people(ST04Q01=["Female", "zq"], income=[100, 200, 300])))["ST04Q01"] == "sensitive"
+
+
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        (["white", "black", "asian"], "race and origin"),
+        (["married", "divorced", "widowed", "other"], "family"),
+        (["high school", "college", "university"], "schooling"),
+        (["not.work", "fulltime", "parttime"], "work"),
+        (["urban", "rural"], "where somebody lives"),
+    ],
+)
+def test_levels_that_everybody_sees_are_known_even_in_a_medical_file(levels: list[object], says: str) -> None:
+    found = propose(_people(zq=levels, diagnosis=["a", "b"], stroke=[0, 1], angina=[0, 1]))
+    assert (found.columns[2].role, found.columns[2].reason.split(";")[0]) == ("quasi", f"others may know it: {says}")
+
+
+@pytest.mark.parametrize("levels", [["grade 1", "grade 2"], ["single", "multiple"], ["work", "pain", "sleep"]])
+def test_one_word_of_the_levels_is_not_enough_to_be_seen(levels: list[object]) -> None:
+    found = propose(_people(zq=levels, diagnosis=["a", "b"], stroke=[0, 1], angina=[0, 1]))
+    assert _roles(found)["zq"] == "sensitive"
+
+
+def test_a_column_between_two_of_one_kind_with_the_same_values_is_of_that_kind() -> None:
+    origins = {name: ["Yes", "No"] for name in ("black", "nat.am", "asian")}
+    parties = {"ldp": list(range(0, 101, 5)), "zqp": list(range(0, 101, 5)), "jcp": list(range(0, 101, 5))}
+    found = propose(_people(**origins, diagnosis=["a", "b"], stroke=[0, 1], **parties, zqx=list(range(0, 101, 5))))
+    roles = _roles(found)
+    assert [roles[name] for name in origins] == ["quasi"] * 3
+    assert found.columns[[*roles].index("zqp")].reason.startswith("politics: ")
+
+
+def test_a_column_with_other_values_between_two_of_one_kind_is_not_of_that_kind() -> None:
+    found = propose(_people(black=[0, 1], zq=["u", "v", "w"], asian=[0, 1], diagnosis=["a", "b"], stroke=[0, 1]))
+    assert _roles(found)["zq"] == "sensitive"
+
+
+def test_items_that_are_numbered_after_a_scale_are_answers() -> None:
+    items: dict[str, object] = {
+        f"{stem}_{n}": [1.0, 2.0, 3.0, 4.0, 5.0, 2.5] for stem in ("gq6", "sa") for n in (1, 2, 3)
+    }
+    found = propose(_people(**items))
+    assert {column.reason for column in found.columns[2:]} == {"opinion: an answer to a questionnaire"}
+
+
+def test_a_weight_beside_a_height_is_that_of_a_body() -> None:
+    found = propose(_people(height=[150, 160, 170], wt=[0.9, 44.7, 52.0, 99.9], income=[1, 2, 3]))
+    assert found.weight is None
+    assert found.columns[3].reason.startswith("health: body weight")
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "role"),
+    [
+        ("birth.outcome", ["live", "still"], "sensitive"),
+        ("class", ["normal", "carrier"], "sensitive"),
+        ("resp.cat", ["normal", "high", "low"], "sensitive"),
+        ("participation", ["yes", "no"], "quasi"),
+    ],
+)
+def test_the_last_word_of_a_name_and_normal_findings_tell_an_outcome(
+    name: str, levels: list[object], role: str
+) -> None:
+    assert _roles(propose(_people(**{name: levels, "income": [1, 2, 3]})))[name] == role
+
+
+def test_taking_part_in_a_programme_for_the_poor_is_not_seen() -> None:
+    found = propose(_people(participation=["yes", "no"], welfare=[0, 1], loan=[0, 1], debt=[0, 1], mortgage=[0, 1]))
+    assert _roles(found)["participation"] == "sensitive"
+
+
+def test_letters_that_are_written_apart_make_no_word_and_an_indicator_no_industry() -> None:
+    found = propose(
+        _people(**{"B.a1": list(range(30)), "drive_thru_ind": [0, 1], "diagnosis": ["a", "b"], "stroke": [0, 1]})
+    )
+    assert (_roles(found)["B.a1"], _roles(found)["drive_thru_ind"]) == ("sensitive", "sensitive")

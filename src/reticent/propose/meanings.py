@@ -60,6 +60,9 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
         return _BODY_WEIGHT
     if kind.meaning == "identifier" and is_category(column):
         return None
+    if kind.meaning == "key" and (column.type == "number" or is_category(column)):
+        # Nobody is told apart by measurements, or by a few codes.
+        return None
     if kind.meaning == "age" and numeric and not _like_ages(column):
         return _DEMOGRAPHIC
     if kind.meaning == "postcode" and numeric and column.highest is not None and column.highest < _LEAST_POSTCODE:
@@ -74,12 +77,22 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
         return None
     if kind.says == _LOOKS and numeric and column.distinct <= 2:
         return None
+    if kind.says in _CATEGORIES and column.type == "number" and column.distinct > _MOST_CODES:
+        return None
+    if kind.says == _WORK and words_of(column.name)[1:][-1:] == ["ind"] and column.distinct <= 2:
+        # An indicator is no industry.
+        return None
     if (kind.numbers and (not numeric or column.distinct <= _MARKS)) or (kind.few and column.distinct > _FEW):
         return None
     return kind
 
 
 _LOOKS = "how somebody looks"
+_WORK = "work"
+_CATEGORIES = ("race and origin", "sex", "schooling", "family")
+_MOST_CODES = 50
+"""Numbers that are not whole, and of which there are more, are measurements."""
+
 _LIVES = "where somebody lives"
 _TOGETHER = "how many people belong together"
 

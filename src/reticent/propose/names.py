@@ -50,6 +50,8 @@ _BODIES = frozenset(
 _EVENTS = frozenset(_listed("first onset start began begin"))
 _SEEN = frozenset(_listed("sex gender race ethnicity geschlecht sexe sexo sesso geslacht"))
 _SEEN_KINDS = ("sex", "race and origin")
+_RESULTS = frozenset(_listed("outcome outcomes result results complication complications"))
+_CAME_OF = Kind("outcome", "what came of it", topic=True)
 _KEY = Kind("key", "it tells people or households apart")
 _BODY_WEIGHT = Kind("health", "body weight", topic=True)
 
@@ -73,6 +75,9 @@ def ranked_kinds(name: str) -> list[Kind]:
     if len(words) > 1 and words[-1] in _SEEN and (seen := [kind for kind in kinds if kind.says in _SEEN_KINDS]):
         # The sex of a donor is a sex.
         return seen
+    if len(words) > 1 and words[-1] in _RESULTS and not says_nothing(name):
+        # What came of a birth is no birth.
+        kinds = [kind for kind in kinds if kind.sensitive] or [_CAME_OF]
     if {kind.meaning for kind in kinds} == {"identifier", "demographic"} and words[-1] in ("name", "names"):
         kinds = [kind for kind in kinds if kind.meaning == "demographic"]
     return sorted(kinds, key=_rank)

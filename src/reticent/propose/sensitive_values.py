@@ -16,6 +16,7 @@ _DIAGNOSIS = Kind("health", "codes of diagnoses", topic=True)
 _DRUG = Kind("health", "codes of drugs", topic=True)
 _MEASURED = Kind("health", "codes of clinical findings", topic=True)
 _FATE = Kind("health", "a patient's condition", topic=True)
+_FINDING = Kind("health", "a finding", topic=True)
 _ARM = Kind("health", "a treatment", topic=True)
 _AMOUNT = Kind("money", "an amount of money")
 _GRADE = Kind("achievement", "a score or grade")
@@ -55,6 +56,9 @@ _FATES: Sequence[frozenset[str]] = (
 _DEAD = _words(
     "dead died deceased verstorben gestorben decede muerto fallecido deceduto obito overleden zmarl avliden умер 死亡"
 )
+_NORMAL = _words(
+    "normal norm abnormal pathologisch auffallig anormal normale anormale normaal abnormaal prawidlowy nieprawidlowy normalt onormalt норма 正常 异常 異常 طبيعي תקין"
+)
 _UNTREATED = _words(
     "control controls placebo kontrolle kontrollgruppe temoin controle controllo kontrola kontroll контроль 对照 対照"
 )
@@ -84,7 +88,7 @@ _TOLD_BY_LEVELS = {
     "sexuality": "sexual life",
 }
 _SHARE, _ENOUGH, _TRIED = 0.8, 3, 200
-_FEW_LEVELS = 20
+_FEW_LEVELS = 40
 _SNOMED = range(6, 19)
 
 
@@ -126,6 +130,8 @@ def _labelled(values: Sequence[str]) -> Kind | None:
         return _FATE
     if levels & _DEAD and len(levels) <= _MOST_ARMS:
         return _FATE
+    if levels & _NORMAL and len(levels) <= _MOST_ARMS:
+        return _FINDING
     if levels & _UNTREATED and len(levels) <= _MOST_ARMS:
         return _ARM
     marks = [value for value in values if re.fullmatch(_LETTER_GRADE, value.strip())]

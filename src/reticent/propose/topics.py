@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reticent.propose.meanings import kind_in
-from reticent.propose.names import says_nothing, words_of
+from reticent.propose.names import says_nothing, says_survey, words_of
 from reticent.propose.profile import ColumnProfile
+from reticent.propose.seen_values import kind_everybody_sees
 from reticent.propose.sensitive_values import kind_of_values
 from reticent.propose.vocabulary import Kind, kinds_of
 from reticent.table import TableCodebook
@@ -55,37 +56,8 @@ _TOPICS = (
     ),
 )
 _OUTCOME = Kind("outcome", "what happened, or the time until it", topic=True)
-_SEX = Kind("demographic", "sex", visible=True)
-_SEXES = [
-    frozenset(pair.split())
-    for pair in (
-        *(
-            "female male",
-            "woman man",
-            "women men",
-            "girl boy",
-            "weiblich männlich",
-            "frau mann",
-            "femme homme",
-            "féminin masculin",
-            "mujer hombre",
-            "femenino masculino",
-        ),
-        *(
-            "femmina maschio",
-            "feminino masculino",
-            "mulher homem",
-            "vrouw man",
-            "kobieta mężczyzna",
-            "kvinna man",
-            "женский мужской",
-            "女 男",
-            "女性 男性",
-            "انثى ذكر",
-            "נקבה זכר",
-        ),
-    )
-]
+_OF_PATIENTS = ("a patient's condition", "a finding")
+_BODY_WEIGHT = Kind("health", "body weight", topic=True)
 _ANSWER = Kind("opinion", "an answer to a questionnaire", topic=True, inferred=True)
 _TRAIT = Kind("opinion", "personality, one of five traits", topic=True)
 
@@ -106,6 +78,8 @@ _STATE_ENDS = (".s", "_s", ".stat", "_stat", ".status", "_status", ".event", "_e
 
 _FEWEST_TIMES, _MOST_STATES = 10, 4
 _ITEM = re.compile(r"(?:q|item|answer|question|frage|antwort|resp|response)_?\d+[a-z]?")
+_NUMBERED_ITEM = re.compile(r"(.*[a-z]{2}\d?)[_.]?\d{1,3}")
+_ANY_COLUMN = frozenset(["var", "col", "column", "field", "feature", "feat", "attr", "attribute", "dim", "comp", "pc"])
 _MEASURED_AGAIN = re.compile(r"y_?(?:0?\d|1\d)")
 _LOW_GRADES = 5
 _FIVE_TRAITS = frozenset("ocean")
@@ -119,6 +93,8 @@ def with_kinds(
     columns = [replace(column, title=codebook.titles.get(column.name, "")) for column in profiles]
     kinds = {column.name: _alone(column, codebook) for column in columns}
     kinds |= _of_couples(columns, kinds)
+    kinds |= _enclosed(columns, kinds)
+    kinds |= dict.fromkeys(_weighed(columns, kinds), _BODY_WEIGHT)
     kinds |= dict.fromkeys(_outcomes(columns, kinds), _OUTCOME)
     kinds |= dict.fromkeys(_answers(columns, kinds), _ANSWER)
     kinds |= dict.fromkeys(_big_five(columns, kinds), _TRAIT)
@@ -135,19 +111,9 @@ def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
     marked = (
         by_values is not None and by_values.meaning == "achievement" and named is not None and named.says == "schooling"
     )
-    fated = (
-        by_values is not None
-        and by_values.says == "a patient's condition"
-        and named is not None
-        and not named.sensitive
-    )
+    fated = by_values is not None and by_values.says in _OF_PATIENTS and named is not None and not named.sensitive
     found = by_values if named is None or marked or fated else named
-    return _SEX if found is None and _are_sexes(column) else found
-
-
-def _are_sexes(column: ColumnProfile) -> bool:
-    """Whether values say that somebody is a woman or a man, whatever a question is numbered."""
-    return column.type == "text" and {str(value).strip().lower() for value in column.sample} in _SEXES
+    return found or kind_everybody_sees(column)
 
 
 def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
@@ -163,6 +129,47 @@ def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
     }
 
 
+def _enclosed(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
+    """Columns of which nothing is known, between two of one kind that have the same values: an origin stands among origins, a party among parties."""
+    told = [place for place, column in enumerate(columns) if kinds[column.name] is not None]
+    found: Kinds = {}
+    for before, after in itertools.pairwise(told):
+        kind = kinds[columns[before].name]
+        if kind is None or kind != kinds[columns[after].name] or not (kind.visible or kind.sensitive):
+            continue
+        found |= {
+            column.name: kind
+            for column in columns[before + 1 : after]
+            if _is_alike(column, columns[before]) and _is_alike(column, columns[after])
+        }
+    return found
+
+
+def _is_alike(column: ColumnProfile, other: ColumnProfile) -> bool:
+    """Whether two columns have the same levels, or numbers in the same range."""
+    if column.type != other.type or column.type in ("date", "timestamp"):
+        return False
+    if column.type in ("integer", "number"):
+        return (column.lowest, column.highest) == (other.lowest, other.highest)
+    return column.distinct <= _STEPS[-1] and set(column.sample) == set(other.sample)
+
+
+def _weighed(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
+    """Weights beside a height or a body mass index: those of bodies, not of a survey."""
+    bodies = {kind.says for kind in kinds.values() if kind is not None} & {"how somebody looks", "body weight"}
+    if not bodies:
+        return []
+    return [
+        column.name
+        for column in columns
+        if column.type in ("integer", "number")
+        and any(kind.meaning == "weight" for kind in kinds_of(column.name))
+        and not says_survey(column.name)
+        and (kinds[column.name] is None or kinds[column.name] == _SURVEY_WEIGHT)
+    ]
+
+
+_SURVEY_WEIGHT = Kind("weight", "a survey weight")
 _OF_BOTH = {
     "c": "schooling",
     "e": "schooling",
@@ -231,7 +238,25 @@ def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
         kind = kinds[column.name]
         if (kind is None or kind.sensitive) and column.type != "text" and _is_scale(column):
             scales.setdefault((column.lowest, column.highest), []).append(column.name)
+    numbered += _items_of_scales(columns, free)
     return [*numbered, *(each for names in scales.values() if len(names) >= _ITEMS for each in names if each in free)]
+
+
+def _items_of_scales(columns: Sequence[ColumnProfile], free: set[str]) -> list[str]:
+    """Columns that are numbered after the name of a scale (``gq6_1``, ``gq6_2`` ...) and have its steps, where several items make a questionnaire."""
+    families: dict[str, list[str]] = {}
+    for column in columns:
+        found = _NUMBERED_ITEM.fullmatch(column.name.lower())
+        if found is not None and column.name in free and found[1] not in _ANY_COLUMN and _has_steps(column):
+            families.setdefault(found[1], []).append(column.name)
+    items = [name for names in families.values() if len(names) >= _SEVERAL for name in names]
+    return items if len(items) >= _ITEMS else []
+
+
+def _has_steps(column: ColumnProfile) -> bool:
+    """Whether numbers lie on a scale of a few steps; what was filled in for missing answers may lie between them."""
+    numeric = column.type in ("integer", "number") and column.distinct >= _STEPS[0]
+    return numeric and column.lowest >= 0 and column.highest <= _STEPS[-1]
 
 
 def _big_five(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
@@ -299,12 +324,15 @@ def _can_be(column: ColumnProfile, topic: Topic) -> bool:
 
 
 def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool:
-    """A grade of a tumour or of a loan, the size of one, a class of cells."""
+    """A grade of a tumour or of a loan, the size of one, a class of cells, a part that somebody takes in a programme."""
     words = words_of(column.name)
     if kind is None or kind.meaning != "demographic":
         return False
     if words[-1:] == ["grade"] and topic.name == "money":
         return True
+    if words in (["participation"], ["partic"]):
+        # Who takes part in the labour force is seen, who takes part in a programme for the poor or the ill is not.
+        return topic.name in ("health", "money", "crime")
     if words == ["size"]:
         return topic.name in ("health", "outcome", "money")
     if words[-1:] in (["grade"], ["tgrade"]) and topic.name in ("health", "outcome"):

@@ -15,14 +15,15 @@ def _listed(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-_LONGEST_PHRASE = 5
+# The letters of a phrase that is written apart: B.a is no bachelor.
+_SHORTEST_PHRASE, _LONGEST_PHRASE = 4, 5
 _LONGEST_WORD = 30
 # What surveys put before and after a word: iinjury, realrinc, lfaminc; agep, racef, educcat, incomesq.
 _BEFORE = ("real", "final", "hh", "fam", "tot", "total", "respondent", "resp", "per", "num", "ln", "log", "avg", "mean")
 _LETTERS_BEFORE = ("i", "r", "h", "n", "l")
 _RARE_LETTERS_BEFORE = ("c", "d", "g", "s", "w", "m", "f", "p", "b", "u", "y", "x", "q", "v", "t", "z")
 _AFTER = _listed(
-    "p f r a x w h s es sq cat rec recode code cd grp group num no yrs years gr lvl class level amt amount pct ind flag"
+    "p f r a x w h s es sq cat rec recode code cd grp group num no yrs years gr lvl class level amt amount pct ind flag dum dummy bin binary yn"
 )
 _ITEM = re.compile(r"[a-z]\d{1,3}([a-z]{3,})")
 _SHORT = frozenset(["age", "sex", "occ", "ind", "inc", "wgt", "rac", "icd", "bmi", "edu", "gpa", "fam", "sat", "vis"])
@@ -68,6 +69,8 @@ def _matches(words: list[str], lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
     for first in range(len(words)):
         for last in range(first + 1, min(first + _LONGEST_PHRASE, len(words)) + 1):
             phrase = "".join(words[first:last])
+            if last > first + 1 and len(phrase) < _SHORTEST_PHRASE:
+                continue
             kinds = _listed_as(phrase, lists) or _listed_as(phrase.rstrip("0123456789"), lists)
             for kind in kinds:
                 yield (starts[first], starts[last]), kind

@@ -1,0 +1,75 @@
+"""Values that everybody sees of a person, whatever their column is called: sexes, origins, schooling, work, family, places."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from reticent.propose.profile import ColumnProfile
+from reticent.propose.vocabulary import Kind, kinds_of, words_of
+
+_SEX = Kind("demographic", "sex", visible=True)
+_SEXES = [
+    frozenset(pair.split())
+    for pair in (
+        *(
+            "female male",
+            "woman man",
+            "women men",
+            "girl boy",
+            "weiblich männlich",
+            "frau mann",
+            "femme homme",
+            "féminin masculin",
+            "mujer hombre",
+            "femenino masculino",
+        ),
+        *(
+            "femmina maschio",
+            "feminino masculino",
+            "mulher homem",
+            "vrouw man",
+            "kobieta mężczyzna",
+            "kvinna man",
+            "женский мужской",
+            "女 男",
+            "女性 男性",
+            "انثى ذكر",
+            "נקבה זכר",
+        ),
+    )
+]
+_FEW_LEVELS = 20
+_ENOUGH, _MOST = 2, 2 / 3
+_SAYING_NOTHING = frozenset(
+    [
+        *("other", "others", "none", "no", "yes", "unknown", "missing", "na", "nan"),
+        *("not", "applicable", "refused", "know", "known", "dont", "don", "t"),
+    ]
+)
+
+
+def kind_everybody_sees(column: ColumnProfile) -> Kind | None:
+    """The kind of thing that everybody sees which the levels of a category are: two thirds of them speak of it, in at least two different words."""
+    if column.type != "text":
+        return None
+    levels = [str(value).strip().lower() for value in column.sample]
+    if set(levels) in _SEXES:
+        return _SEX
+    telling = [words for level in levels if (words := [w for w in words_of(level) if w not in _SAYING_NOTHING])]
+    if not _ENOUGH <= len(telling) <= _FEW_LEVELS:
+        return None
+    return next((kind for kind, share in _told(telling) if share >= _MOST), None)
+
+
+def _told(levels: Sequence[Sequence[str]]) -> list[tuple[Kind, float]]:
+    """The kinds that everybody sees of which at least two different words speak, with the share of levels that do: ``grade 1`` and ``grade 2`` are one word."""
+    saying: dict[Kind, set[str]] = defaultdict(set)
+    spoken: dict[Kind, set[int]] = defaultdict(set)
+    for place, words in enumerate(levels):
+        for word in words:
+            for kind in kinds_of(word):
+                if kind.visible:
+                    saying[kind].add(word)
+                    spoken[kind].add(place)
+    return [(kind, len(spoken[kind]) / len(levels)) for kind in saying if len(saying[kind]) >= _ENOUGH]
