@@ -486,7 +486,7 @@ def test_of_a_series_one_release_shows_a_part_of_the_definition(tmp_path: Path) 
     """Who is in which group is not public: it was said that all groups satisfy the definition, above that all of it was not re-checked."""
     frame = pl.DataFrame({"id": range(40), "age": [20 + n % 20 for n in range(40)], "ill": ["flu", "gout"] * 20})
     table = rt.Table(frame, quasi=["age"], sensitive="ill", key="id", dataset="series")
-    method = rt.Republish(domain=["flu", "gout", "ulcer", "burn"])
+    method = rt.Republish(domain=["flu", "gout", "ulcer", "burn", "cold"])
     release = publish(table, rt.TauSafety(2), method, ledger=tmp_path / "ledger.sqlite", insecure_seed=1)
     text = Page(write_report(release, tmp_path / "page.html", public=True).read_text("utf-8")).text
     assert "groups satisfy the part of the definition that one release shows." in text
