@@ -401,3 +401,56 @@ def test_the_mark_of_a_visit_brings_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         find_relations(frame)
+
+
+def extremes() -> pl.DataFrame:
+    """Four measurements, the latest of three visits of which one may be missing, and marks of three illnesses."""
+    draw = np.random.default_rng(6)
+    day = np.datetime64("2020-01-01")
+    frame = pl.DataFrame({name: draw.integers(0, 200, 500) for name in "abcd"}).with_columns(
+        **{name: pl.Series(day + draw.integers(0, 900, 500)).cast(pl.Date) for name in ("first", "second", "third")},
+        **{name: pl.Series((draw.random(500) < 0.1).astype(int)) for name in ("flu", "gout", "ulcer")},
+        own=pl.Series(draw.integers(0, 200, 500)),
+    )
+    return frame.with_columns(second=pl.when(pl.col("a") > 30).then("second"))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("made", "sources", "words"),
+    [
+        (pl.max_horizontal("a", "b", "c"), ("a", "b", "c"), "is the largest of 'a', 'b' and 'c'"),
+        (pl.min_horizontal("b", "c", "d"), ("b", "c", "d"), "is the smallest of 'b', 'c' and 'd'"),
+        (pl.max_horizontal("a", "d"), ("a", "d"), "is the largest of 'a' and 'd'"),
+        (pl.max_horizontal("first", "second", "third"), ("first", "second", "third"), "is the latest of 'first', 'second' and 'third'"),
+        (pl.min_horizontal("first", "third"), ("first", "third"), "is the earliest of 'first' and 'third'"),
+        (pl.max_horizontal("flu", "gout", "ulcer"), ("flu", "gout", "ulcer"), "is the largest of 'flu', 'gout' and 'ulcer'"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)  # fmt: skip
+def test_the_largest_and_the_smallest_of_columns_are_found(
+    made: pl.Expr, sources: tuple[str, ...], words: str, exact: bool
+) -> None:
+    frame = extremes().with_columns(c_=made)
+    (found,) = find_relations(frame, ["c_"], exact=exact)
+    assert (found.sources, found.how, found.exact) == (sources, words, True)
+
+
+def test_an_extreme_with_few_wrong_rows_is_nearly_one_and_others_are_none() -> None:
+    frame = extremes().with_columns(most=pl.max_horizontal("a", "b", "c"))
+    spoiled = frame.with_columns(most=pl.when(pl.int_range(500) % 40 == 0).then(199).otherwise("most"))
+    (found,) = find_relations(spoiled, ["most"])
+    assert found.how == "is nearly the largest of 'a', 'b' and 'c'"
+    assert not found.exact
+    assert find_relations(spoiled, ["most"], exact=True) == ()
+    assert find_relations(frame, ["own"], ["a", "b", "c", "d"]) == ()
+    # A sum is at least as large as its parts, and none of them.
+    total = frame.with_columns(most=pl.col("a") + pl.col("b") + pl.col("c") + pl.col("own"))
+    assert not [each for each in find_relations(total, ["most"]) if "largest" in each.how]
+
+
+def test_a_declared_extreme_of_three_columns_is_refused() -> None:
+    frame = extremes().select("a", "b", "c", most=pl.max_horizontal("a", "b", "c"))
+    table = rt.Table(frame, quasi=["a", "b", "c"], declared={"most": "hardly known"})
+    with pytest.raises(rt.PolicyError, match="'most' is the largest of 'a', 'b' and 'c'"):
+        rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="ranges"))

@@ -9,6 +9,7 @@ import polars as pl
 
 from reticent.table.relations.column_agreement import FEWEST_ROWS
 from reticent.table.relations.column_forms import Codes, ColumnForm
+from reticent.table.relations.extremes import extreme_relations
 from reticent.table.relations.lookups import lookup_relations
 from reticent.table.relations.pair_formulas import Known, pair_relations
 from reticent.table.relations.related_texts import text_relations
@@ -72,6 +73,7 @@ def _found(
     for relation in (
         *total_relations(sources, targets, more, known),
         *total_relations(sources, targets, more, known, "product"),
+        *extreme_relations(sources, targets, more, known, exact),
     ):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation

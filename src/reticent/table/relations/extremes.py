@@ -1,0 +1,77 @@
+"""The largest or the smallest of several columns: columns that never lie beyond a target, of which one is the target in every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.table.relations.column_agreement import agreement
+from reticent.table.relations.column_forms import Codes, ColumnForm
+from reticent.table.relations.pair_formulas import Known, is_known
+from reticent.table.relations.relation import ColumnRelation, Numbers
+
+_MOST_SOURCES = 12
+_BEYOND, _UNCOVERED = 0.02, 0.05
+_FEWEST_OWN = 3
+
+
+def extreme_relations(
+    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
+) -> Iterator[ColumnRelation]:
+    """The targets that are the largest or the smallest of up to twelve sources, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them; with ``exact``, no row among these may contradict."""
+    for dates in (False, True):
+        usable = [each for each in sources if each.numbers is not None and each.is_date == dates]
+        if len(usable) < 2:
+            continue
+        x = np.array([each.at(rows).numbers for each in usable])
+        for target in targets:
+            if target.numbers is None or target.is_date != dates:
+                continue
+            for largest in (True, False):
+                relation = _extreme(usable, x if largest else -x, target, rows, largest, exact)
+                if relation is not None and not is_known(target.owner, frozenset(relation.sources), known):
+                    yield relation
+
+
+def _extreme(
+    usable: Sequence[ColumnForm], x: Numbers, target: ColumnForm, rows: Codes, largest: bool, exact: bool
+) -> ColumnRelation | None:
+    assert target.numbers is not None
+    y = target.numbers[rows] * (1 if largest else -1)
+    told = np.isfinite(y)
+    if not told.any():
+        return None
+    own = np.array([each.owner == target.owner for each in usable])
+    # What is missing is no candidate: the largest of several columns is that of those that are known.
+    beyond = np.where(np.isnan(x), False, x > y + target.precision)[:, told]
+    equal = np.where(np.isnan(x), False, np.abs(x - y) <= target.precision)[:, told]
+    within = np.flatnonzero((beyond.mean(axis=1) <= (0 if exact else _BEYOND)) & ~own)
+    chosen = _cover(equal, within.tolist(), 0 if exact else _UNCOVERED)
+    if len(chosen) < 2:
+        return None
+    forms = [usable[each] for each in sorted(chosen)]
+    together = np.fmax if largest else np.fmin
+    computed: Numbers = together.reduce([each.numbers for each in forms if each.numbers is not None])
+    found = agreement(computed, target)
+    if not found.shown or found.rounded:
+        return None
+    names = [each.text for each in forms]
+    kind = {True: ("latest", "earliest"), False: ("largest", "smallest")}[target.is_date][0 if largest else 1]
+    words = f"is {'' if found.exact else 'nearly '}the {kind} of {', '.join(names[:-1])} and {names[-1]}"
+    return ColumnRelation(target.owner, tuple(each.owner for each in forms), words, exact=found.exact)
+
+
+def _cover(equal: NDArray[np.bool_], within: list[int], uncovered: float) -> list[int]:
+    """The columns one of which is the target in nearly every row, added one by one by how many further rows each explains; nothing if twelve do not, or one explains hardly a row by itself."""
+    chosen: list[int] = []
+    left = np.ones(equal.shape[1], dtype=bool)
+    while left.sum() > uncovered * len(left):
+        rest = [each for each in within if each not in chosen]
+        gains = [int((equal[each] & left).sum()) for each in rest]
+        if len(chosen) == _MOST_SOURCES or not rest or max(gains) < _FEWEST_OWN:
+            return []
+        chosen.append(rest[int(np.argmax(gains))])
+        left &= ~equal[chosen[-1]]
+    return chosen
