@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.table import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding
+from reticent.table import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding, Steps
 
 ALONE = Fraction(1, 50)
 """The largest share of rows that may have a number or date of their own; a release is called unsafe above 1/20, and loses rows on the way."""
@@ -19,6 +19,7 @@ _SHARED_BY = 5
 _FACTORS = (1, 2, 5)
 _DATA_DEPENDENT = 2.0
 _HARDLY = 0.01
+_Numeric = Rounding | Digits | Steps
 _DATE_UNITS = ("week", "month", "quarter", "year", "decade")
 
 
@@ -43,27 +44,57 @@ def coarsening_for(values: pl.Series) -> Coarsening | None:
     filled = plain.drop_nulls().to_numpy()
     if len(filled) < 2 * _SHARED_BY or not np.isfinite(filled).all() or np.ptp(filled) == 0:
         return None
-    cheap = [each for each in _roundings(plain, filled) if _cost(plain, each) <= _HARDLY]
+    numbers = _FilledNumbers(filled, len(values))
+    doing = list(_roundings(numbers))
+    cheap = [each for each in doing if numbers.cost(each) <= _HARDLY]
     if cheap:
         return cheap[-1]
-    priced = [
-        (_cost(plain, each), each)
-        for each in (next(_roundings(plain, filled), None), _digits(plain, filled))
-        if each is not None
+    priced: list[tuple[float, _Numeric]] = [
+        (numbers.cost(each), each) for each in (*doing[:1], _digits(numbers)) if each is not None
     ]
     together = Microaggregation(_SHARED_BY)
-    price = _cost(plain, together)
-    best = min([*priced, (_DATA_DEPENDENT * price, together)], key=lambda pair: pair[0])[1]
-    return best if best.of(plain).n_unique() > 1 else None
+    steps = together.fitted(plain)
+    best = min([*priced, (_DATA_DEPENDENT * numbers.cost(steps), steps)], key=lambda pair: pair[0])[1]
+    if len(np.unique(best.of_numbers(filled))) < 2:
+        return None
+    return together if best is steps else best
 
 
-def _roundings(values: pl.Series, filled: NDArray[np.float64]) -> Iterator[Coarsening]:
+class _FilledNumbers:
+    """The numbers of a column that are known, and what coarsenings would do to them."""
+
+    def __init__(self, filled: NDArray[np.float64], rows: int) -> None:
+        self.filled, self.rows = filled, rows
+        self._spread = float(np.abs(filled - np.median(filled)).mean())
+        self._tied = _tied(filled)
+
+    def alone(self, coarsening: _Numeric) -> Fraction:
+        """The share of rows with a number that no other row has."""
+        _, times = np.unique(coarsening.of_numbers(self.filled), return_counts=True)
+        return Fraction(int((times == 1).sum()), self.rows)
+
+    def cost(self, coarsening: _Numeric) -> float:
+        """The mean change as a share of the mean distance from the median, or how much likelier two rows share their value, whichever is more.
+
+        A few giants hide the first, and leave the second as it is.
+        """
+        shown = coarsening.of_numbers(self.filled)
+        return max(float(np.abs(shown - self.filled).mean()) / self._spread, _tied(shown) - self._tied)
+
+
+def _tied(numbers: NDArray[np.float64]) -> float:
+    """The chance that two rows have the same number."""
+    _, times = np.unique(numbers, return_counts=True)
+    return float((times.astype(np.float64) ** 2).sum()) / len(numbers) ** 2
+
+
+def _roundings(numbers: _FilledNumbers) -> Iterator[Rounding]:
     """Roundings that do, from fine to coarse."""
-    spread = float(np.ptp(filled))
+    spread = float(np.ptp(numbers.filled))
     power = int(np.floor(np.log10(spread))) - 4
-    if bool((filled == np.floor(filled)).all()):
+    if bool((numbers.filled == np.floor(numbers.filled)).all()):
         power = max(power, 0)
-    low, high = _ends(filled)
+    low, high = _ends(numbers.filled)
     for exponent in range(power, power + 6):
         for factor in _FACTORS:
             step = Fraction(10) ** exponent * factor
@@ -74,21 +105,21 @@ def _roundings(values: pl.Series, filled: NDArray[np.float64]) -> Iterator[Coars
                 if coded[0] is not None and coded[0] >= ends[1]:
                     continue
                 found = Rounding(_plain(step), *(None if end is None else _plain(end) for end in coded))
-                if share_alone(found.of(values)) <= ALONE:
+                if numbers.alone(found) <= ALONE:
                     yield found
                     break
 
 
-def _digits(values: pl.Series, filled: NDArray[np.float64]) -> Coarsening | None:
+def _digits(numbers: _FilledNumbers) -> Digits | None:
     """The most significant digits that do."""
-    _, high = _ends(filled)
+    _, high = _ends(numbers.filled)
     for digits in (3, 2, 1):
         top = Digits(digits).of(pl.Series([float(high)]))[0]
         for coded in (None, int(top) if float(top).is_integer() else top):
-            if coded is not None and coded <= filled.min():
+            if coded is not None and coded <= numbers.filled.min():
                 continue
             found = Digits(digits, top=coded)
-            if share_alone(found.of(values)) <= ALONE:
+            if numbers.alone(found) <= ALONE:
                 return found
     return None
 
@@ -98,22 +129,6 @@ def _ends(filled: NDArray[np.float64]) -> tuple[Fraction, Fraction]:
     ordered = np.sort(filled)
     rank = max(_SHARED_BY, len(ordered) // 200)
     return Fraction(float(ordered[rank - 1])), Fraction(float(ordered[-rank]))
-
-
-def _cost(values: pl.Series, coarsening: Coarsening) -> float:
-    """The mean change as a share of the mean distance from the median, or how much likelier two rows share their value, whichever is more.
-
-    A few giants hide the first, and leave the second as it is.
-    """
-    shown = coarsening.of(values)
-    changed, spread = (shown - values).abs().mean(), (values - values.median()).abs().mean()
-    return max(float(changed) / float(spread), _tied(shown) - _tied(values))  # type: ignore[arg-type]  # both are means of numbers
-
-
-def _tied(values: pl.Series) -> float:
-    """The chance that two rows have the same value."""
-    times = values.drop_nulls().value_counts(name="times")["times"].cast(pl.Float64)
-    return float((times**2).sum()) / float(times.sum()) ** 2
 
 
 def _plain(number: Fraction) -> Any:

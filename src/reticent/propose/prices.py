@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -105,24 +106,34 @@ class Pricing:
 
         For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number.
         """
-        return self._table(self._stepped if ranges else self.rows, quasi, promised, ranges)
+        return _narrowed(self._in_ranges if ranges else self._in_hierarchies, quasi, promised)
 
     def whole_table(self, quasi: Iterable[str], promised: Promised) -> Table:
         """All rows with these columns, not a sample of them."""
-        return self._table(self._published, quasi, promised, True)
+        return _narrowed(self._whole, quasi, promised)
 
-    def _table(self, rows: pl.DataFrame, quasi: Iterable[str], promised: Promised, ranges: bool) -> Table:
+    @cached_property
+    def _in_ranges(self) -> Table:
+        return self._table(self._stepped, True)
+
+    @cached_property
+    def _in_hierarchies(self) -> Table:
+        return self._table(self.rows, False)
+
+    @cached_property
+    def _whole(self) -> Table:
+        return self._table(self._published, True)
+
+    def _table(self, rows: pl.DataFrame, ranges: bool) -> Table:
+        """The rows with all columns: fitted and encoded once for all drafts."""
         kinds = {
             name: Hierarchy.suppression()
-            if (described := self._quasi[name].hierarchy) is None or (ranges and _is_plain(described))
+            if (described := column.hierarchy) is None or (ranges and _is_plain(described))
             else hierarchy_from(described, f"column {name!r}")
-            for name in quasi
+            for name, column in self._quasi.items()
         }
-        named = list(dict.fromkeys(part["column"] for part in promised if "column" in part))
-        held = rows.select([*kinds, *named, *self._owner])
         people: dict[str, Any] = {"key": self._owner[0], "unit": "person"} if self._owner else {}
-        domains = {name: self._domains[name] for name in named}
-        return Table(held, quasi=kinds, sensitive=domains, nulls=self._proposal.nulls, **people)  # type: ignore[arg-type]
+        return Table(rows, quasi=kinds, sensitive=self._domains, nulls=self._proposal.nulls, **people)  # type: ignore[arg-type]
 
     def _drafted(self, quasi: Sequence[str], promised: Promised, definition: Definition) -> Price | None:
         self._context.step("trying what guarantees cost")
@@ -133,6 +144,10 @@ class Pricing:
             return None
         utility = utility_of(draft)
         return Price(utility["loss"], utility.loss_by_column)
+
+
+def _narrowed(table: Table, quasi: Iterable[str], promised: Promised) -> Table:
+    return table.with_roles_for(quasi, dict.fromkeys(part["column"] for part in promised if "column" in part))
 
 
 def _sampled(frame: pl.DataFrame, columns: int, owner: Sequence[str]) -> pl.DataFrame:

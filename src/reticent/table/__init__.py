@@ -14,7 +14,15 @@
 
 from reticent.table.blocks import Checksum, as_parquet, csv_blocks, csv_header, parquet_blocks, repeated_csv_blocks
 from reticent.table.canonical_types import clock_text, plain, real
-from reticent.table.coarsening import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding, coarsening_from
+from reticent.table.coarsening import (
+    CalendarUnit,
+    Coarsening,
+    Digits,
+    Microaggregation,
+    Rounding,
+    Steps,
+    coarsening_from,
+)
 from reticent.table.codebook import Code, TableCodebook
 from reticent.table.declarations import declared_reasons
 from reticent.table.formula_cells import formula_columns
@@ -120,6 +128,7 @@ __all__ = [
     "Rows",
     "SensitiveColumn",
     "SensitiveKind",
+    "Steps",
     "StoredRows",
     "StreamRows",
     "Table",

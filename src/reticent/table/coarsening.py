@@ -95,8 +95,11 @@ class Rounding(Coarsening):
         _check_ends(self.kind, self.bottom, self.top)
 
     def of(self, values: pl.Series) -> pl.Series:
-        step = exact(self.to, "to")
-        return _on_numbers(values, lambda numbers: _multiples(_clamped(numbers, self.bottom, self.top), step))
+        return _on_numbers(values, self.of_numbers)
+
+    def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The multiples that known numbers become."""
+        return _multiples(_clamped(numbers, self.bottom, self.top), exact(self.to, "to"))
 
     def type_of(self, dtype: pl.DataType) -> pl.DataType:
         whole_steps = all(exact(each, "to").denominator == 1 for each in (self.to, self.bottom or 0, self.top or 0))
@@ -135,7 +138,11 @@ class Digits(Coarsening):
         _check_ends(self.kind, self.bottom, self.top)
 
     def of(self, values: pl.Series) -> pl.Series:
-        return _on_numbers(values, lambda numbers: _significant(_clamped(numbers, self.bottom, self.top), self.digits))
+        return _on_numbers(values, self.of_numbers)
+
+    def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What known numbers become."""
+        return _significant(_clamped(numbers, self.bottom, self.top), self.digits)
 
     def type_of(self, dtype: pl.DataType) -> pl.DataType:
         whole_ends = all(exact(each, "top").denominator == 1 for each in (self.bottom or 0, self.top or 0))
@@ -262,7 +269,7 @@ class Microaggregation(Coarsening):
     def __post_init__(self) -> None:
         whole(self.size, "microaggregate: size", low=2)
 
-    def fitted(self, values: pl.Series) -> Coarsening:
+    def fitted(self, values: pl.Series) -> Steps:
         self.check(values.name, values.dtype)
         ordered = np.sort(_floats(values.drop_nulls()))
         if len(ordered) < self.size:
@@ -304,9 +311,11 @@ class Steps(Coarsening):
             raise PolicyError("steps: edges must be rising, and there must be one value more than edges.")
 
     def of(self, values: pl.Series) -> pl.Series:
-        return _on_numbers(
-            values, lambda numbers: np.array(self.values)[np.searchsorted(self.edges, numbers, side="right")]
-        )
+        return _on_numbers(values, self.of_numbers)
+
+    def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The values of the stretches that known numbers lie in."""
+        return np.array(self.values)[np.searchsorted(self.edges, numbers, side="right")]
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, "edges": list(self.edges), "values": list(self.values), "size": self.size}

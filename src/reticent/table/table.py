@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
@@ -267,6 +267,17 @@ class Table(ShownAsCard):
         narrow = copy(self)
         narrow.declared = {}
         return narrow
+
+    def with_roles_for(self, quasi: Iterable[str], sensitive: Iterable[str]) -> Table:
+        """The same rows with fewer quasi and sensitive columns, whose hierarchies and domains are those of this table; the others have no role."""
+        fewer = copy(self)
+        bound = {hierarchy.column: hierarchy for hierarchy in self.hierarchies}
+        domains = {column.name: column for column in self.sensitive_columns}
+        fewer.quasi = {name: self.quasi[name] for name in quasi}
+        fewer.sensitive = {name: self.sensitive[name] for name in sensitive}
+        fewer.__dict__["hierarchies"] = tuple(bound[name] for name in fewer.quasi)
+        fewer.__dict__["sensitive_columns"] = tuple(domains[name] for name in fewer.sensitive)
+        return fewer
 
     def without_sensitive(self) -> Table:
         """The same table with no sensitive column: whoever groups its rows sees quasi values only."""

@@ -31,7 +31,7 @@ def find_relations(
 ) -> tuple[ColumnRelation, ...]:
     """The relations by which ``derived`` columns (default: all) follow from ``sources`` (default: all), each with as few sources as possible.
 
-    A relation with few exceptions counts, because an adversary who knows the sources nearly knows the column; with ``exact`` only those that no row contradicts, which are found far sooner in wide tables. Backwards: of ``c = a - b`` also ``b = a - c`` is found where ``b`` is asked for. What is
+    A relation with few exceptions counts, because an adversary who knows the sources nearly knows the column; with ``exact`` only those that no row contradicts and that take no list of pairs, which are found far sooner in wide tables. Backwards: of ``c = a - b`` also ``b = a - c`` is found where ``b`` is asked for. What is
     missed is missed: nothing here proves that a column does not follow from others. Cost: every two sources are looked at in a sample, and what looks like a relation in all rows (of larger
     tables, in 200,000 of them).
     """
@@ -78,7 +78,7 @@ def _found(
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
     yield from sum_band_relations(sources, targets, more, known)
-    yield from lookup_relations(with_parts, targets, more, known)
+    yield from lookup_relations(with_parts, targets, more, known, pairs=not exact)
 
 
 def _some(height: int, most: int) -> Codes:

@@ -24,9 +24,13 @@ _EVIDENCE = 30.0
 
 
 def lookup_relations(
-    sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: set[tuple[str, frozenset[str]]]
+    sources: Sequence[ColumnForm],
+    targets: Sequence[ColumnForm],
+    rows: Codes,
+    known: set[tuple[str, frozenset[str]]],
+    pairs: bool,
 ) -> Iterator[ColumnRelation]:
-    """Targets that are a function of one or two sources, up to one row in twenty. Candidates are found in some ``rows``; what is ``known`` already is not looked for."""
+    """Targets that are a function of one source, or of a pair if ``pairs`` are asked for, up to one row in twenty. Candidates are found in some ``rows``; what is ``known`` already is not looked for."""
     few = [each.codes[rows] for each in sources]
     codes = np.array([each.codes[rows] for each in targets])
     single = [_shared_agreement(each, codes) for each in few]
@@ -40,7 +44,7 @@ def lookup_relations(
                 if relation is not None:
                     shown.add((target.owner, frozenset(relation.sources)))
                     yield relation
-    for one, other in combinations(range(len(sources)), 2):
+    for one, other in combinations(range(len(sources)) if pairs else (), 2):
         if sources[one].owner == sources[other].owner or sources[one].is_part or sources[other].is_part:
             continue
         many, agreed = _shared_agreement(few[one] * (int(few[other].max(initial=0)) + 1) + few[other], codes)

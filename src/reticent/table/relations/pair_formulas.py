@@ -24,6 +24,7 @@ _FIRST, _OFTEN = 16, 0.75
 _FIRST_BANDED, _STEPS = 64, 20
 _EXPLAINED = 0.99
 _MOST_FORMS, _MOST_FITTED, _MOST_RARE = 120, 300, 10_000
+_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ class _PairSearch:
             for number, target in enumerate(self.targets):
                 if not banded:
                     places = self._equal(features, number)
+                    if self.exact:
+                        places = self._without_exceptions(formula, pairs, places, target)
                 elif number in self.rare:
                     places = self._rare_bands(formula, pairs, number)
                 else:
@@ -163,10 +166,23 @@ class _PairSearch:
         found: list[int] = first[_agree(features[first], target, slice(None)) >= 1 - most_wrong].tolist()
         return found
 
+    def _without_exceptions(
+        self, formula: PairFormula, pairs: NDArray[np.int64], places: Sequence[int], target: ColumnForm
+    ) -> list[int]:
+        """The places of features that no row of the table contradicts, whichever way the target was rounded."""
+        kept: list[int] = []
+        for start in range(0, len(places), _BLOCK):
+            block = np.array(places[start : start + _BLOCK])
+            known_by = np.unique(pairs[block])
+            numbers = np.array([_numbers(self.numeric[each]) for each in known_by.tolist()])
+            features = _features(formula, numbers, np.searchsorted(known_by, pairs[block]))
+            kept += block[_contradicted(features, target) == 0].tolist()
+        return kept
+
     def _bands(self, features: Numbers, ordered: OrderedNumbers, number: int) -> list[int]:
         """The places of features that may tell the bands of a target: in a few rows, which are ``ordered``, and then in all that were chosen."""
         target = self.small[number]
-        if not 2 <= target.distinct <= MOST_BANDS:
+        if target.distinct < 2 or self.targets[number].distinct > MOST_BANDS:
             return []
         first = np.flatnonzero(ordered.may_band(target.codes[:_FIRST_BANDED], self.exact))
         found: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes, self.exact)].tolist()
@@ -214,6 +230,15 @@ def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
         ways = [(np.abs(each - numbers) <= target.precision).sum(axis=1) for each in target.rounded(features)]
     share: Numbers = np.maximum.reduce(ways) / np.maximum(many, 1)
     return np.where(2 * many >= len(numbers), share, 0.0)
+
+
+def _contradicted(features: Numbers, target: ColumnForm) -> NDArray[np.int64]:
+    """In how many rows each feature is known and is not the target, with the rounding that suits it best."""
+    assert target.numbers is not None
+    with np.errstate(invalid="ignore"):
+        ways = [(np.abs(each - target.numbers) > target.precision).sum(axis=1) for each in target.rounded(features)]
+    found: NDArray[np.int64] = np.minimum.reduce(ways)
+    return found
 
 
 def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnForm) -> ColumnRelation | None:

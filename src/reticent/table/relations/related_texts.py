@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 import polars as pl
 
 from reticent.table.relations.column_agreement import FEWEST_ROWS, is_shown
@@ -16,33 +15,34 @@ _JOINED = ("", *_SEPARATORS, ", ", " - ")
 _OFTEN, _FIRST, _MEET = 0.9, 16, 0.75
 _FEW_DIGITS = 0.05
 
+Texts = dict[str, list[str | None]]
+"""Some texts of each column."""
+
 
 def text_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes
 ) -> Iterator[ColumnRelation]:
     """Targets that are the beginning or the end of a text or a code, or two of them put together. Candidates are found in some ``rows``."""
     written = {each.owner: _written(each) for each in (*sources, *targets) if _is_written(each)}
-    few = {name: texts.gather(rows) for name, texts in written.items()}
-    read = {name: texts.to_list() for name, texts in few.items()}
+    read: Texts = {name: texts.gather(rows).to_list() for name, texts in written.items()}
     for target in targets:
         if target.owner not in written:
             continue
-        part = few[target.owner]
+        part = read[target.owner]
         first = [(row, text) for row, text in enumerate(read[target.owner]) if text is not None][:_FIRST]
         for source in sources:
             if source.owner == target.owner or source.owner not in written:
                 continue
-            whole = few[source.owner]
-            if not _meet_often(
-                [(text, other) for row, text in first if (other := read[source.owner][row]) is not None]
-            ):
+            whole = read[source.owner]
+            if not _meet_often([(text, other) for row, text in first if (other := whole[row]) is not None]):
                 continue
-            if max(_begins(whole, part), _ends(whole, part)) >= _OFTEN:
-                words = _part_of(written[source.owner], written[target.owner], source.text)
+            if max(_share(str.startswith, whole, part), _share(str.endswith, whole, part)) >= _OFTEN:
+                separators = [each for each in _SEPARATORS if any(each in text for text in whole if text is not None)]
+                words = _part_of(written[source.owner], written[target.owner], source.text, separators)
                 if words is not None:
                     yield ColumnRelation(target.owner, (source.owner,), words)
-            if _begins(part, whole) >= _OFTEN:
-                yield from _joined(source, sources, target, written, few, read)
+            if _share(str.startswith, part, whole) >= _OFTEN > _share(str.__eq__, part, whole):
+                yield from _joined(source, sources, target, written, read)
 
 
 def _meet_often(pairs: Sequence[tuple[str, str]]) -> bool:
@@ -54,7 +54,8 @@ def _meet_often(pairs: Sequence[tuple[str, str]]) -> bool:
 def _end_often(whole: Sequence[str | None], part: Sequence[str | None]) -> bool:
     """Whether in most of the first rows a text ends with another."""
     known = [(one, other) for one, other in zip(whole, part, strict=True) if one is not None and other is not None]
-    return sum(one.endswith(other) for one, other in known[:_FIRST]) >= _MEET * len(known[:_FIRST])
+    first = known[:_FIRST]
+    return bool(first) and sum(one.endswith(other) for one, other in first) >= _MEET * len(first)
 
 
 def _joined(
@@ -62,8 +63,7 @@ def _joined(
     sources: Sequence[ColumnForm],
     target: ColumnForm,
     written: dict[str, pl.Series],
-    few: dict[str, pl.Series],
-    read: dict[str, list[str | None]],
+    read: Texts,
 ) -> Iterator[ColumnRelation]:
     for second in sources:
         if second.owner in (first.owner, target.owner) or second.owner not in written:
@@ -71,7 +71,11 @@ def _joined(
         if not _end_often(read[target.owner], read[second.owner]):
             continue
         for between in _JOINED:
-            if _share(few[first.owner] + between + few[second.owner] == few[target.owner]) < _OFTEN:
+            together = [
+                None if one is None or other is None else one + between + other
+                for one, other in zip(read[first.owner], read[second.owner], strict=True)
+            ]
+            if _share(str.__eq__, together, read[target.owner]) < _OFTEN:
                 continue
             if _is_so(written[first.owner] + between + written[second.owner], written[target.owner]):
                 words = f"is {first.text} and {second.text} written together"
@@ -79,15 +83,15 @@ def _joined(
                 break
 
 
-def _part_of(whole: pl.Series, part: pl.Series, text: str) -> str | None:
-    """Which part of a text another column is, if it is one."""
+def _part_of(whole: pl.Series, part: pl.Series, text: str, separators: Sequence[str]) -> str | None:
+    """Which part of a text another column is, if it is one: so many characters, or what stands before or after a separator."""
     known = part.drop_nulls().str.len_chars()
     length = int(known.mode()[0]) if len(known) else 0
     if length and _is_so(whole.str.head(length), part):
         return f"is the first {length} characters of {text}"
     if length and _is_so(whole.str.tail(length), part):
         return f"is the last {length} characters of {text}"
-    for separator in _SEPARATORS:
+    for separator in separators:
         cut = whole.str.split(separator)
         if _is_so(cut.list.first(), part):
             return f"is what stands before {separator!r} in {text}"
@@ -116,14 +120,9 @@ def _written(form: ColumnForm) -> pl.Series:
     return form.values.cast(pl.String).str.strip_chars()
 
 
-def _begins(whole: pl.Series, part: pl.Series) -> float:
-    return _share(pl.select(pl.lit(whole).str.starts_with(pl.lit(part))).to_series())
-
-
-def _ends(whole: pl.Series, part: pl.Series) -> float:
-    return _share(pl.select(pl.lit(whole).str.ends_with(pl.lit(part))).to_series())
-
-
-def _share(truth: pl.Series) -> float:
-    found = truth.mean()
-    return 0.0 if found is None else float(np.float64(found))  # type: ignore[arg-type]  # the mean of truth values is a float
+def _share(holds: Callable[[str, str], bool], ones: Sequence[str | None], others: Sequence[str | None]) -> float:
+    """In which share of the pairs of known texts something holds."""
+    found = [
+        holds(one, other) for one, other in zip(ones, others, strict=True) if one is not None and other is not None
+    ]
+    return sum(found) / len(found) if found else 0.0
