@@ -51,12 +51,15 @@ class SensitiveDomain:
 
     def index(self, name: str) -> int:
         """The place of a column among the sensitive ones."""
-        names = [column.name for column in self.columns]
-        if name not in names:
+        if name not in self._places:
             raise PolicyError(
-                f"There is no sensitive column {name!r}.{did_you_mean(name, names)} There are: {', '.join(names) or 'none'}."
+                f"There is no sensitive column {name!r}.{did_you_mean(name, self._places)} There are: {', '.join(self._places) or 'none'}."
             )
-        return names.index(name)
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {column.name: place for place, column in enumerate(self.columns)}
 
     def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
         """Some columns as one: its value for each joint value, and the column (of texts joined by ' / ' where they are several)."""

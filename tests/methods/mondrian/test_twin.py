@@ -497,20 +497,21 @@ def test_compiled_loops_do_what_their_twins_do(seed, values, monkeypatch):
         recipes = [Hierarchy.listed(random_hierarchy(rng, int(draw.integers(1, 9)))) for _ in range(columns)]
         scales = tuple(Scale.of(recipe.bind(pl.Series(["v0"]), "q"), values) for recipe in recipes)
         ranks = np.stack([draw.integers(0, scale.size, starts[-1]) for scale in scales]).astype(np.uint8)
-        stage = Stage(np.arange(starts[-1]), draw.integers(0, 4, starts[-1]), ranks, scales, starts)
+        units = np.arange(starts[-1]), draw.integers(0, 4, starts[-1]), ranks, scales, starts
+        weights = draw.random(columns)
         column, least = draw.integers(0, columns, groups), int(draw.integers(1, 4))
         fresh = np.ones(groups, dtype=bool)
         outcomes = []
-        for limit, largest in ((10**9, 1 << 26), (10**9, 0), (0, 0)):
-            monkeypatch.setattr(stages, "COMPILED_FROM", limit)
-            monkeypatch.setattr(stages, "_COMPILED_CELLS", limit)
+        for in_machine_code, largest in ((False, 1 << 26), (False, 0), (True, 0)):
+            stage = Stage(*units, in_machine_code)
             monkeypatch.setattr(stages, "LARGEST_TABLE", largest)
             cut = stage.cut(column, stage.rows(), least)
             halved = stage.halved(cut.right, cut.possible)
             widths = stage.widths(np.zeros((groups, columns), dtype=np.int64), fresh)
             filled = np.bincount(2 * stage.owners + cut.right, minlength=2 * groups) > 0
             halves = stage.half_widths(cut.right)[filled]
-            outcomes.append((cut.left, cut.right, halved.members, halved.starts, halved.ranks, widths, halves))
+            losses = stage.losses_left(np.maximum(stage.rows(), 1), least, weights)
+            outcomes.append((cut.left, cut.right, halved.members, halved.starts, halved.ranks, widths, halves, losses))
         for tabled, listed, compiled in zip(*outcomes, strict=True):
             assert np.array_equal(tabled, listed)
             assert np.array_equal(tabled, compiled)

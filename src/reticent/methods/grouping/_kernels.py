@@ -112,6 +112,80 @@ def cuts(
 
 
 @compiled
+def measured_cuts(
+    starts: Any,
+    ranks: Any,
+    sizes: Any,
+    rows: Any,
+    least: int,
+    leaves: Any,
+    nulls: Any,
+    spanned: Any,
+    shares: Any,
+    losses: Any,
+) -> None:
+    """Fill ``losses[g, j]`` with what the halves of group ``g`` cover in the mean of its rows, if it is cut in column ``j`` as :func:`cuts` cuts it; what cannot be cut is left as it is.
+
+    A half covers in column ``i`` ``shares[i]`` for each leaf beyond the first: all between its ends, and the missing value, if the column is ``spanned``, or else those that it has.
+    """
+    widest, longest = np.max(leaves), np.max(starts[1:] - starts[:-1])
+    held, there = np.zeros(widest, dtype=np.int64), np.zeros(widest, dtype=np.bool_)
+    values = np.empty(widest, dtype=np.int64)
+    side, seen = np.zeros(longest, dtype=np.int64), np.zeros((2, widest), dtype=np.int64)
+    low, high = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    missing, count = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    in_half, covered = np.zeros(2, dtype=np.int64), np.zeros(2)
+    stamp = 0
+    for group in range(len(starts) - 1):
+        first, last = starts[group], starts[group + 1]
+        for j in range(len(leaves)):
+            found = 0
+            for unit in range(first, last):
+                rank = int(ranks[j, unit])
+                held[rank] += sizes[unit]
+                if not there[rank]:
+                    there[rank] = True
+                    values[found] = rank
+                    found += 1
+            values[:found].sort()
+            total, before, nearest, chosen = rows[group], 0, -1, -1
+            for place in range(found - 1):
+                before += held[values[place]]
+                if before >= least and total - before >= least:
+                    distance = abs(2 * before - total)
+                    if chosen < 0 or distance < nearest:
+                        nearest, chosen = distance, values[place]
+            for place in range(found):
+                held[values[place]] = 0
+                there[values[place]] = False
+            if chosen < 0:
+                continue
+            in_half[:] = 0
+            for unit in range(first, last):
+                side[unit - first] = int(ranks[j, unit] > chosen)
+                in_half[side[unit - first]] += sizes[unit]
+            covered[:] = 0.0
+            for i in range(len(leaves)):
+                low[:], high[:] = widest, -1
+                missing[:], count[:] = 0, 0
+                stamp += 1
+                for unit in range(first, last):
+                    rank, half = int(ranks[i, unit]), side[unit - first]
+                    if spanned[i]:
+                        if rank == nulls[i]:
+                            missing[half] = 1
+                        else:
+                            low[half], high[half] = min(low[half], rank), max(high[half], rank)
+                    elif seen[half, rank] != stamp:
+                        seen[half, rank] = stamp
+                        count[half] += 1
+                for half in range(2):
+                    width = max(high[half] - low[half] + 1, 0) + missing[half] if spanned[i] else count[half]
+                    covered[half] += (width - 1) * shares[i]
+            losses[group, j] = (covered[0] * in_half[0] + covered[1] * in_half[1]) / total
+
+
+@compiled
 def halves_apart(starts: Any, right: Any, order: Any, lefts: Any) -> None:
     """Fill ``order`` with the units, those left of their group's cut before those right of it, and ``lefts`` with their number."""
     for group in range(len(starts) - 1):

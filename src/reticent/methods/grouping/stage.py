@@ -23,8 +23,8 @@ LARGEST_TABLE = 1 << 26
 _COMPILED_LEAVES = 4096
 """Compiled loops look at all barriers between two values, of which a hierarchy of more leaves has too many."""
 
-_COMPILED_CELLS = 20_000
-"""From this many values of units on, both halves of every group are measured by compiled loops: that is done for every column of every group, so that the compiler is soon paid."""
+_COMPILED_WORK = 200_000
+"""Where the cut in every column is measured in every column: from so many values, each looked at for so many columns, on."""
 
 _FARTHEST = np.iinfo(np.int64).max
 
@@ -46,7 +46,8 @@ class Cut:
 class Stage:
     """Units of open groups: group ``g`` holds those at ``starts[g]`` up to ``starts[g + 1]``.
 
-    ``members`` are their numbers, ``sizes`` their rows, and ``ranks[j]`` the places of their values on ``scales[j]``, the scale of column ``j``.
+    ``members`` are their numbers, ``sizes`` their rows, and ``ranks[j]`` the places of their values on ``scales[j]``, the scale of column ``j``. With ``compiled``
+    loops in machine code do the work; they find the same.
     """
 
     members: Ids
@@ -54,16 +55,20 @@ class Stage:
     ranks: Codes
     scales: tuple[Scale, ...]
     starts: Ids
+    compiled: bool = False
 
     @classmethod
-    def of(cls, units: FrequencySet, values: CellStyle) -> Stage:
-        """All units in one group, of which ``values`` are to be published."""
+    def of(cls, units: FrequencySet, values: CellStyle, *, measured: bool = False) -> Stage:
+        """All units in one group, of which ``values`` are to be published. Where every cut is to be ``measured``, compiled loops pay sooner."""
         scales = tuple(Scale.of(hierarchy, values) for hierarchy in units.hierarchies)
         dtype = np.min_scalar_type(max(scale.size for scale in scales))
         ranks = np.stack(
             [scale.place_of.astype(dtype).take(codes) for scale, codes in zip(scales, units.codes, strict=True)]
         )
-        return cls(np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]))
+        along_trees = any(len(scale.parts) > 0 for scale in scales)
+        few = not along_trees or max(scale.size for scale in scales) <= _COMPILED_LEAVES
+        many = len(units) * len(scales) ** 2 >= _COMPILED_WORK if measured else len(units) >= COMPILED_FROM
+        return cls(np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]), few and many)
 
     def __len__(self) -> int:
         """How many groups are open."""
@@ -84,12 +89,6 @@ class Stage:
         """The group of every unit."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    @property
-    def compiled(self) -> bool:
-        """Whether this is worth the compiled loops."""
-        few = not self._along_trees or int(self.leaves.max()) <= _COMPILED_LEAVES
-        return few and len(self.members) >= COMPILED_FROM
-
     def widths(self, known: Ids, fresh: Mask) -> Ids:
         """How many leaves each group covers in each column; ``known`` but for the ``fresh`` groups."""
         if not self.compiled:
@@ -105,7 +104,7 @@ class Stage:
 
     def half_widths(self, right: Mask) -> Ids:
         """How many leaves the halves of each group cover in each column, the units that are not ``right`` before those that are."""
-        if len(self.members) * len(self.scales) < _COMPILED_CELLS:
+        if not self.compiled:
             return self.widths_of(2 * self.owners + right, 2 * len(self))
         from reticent.methods.grouping import _kernels
 
@@ -114,6 +113,34 @@ class Stage:
         # A half without a value begins somewhere, and ends before.
         found[:, 1][found[:, 2] < 0] = 0
         return np.stack([scale.covered(*found[j]) for j, scale in enumerate(self.scales)], axis=1)
+
+    def losses_left(
+        self, rows: Ids, least: int, weights: NDArray[np.float64], *, between_equal: bool = False
+    ) -> NDArray[np.float64]:
+        """What the halves of each group would cover of the columns' domains in the mean of its rows, each column by its weight, if it were cut in each column; infinite where there is no cut.
+
+        Sums run over the columns in their order, so that compiled loops find the same to the last bit.
+        """
+        shares = weights / np.maximum(self.leaves - 1, 1)
+        losses = np.full((len(self), len(self.scales)), np.inf)
+        if self.compiled and not between_equal and not self._along_trees:
+            from reticent.methods.grouping import _kernels
+
+            spanned = np.array([scale.spanned for scale in self.scales])
+            _kernels.measured_cuts(
+                self.starts, self.ranks, self.sizes, rows, least, self.leaves, self._nulls, spanned, shares, losses
+            )
+            return losses
+        for j in range(len(self.scales)):
+            cut = self.cut(np.full(len(self), j), rows, least, between_equal=between_equal)
+            sizes = sum_by(2 * self.owners + cut.right, self.sizes, 2 * len(self))
+            beyond_one, covered = self.half_widths(cut.right) - 1, np.zeros(2 * len(self))
+            for widths, share in zip(beyond_one.T, shares.tolist(), strict=True):
+                covered += widths * share
+            halves = covered * sizes
+            left = (halves[0::2] + halves[1::2]) / rows
+            losses[cut.possible, j] = left[cut.possible]
+        return losses
 
     @cached_property
     def _nulls(self) -> Ids:
@@ -228,7 +255,12 @@ class Stage:
     def at(self, places: Ids, starts: Ids) -> Stage:
         """The units at some places, with these starts of groups."""
         return Stage(
-            self.members.take(places), self.sizes.take(places), self.ranks.take(places, axis=1), self.scales, starts
+            self.members.take(places),
+            self.sizes.take(places),
+            self.ranks.take(places, axis=1),
+            self.scales,
+            starts,
+            self.compiled,
         )
 
     def rows(self) -> Ids:

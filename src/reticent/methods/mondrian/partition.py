@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.base.context import Context
-from reticent.base.packing import sum_by
 from reticent.core import FrequencySet
 from reticent.methods.grouping import CellStyle, Cut, Ids, Mask, Stage
 from reticent.methods.mondrian.allowed_cuts import CutJudge, CutVerdict
@@ -90,7 +89,7 @@ class Partition:
 
     def _begin(self, group: Ids, count: int) -> None:
         """Open some groups of all units."""
-        stage = Stage.of(self.units, self.values)
+        stage = Stage.of(self.units, self.values, measured=self.choice == "loss")
         if count > 1:
             order = np.argsort(group, kind="stable")
             stage = stage.at(order, np.searchsorted(group[order], np.arange(count + 1)))
@@ -132,23 +131,15 @@ class Partition:
             return widest
         fresh = np.isnan(self._losses[:, 0])
         if fresh.any():
-            self._losses[fresh] = self._losses_left(self._stage.only(fresh), self._rows[fresh])
+            left = self._stage.only(fresh).losses_left(
+                self._rows[fresh], self.least, self._weights, between_equal=self._dividing
+            )
+            # Rounded, so that columns that leave the same loss tie however their sums came about.
+            self._losses[fresh] = np.round(left, 9)
         # A column in which no cut leaves enough on both sides comes last, to be refused.
         losses = np.where(np.isinf(self._losses), 1e300, self._losses)
         least: Ids = np.argmin(np.where(spans > 0, losses, np.inf), axis=1)
         return least
-
-    def _losses_left(self, stage: Stage, rows: Ids) -> NDArray[np.float64]:
-        """The loss that a cut in each column leaves to each group; infinite where there is no cut."""
-        losses = np.full((len(stage), len(stage.scales)), np.inf)
-        for j in range(len(stage.scales)):
-            cut = stage.cut(np.full(len(stage), j), rows, self.least, between_equal=self._dividing)
-            sizes = sum_by(2 * stage.owners + cut.right, stage.sizes, 2 * len(stage))
-            covered = self._spans(stage.half_widths(cut.right)).sum(axis=1)
-            left = (covered * sizes).reshape(-1, 2).sum(axis=1) / rows
-            # Rounded, so that columns that leave the same loss tie however their sums came about.
-            losses[cut.possible, j] = np.round(left[cut.possible], 9)
-        return losses
 
     def _cut(self, column: Ids) -> Cut:
         return self._stage.cut(column, self._rows, self.least, between_equal=self._dividing)
