@@ -654,7 +654,7 @@ def _each_once(
     for relation in relations(frame, told, {column.name: _dearness(column) for column in columns}):
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
-        if derived.profile.kind is _UNCLEAR and all(source.role == "quasi" for source in sources):
+        if is_by_context(derived.profile) and all(source.role == "quasi" for source in sources):
             # Who knows the sources knows it.
             derived = replace(derived, role="quasi")
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):

@@ -22,7 +22,7 @@ _TREATMENTS = frozenset(
 _OUTCOMES = frozenset(
     words_in(
         """
-    outcome outcomes result results response responder status event events endpoint died dead death survived survival alive relapse relapsed recurrence
+    outcome outcomes result results response responder status stat fustat fstat event events endpoint died dead death survived survival alive relapse relapsed recurrence
     recurred recur progression improved cured success failure target class y deny denied approve approved reject rejected default defaulted churn
     attrition arrest arrested convicted passed admitted hired takeup
     ergebnis ausgang ereignis status tod resultat issue resultado evento muerte esito decesso

@@ -324,8 +324,10 @@ def _can_be(column: ColumnProfile, topic: Topic) -> bool:
 
 
 def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool:
-    """A grade of a tumour or of a loan, the size of one, a class of cells, a part that somebody takes in a programme."""
+    """A grade of a tumour or of a loan, the size of one, a class of cells, a part that somebody takes in a programme, an organ that is rejected."""
     words = words_of(column.name)
+    if words in (["reject"], ["rejected"]) and topic.name == "health":
+        return True
     if kind is None or kind.meaning != "demographic":
         return False
     if words[-1:] == ["grade"] and topic.name == "money":
