@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+import reticent as rt
+from reticent.policy import publish_policy
 from reticent.propose import Proposal, propose
 from reticent.propose.proposal import column_guarantees
 
@@ -273,3 +276,18 @@ def test_letters_that_are_written_apart_make_no_word_and_an_indicator_no_industr
         _people(**{"B.a1": list(range(30)), "drive_thru_ind": [0, 1], "diagnosis": ["a", "b"], "stroke": [0, 1]})
     )
     assert (_roles(found)["B.a1"], _roles(found)["drive_thru_ind"]) == ("sensitive", "sensitive")
+
+
+def test_rows_without_the_number_of_a_person_are_suppressed_and_counted(tmp_path: Path) -> None:
+    numbers = [None if n % 12 == 0 else n // 2 for n in range(ROWS)]
+    frame = _people(id=pl.Series(numbers), illness=["a", "b", "c"])
+    found = propose(frame)
+    assert (found.key, found.unit, found.nulls) == ("id", "person", "category")
+    assert found.headline[0] == (
+        "'id' tells people apart, repeats, and is missing in 20 of 240 rows. Nobody can say whose these are, so they are not published; fill it in to publish them."
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    policy = rt.inspect(tmp_path / "people.csv", output=tmp_path / "policy.toml", prices=False).parsed()
+    publish_policy(policy, tmp_path / "release", ledger=str(tmp_path / "ledger.sqlite"))
+    assert pl.read_csv(tmp_path / "release" / "public" / "data.csv").height == ROWS - 20
+    assert rt.verify(tmp_path / "release").ok

@@ -215,6 +215,23 @@ def test_at_most_some_rows_of_a_person_are_kept() -> None:
         Table(frame, quasi=["age"], key="id", rows_per_person=0)
 
 
+def test_rows_that_do_not_say_whose_they_are_are_refused_or_suppressed() -> None:
+    frame = pl.DataFrame({"id": [1, 1, 1, 2, 2, None, None], "age": [30, 31, 32, 40, 41, 50, None]})
+    with pytest.raises(DataError, match="'id' has missing values"):
+        Table(frame.drop_nulls("age"), quasi=["age"], key="id")
+    table = Table(frame, quasi=["age"], identifiers=["id"], nulls="category")
+    assert (table.unit, table.key, table.rows, table.rows_left_out) == ("person", "id", 5, 2)
+    assert table.frame["id"].to_list() == [1, 1, 1, 2, 2]
+    fewer = Table(frame, quasi=["age"], key="id", nulls="drop", rows_per_person=2)
+    assert (fewer.rows, fewer.rows_left_out) == (4, 2)
+
+
+def test_a_key_that_does_not_repeat_must_not_be_missing() -> None:
+    frame = pl.DataFrame({"id": [1, 2, 3, None], "age": [30, 31, 32, 40]})
+    with pytest.raises(DataError, match="'id' has missing values"):
+        Table(frame, quasi=["age"], key="id", nulls="category")
+
+
 def test_huge_integers_stay_themselves() -> None:
     values = [2**63 - 1, -(2**63), 2**53 + 1, 2**53]
     table = Table(pl.DataFrame({"n": values}), quasi=["n"])

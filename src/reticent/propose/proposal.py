@@ -235,6 +235,7 @@ def propose(
     key = _person_key(columns)
     several = key is not None and key.profile.distinct < key.profile.filled
     notes += _about_people(columns, key if several else None)
+    looked_at = [*judged, key] if key is not None and several else judged
     named = [f"{column.name} ({column.safe_harbor})" for column in columns if column.safe_harbor is not None]
     if named:
         notes.append(f"Identifiers by the HIPAA safe harbor: {', '.join(named)}.")
@@ -245,7 +246,7 @@ def propose(
         key=None if key is None else key.name,
         unit="person" if several else None,
         weight=weight,
-        nulls="category" if any(column.profile.nulls for column in judged) else "refuse",
+        nulls="category" if any(column.profile.nulls for column in looked_at) else "refuse",
         notes=tuple(notes),
         headline=tuple(headline),
         relations=related,
@@ -562,12 +563,12 @@ def _longest(column: ColumnProfile) -> int:
 
 
 def _people_not_told_apart(columns: Sequence[ColumnProposal]) -> list[str]:
-    """Why people cannot be counted: a number of people repeats, and some rows lack it."""
+    """Whose rows are not published: a number of people repeats, and some rows lack it."""
     key = _person_key(columns)
     keys = [column for column in columns if _repeats(column) and (_numbers_people(column) or column is key)]
     return [
-        f"{column.name!r} tells people apart, repeats, and is missing in {column.profile.nulls:,} rows, so nobody can say whose these are and publish refuses the table. Fill it in, or "
-        "remove these rows, then inspect again."
+        f"{column.name!r} tells people apart, repeats, and is missing in {column.profile.nulls:,} of {column.profile.rows:,} rows. Nobody can say whose these are, so they are not published; fill it in to "
+        "publish them."
         for column in keys
         if column.profile.nulls
     ]

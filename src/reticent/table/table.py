@@ -60,7 +60,8 @@ class Table(ShownAsCard):
             many others were suppressed.
         quasi_sets: several sets of quasi columns that an adversary may know, each of which the definition must withstand.
 
-        nulls: ``"refuse"``, ``"drop"`` (rows with a missing value), or ``"category"`` (missing is a value of its own).
+        nulls: ``"refuse"``, ``"drop"`` (rows with a missing value), or ``"category"`` (missing is a value of its own). Rows without the key of
+            people who have several rows are refused or suppressed: nobody can say whose they are.
         weight: the column that says how many people of a population a row stands for. It is never published and decides nothing;
             measures of utility and population estimates use it (see :mod:`reticent.table.weights`).
         coarsen: how numbers and dates of sensitive and declared columns are rounded, such as ``{"income": Rounding(1000)}`` or
@@ -542,6 +543,7 @@ class Table(ShownAsCard):
         _ = self.weights
         if self.key is None and asked != "row":
             self._find_key()
+        self._leave_out_ownerless()
         repeats = self._repeats(self.key) if self.key is not None else False
         if asked is None and repeats and self.unit == "row":
             self.unit = "person"
@@ -575,6 +577,16 @@ class Table(ShownAsCard):
         found = {name: values for name in names if (values := self._values_if_repeated(name)) is not None}
         if found:
             self.key, self.key_found = max(found, key=lambda name: found[name]), True
+
+    def _leave_out_ownerless(self) -> None:
+        """Suppress rows that do not say whose they are, where others do, people have several rows, and missing values are not refused."""
+        if self.nulls == "refuse" or self.streamed:
+            return
+        for name in (self.key, self.household):
+            if name is not None and self.frame[name].null_count() and self._values_if_repeated(name) is not None:
+                rows = self.frame.filter(pl.col(name).is_not_null())
+                self.rows_left_out += self.rows - rows.height
+                self.held = FrameRows(rows)
 
     def _repeats(self, name: str) -> bool:
         """Whether some value of a column that tells people or households apart has several rows; none may be missing."""
@@ -630,7 +642,7 @@ class Table(ShownAsCard):
         place, count = pl.int_range(pl.len()).over(owner), pl.len().over(owner)
         kept = (count <= most) | ((place + 1) * most // count > place * most // count)
         rows = self.frame.filter(kept)
-        self.rows_left_out = self.rows - rows.height
+        self.rows_left_out += self.rows - rows.height
         self.held = FrameRows(rows)
 
     def _check_same_quasi(self) -> None:

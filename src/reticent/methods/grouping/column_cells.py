@@ -17,6 +17,7 @@ from reticent.base.packing import Codes
 from reticent.base.ragged import starts_of
 from reticent.core import LeafSets, OwnerRows, Owners, PublishedCells, RegionColumn
 from reticent.methods.grouping.scales import Ids, ShownStyle, order_of, style_of
+from reticent.methods.grouping.short_ends import short_end
 from reticent.methods.grouping.stage import rising
 from reticent.table import (
     NULL_LABEL,
@@ -241,8 +242,9 @@ class CutOrder:
         apart = self.sets(places[np.repeat(exact, lengths)], starts_of(lengths[exact]), of_group)
         labels, meanings = [], []
         for start, stop, miss in ends.tolist():
-            between = Interval(self.values[start], self.values[stop], "both")
-            labels.append(f"[{self.texts[start]}, {self.texts[stop]}]{OR_MISSING if miss else ''}")
+            (low, begin), (high, end) = self._end(start, upper=False), self._end(stop, upper=True)
+            between = Interval(low, high, "both")
+            labels.append(f"[{begin}, {end}]{OR_MISSING if miss else ''}")
             meanings.append(OrMissing(between) if miss else between)
         cell = np.empty(len(lengths), dtype=np.int64)
         cell[exact] = np.arange(len(apart.labels))
@@ -257,6 +259,11 @@ class CutOrder:
             len(apart.labels) + len(ends),
         )
         return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], leaves, cell[of_group])
+
+    def _end(self, place: int, *, upper: bool) -> tuple[Any, str]:
+        """The end of a range at a place, and its text."""
+        short = short_end(self.values, place, upper=upper)
+        return (self.values[place], self.texts[place]) if short is None else (short, repr(short))
 
 
 def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:

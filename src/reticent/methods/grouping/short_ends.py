@@ -1,0 +1,42 @@
+"""Ends of ranges in few digits. An end is moved outward, never past the middle to the next value: the range holds the same values, and people can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import isfinite
+from typing import Any
+
+_READABLE = 3
+"""So many digits behind the point are left as they are."""
+
+_EXACT = Context(prec=60)
+
+
+def short_end(values: Sequence[Any], place: int, *, upper: bool) -> float | None:
+    """The number with the fewest digits that bounds the value at ``place`` of a rising sequence, from above or below, and lies nearer to it than to its neighbour; None where nothing is gained."""
+    value = values[place]
+    if not isinstance(value, float) or not isfinite(value):
+        return None
+    end = Decimal(repr(value))
+    digits = _behind_point(end)
+    if digits <= _READABLE:
+        return None
+    next_place = place + 1 if upper else place - 1
+    middle = _middle(end, values[next_place] if 0 <= next_place < len(values) else None)
+    for kept in range(digits):
+        found = float(end.quantize(Decimal(1).scaleb(-kept), ROUND_CEILING if upper else ROUND_FLOOR, _EXACT)) + 0.0
+        if middle is None or (Decimal(found) < middle if upper else Decimal(found) > middle):
+            return found
+    return None
+
+
+def _behind_point(number: Decimal) -> int:
+    return max(-int(number.as_tuple().exponent), 0)
+
+
+def _middle(end: Decimal, beside: Any) -> Decimal | None:
+    """The middle between a value and its neighbour, if that is a number."""
+    if not isinstance(beside, float) or not isfinite(beside):
+        return None
+    return _EXACT.divide(_EXACT.add(end, Decimal(repr(beside))), Decimal(2))
