@@ -140,7 +140,7 @@ def test_deleted_people_are_kept_under_a_keyed_hash(published):
 
 
 def test_changes_give_the_same_release_as_the_snapshot(tmp_path):
-    one, other = begin(tmp_path / "one"), begin(tmp_path / "other")
+    one, other = begin(tmp_path / "one"), begin(tmp_path / "apart" / "other")
     for history in (one, other):
         history.publish(FRAMES[0], insecure_seed=1)
     then, now = FRAMES[0], FRAMES[1]

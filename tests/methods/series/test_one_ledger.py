@@ -193,3 +193,29 @@ def test_a_history_of_an_earlier_version_is_told_in_words(tmp_path):
         book.amend_states("wards", [replace(state, details={"number": 1})])
     with pytest.raises(DataError, match="begun by an earlier version"):
         History.open(tmp_path / "wards")
+
+
+def test_people_of_a_history_beside_it_begin_no_second_series_under_another_ledger(tmp_path):
+    first = begin(tmp_path / "wards", ledger=tmp_path / "mine.sqlite")
+    first.publish(MONTHS[0])
+    second = begin(tmp_path / "ward", ledger=tmp_path / "home" / "other.sqlite")
+    with pytest.raises(
+        LedgerError,
+        match=r"people are in the history '.*wards' beside this one, which belongs to the ledger '.*mine.sqlite'",
+    ):
+        second.publish(MONTHS[1])
+    assert not second.folders
+    # Other people, other keys, and whoever says so.
+    strangers = MONTHS[0].with_columns(id=pl.lit("x") + pl.col("id").cast(pl.String))
+    assert (
+        begin(tmp_path / "clinic", ledger=tmp_path / "home" / "other.sqlite", dataset="clinic").publish(strangers).new
+    )
+    renamed = begin(tmp_path / "named", ledger=tmp_path / "third.sqlite", key="person")
+    assert renamed.publish(MONTHS[0].rename({"id": "person"})).new
+    assert begin(tmp_path / "said", ledger=tmp_path / "fourth.sqlite").publish(MONTHS[0], again=True).new
+    # A history beside it that cannot be read tells nothing, and stops nobody.
+    for state in (tmp_path / "wards" / "states").glob("*/people.parquet"):
+        state.write_bytes(b"")
+    for other in ("named", "said"):
+        shutil.rmtree(tmp_path / other)
+    assert second.publish(MONTHS[1]).new

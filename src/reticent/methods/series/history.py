@@ -339,6 +339,8 @@ class History:
             )
         if not again:
             _refuse_stale(chain, digest)
+        if not again and state is None:
+            self._refuse_known_elsewhere(snapshot[self.settings.key])
         self._judge_imports(state)
         snapshot, kept_out = self._admitted(snapshot, state)
         context = _context(context, insecure_seed)
@@ -691,6 +693,21 @@ class History:
             raise DataError(
                 f"The settings of the history in {str(self.path)!r} are not those of its releases. Restore history.json from a backup."
             )
+
+    def _refuse_known_elsewhere(self, people: pl.Series) -> None:
+        """Refuse to begin a second series of people who are in a history beside this one: its ledger is another, so that ours knows nothing of it."""
+        with self._book() as book:
+            own, ledger = book.secret.fingerprint, str(book.path)
+        for other in self._folder.neighbours():
+            settings, bound = other.read_settings() or {}, other.bound_ledger()
+            if bound is None or bound[1] == own or settings.get("key") != self.settings.key:
+                continue
+            shared = int(people.cast(pl.String).is_in(other.newest_people().cast(pl.String).implode()).sum())
+            if 2 * shared > len(people):
+                raise LedgerError(
+                    f"{shared:,} of {len(people):,} people are in the history {str(other.path)!r} beside this one, which belongs to the ledger {str(bound[0])!r}; {ledger!r} knows nothing of it. Two series of the same "
+                    "people together tell more than either. Nothing was published. Go on with that history (--history), or name its ledger (ledger=, --ledger). For other people with the same keys, pass again=True (--again)."
+                )
 
     def _known(self) -> list[tuple[SeriesState, Entry]]:
         """The states of all releases that are out, with their entries: not of one that was reserved and never written."""

@@ -73,6 +73,21 @@ class HistoryFolder:
                 f"The settings of the history in {str(self.path)!r} do not name its ledger. Restore them from a backup."
             ) from None
 
+    def neighbours(self) -> Iterator[HistoryFolder]:
+        """Other histories in the same folder, as far as they can be read."""
+        for place in sorted(self.path.absolute().parent.iterdir()):
+            other = HistoryFolder(place)
+            if place.name != self.path.absolute().name and (place / _SETTINGS).is_file() and other.has_states:
+                yield other
+
+    def newest_people(self) -> pl.Series:
+        """The keys of the people in the newest state, for whoever looks from outside; none where it cannot be read."""
+        newest = max(self._states(), key=lambda each: _number_of(each.name))
+        try:
+            return _keys(pl.read_parquet(newest / "people.parquet", columns=["key"])["key"])
+        except (OSError, pl.exceptions.PolarsError):
+            return pl.Series("key", [], dtype=pl.String)
+
     def write_settings(self, settings: Mapping[str, Any], ledger: Path, fingerprint: str) -> None:
         """Write the settings and the ledger that the history belongs to, whole or not at all."""
         try:
