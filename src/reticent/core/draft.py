@@ -36,7 +36,7 @@ class Draft:
     ``suppressed`` rows, ``search`` figures, the table as it was ``counted`` with the ``cells`` that are published of it (made when they are asked for; utility is measured by both), figures of utility that the method ``measured`` itself, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
     is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the state that it leaves behind in a series (``outcome``); what it has ``noted`` is kept
     with its entry, for those that are judged beside it later. A draft of a random mechanism states its ``cost``, which is charged to the account of the data set, whose totals are the ``budget``
-    where the steward declared one.
+    where the steward declared one. ``unit`` is what noise protects, by what was declared and not by what the rows are; None where it is the unit of the table.
     """
 
     format: str
@@ -60,3 +60,4 @@ class Draft:
     outcome: SeriesOutcome | None = None
     noted: Mapping[str, Any] = field(default_factory=dict)
     insecure: bool = False
+    unit: str | None = None

@@ -60,10 +60,12 @@ class BoundedDP(EpsilonDelta):
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         factor, beside = self.odds
-        return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with one content of a person's record as with another{beside}."
+        return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely {scope.replaced}{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        number = "records is public" if scope.unit == "record" else f"{scope.units} is not hidden"
+        several = " Several records of one person lose as much each." if scope.unit == "record" else ""
         return (
-            "The number of records is public. What many records show together is published on purpose, also where it tells about a person. Several records of one person lose as much each, "
-            "unless the release says that it protects all of them. Further releases of the same records add their epsilon and delta."
+            f"The number of {number}. What many records show together is published on purpose, also where it tells about a person.{several} "
+            "Further releases of the same records add their epsilon and delta."
         )

@@ -74,6 +74,27 @@ class ClaimScope:
         """Whom an attacker looks for."""
         return "household" if self.unit == "household" else "person"
 
+    @property
+    def units(self) -> str:
+        """What was counted, of several."""
+        return {"record": "records", "person": "people", "household": "households"}[self.unit]
+
+    @property
+    def protected(self) -> str:
+        """What noise hides: one record, or all records of one person or household."""
+        return "a person's record" if self.unit == "record" else f"all records of a {self.unit}"
+
+    @property
+    def present(self) -> str:
+        """What differential privacy for added and removed records compares."""
+        without = "without it" if self.unit == "record" else "without them"
+        return f"with {self.protected} in the table as {without}, and the other way round"
+
+    @property
+    def replaced(self) -> str:
+        """What differential privacy for replaced records compares."""
+        return f"with one content of {self.protected} as with another"
+
     def covers_all(self, columns: Columns | None) -> bool:
         """Whether a claim that names its own ``columns`` (or none) is about an attacker who knows everything that was judged."""
         return self.whole if columns is None else bool(self.quasi) and set(columns) == set(self.quasi)

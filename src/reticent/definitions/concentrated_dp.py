@@ -76,15 +76,12 @@ class ConcentratedDP(PlanDefinition):
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon = concentrated_epsilon(self.amount, _STATED)
         factor = math.ceil(100 * math.exp(epsilon)) / 100
-        compared = (
-            "with a person's record in the table as without it, and the other way round"
-            if self.relation == "add/remove"
-            else "with one content of a person's record as with another"
-        )
+        compared = scope.present if self.relation == "add/remove" else scope.replaced
         return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely {compared}, but for a chance of at most one in a million."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        several = "Several records of one person" if scope.unit == "record" else f"More than one {scope.unit}"
         return (
-            "What many records show together is published on purpose, also where it tells about a person. Several records of one person lose more (rho grows with the square of their number), "
-            "unless the release says that it protects all of them. Further releases of the same records add their rho."
+            "What many records show together is published on purpose, also where it tells about a person. "
+            f"{several} lose more (rho grows with the square of their number). Further releases of the same records add their rho."
         )

@@ -65,14 +65,16 @@ class UnboundedDP(EpsilonDelta):
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         factor, beside = self.odds
-        return (
-            f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with a person's record in the table as without it, "
-            f"and the other way round{beside}."
-        )
+        return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely {scope.present}{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        if scope.unit == "record":
+            alike = "Several rows of one person, or of people who are alike,"
+            neighbours = "one row that is added or removed; exchanging a row for another"
+        else:
+            alike = f"{scope.units.capitalize()} that are alike"
+            neighbours = f"all rows of one {scope.unit}, added or removed; exchanging them for others"
         return (
-            "What many rows show together is published on purpose, also where it tells about a person. Several rows of one person, or of people who are alike, lose as "
-            "much each. Neighbours differ by one row that is added or removed; exchanging a row for another loses twice as much. Further releases of the same rows add their "
-            "epsilon and delta, and a sample that is used twice has no guarantee."
+            f"What many rows show together is published on purpose, also where it tells about a person. {alike} lose as much each. Neighbours differ by {neighbours} loses twice as much. "
+            "Further releases of the same rows add their epsilon and delta, and a sample that is used twice has no guarantee."
         )

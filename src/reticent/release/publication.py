@@ -347,11 +347,12 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: Kno
             for name, rows in spool.rows.items()
         },
         draft.method,
-        table.unit,
+        draft.unit or table.unit,
         table.quasi_sets,
         draft.details,
         known,
-        table.unit_declared,
+        # Whether somebody has several rows is no public fact where noise protects a declared unit.
+        table.unit_declared and draft.unit is None,
     )
 
 

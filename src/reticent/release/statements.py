@@ -44,6 +44,7 @@ UNIT_DECLARED = (
     "The promises count records, and each record counts as another person because the publisher says so: a column that names people, which is not published, repeats. Where a person has several "
     "records, the records that look alike are about fewer people than are counted."
 )
+ONE_RECORD = "Noise hides one record, as the publisher chose: a person who has several records is hidden less."
 SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
 
 
@@ -166,6 +167,8 @@ def reservations(
     yield from declared.reservations()
     if side.manifest.unit_declared:
         yield UNIT_DECLARED
+    if side.manifest.method.get("unit") == "row":
+        yield ONE_RECORD
     for name in unguarded(claims, scope.sensitive):
         yield f"Nothing is promised about {named_column(name)}."
     yield from _known_rows(side.manifest, claims)

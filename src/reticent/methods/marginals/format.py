@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft
-from reticent.definitions import Definition
 from reticent.errors import DataError
 from reticent.methods.marginals.details import MarginalsDetails
 from reticent.methods.marginals.estimates import MarginalCount, count_marginals
 from reticent.methods.marginals.marginal_table import CELL, COLUMNS, COUNT, ERROR, MEASUREMENT
 from reticent.methods.marginals.plan import MarginalsPlan
-from reticent.methods.noisy_columns import KEPT, cell_labels
+from reticent.methods.noisy_columns import cell_labels
+from reticent.methods.noisy_columns.format import NoisyColumnsFormat
 from reticent.release import ManifestColumn
-from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.release.format import Words, read_details
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:
@@ -31,19 +31,15 @@ ATTESTED = (
 )
 
 
-class MarginalsFormat(MechanismFormat):
+class MarginalsFormat(NoisyColumnsFormat):
     """Two tables: synthetic records, and every measured marginal cell by cell with its noisy count and standard error."""
 
     name: ClassVar[str] = "marginals"
     tables: ClassVar[tuple[str, ...]] = ("records", "marginals")
     row_noun: ClassVar[str] = "synthetic records"
     roles: ClassVar[tuple[str, ...]] = ("drawn", "cell", "count")
-
-    def refusal(self, definition: Definition) -> str | None:
-        for part in definition.parts():
-            if not isinstance(part, KEPT):
-                return f"{part} is not differential privacy of noisy counts, and nothing else is known of marginals."
-        return None
+    noised: ClassVar[str] = "noisy counts"
+    known_as: ClassVar[str] = "marginals"
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         own = {MEASUREMENT: "cell", COLUMNS: "cell", CELL: "cell", COUNT: "count", ERROR: "count"}
@@ -68,6 +64,7 @@ class MarginalsFormat(MechanismFormat):
     def check(self, public: PublicSide) -> None:
         """Every measured marginal has a count for each of its cells, in order; records are sorted and all in the domain."""
         details = self.read(public)
+        self.check_unit(public, details.unit)
         self.noisy_counts(public, details)
         records = public.rows["records"].frame()
         if details.total is not None and records.height > 10 * max(details.total, 1):

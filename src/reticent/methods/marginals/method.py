@@ -169,6 +169,7 @@ class Marginals:
             cost=account_cost(details.plan, target, records, "synthetic records from marginals", total),
             budget=DeclaredBudget.of(self.budget, "Marginals"),
             insecure=not context.randomness.is_secure,
+            unit=records.unit,
         )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft
-from reticent.definitions import Definition
 from reticent.errors import DataError, PolicyError
-from reticent.methods.noisy_columns import KEPT, combinations_of
+from reticent.methods.noisy_columns import combinations_of
+from reticent.methods.noisy_columns.format import NoisyColumnsFormat
 from reticent.methods.statistics.details import StatisticsDetails
 from reticent.methods.statistics.estimates import tree_nodes
 from reticent.methods.statistics.noisy_answers import placed_bounds
@@ -24,7 +24,7 @@ from reticent.methods.statistics.plan import StatisticsPlan
 from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, statistic_table
 from reticent.noise import CONFIDENCE, WholeNoise
 from reticent.release import ManifestColumn
-from reticent.release.format import MechanismFormat, Words, read_details
+from reticent.release.format import Words, read_details
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:
@@ -74,19 +74,15 @@ class StatisticCount(SaidInLines):
         ]
 
 
-class StatisticsFormat(MechanismFormat):
+class StatisticsFormat(NoisyColumnsFormat):
     """Two tables: the statistics with standard errors and intervals, and the noisy numbers that they follow from."""
 
     name: ClassVar[str] = "noisy statistics"
     tables: ClassVar[tuple[str, ...]] = ("statistics", "measurements")
     row_noun: ClassVar[str] = "statistics"
     roles: ClassVar[tuple[str, ...]] = ("cell", "count")
-
-    def refusal(self, definition: Definition) -> str | None:
-        for part in definition.parts():
-            if not isinstance(part, KEPT):
-                return f"{part} is not differential privacy of noisy sums, and nothing else is known of statistics."
-        return None
+    noised: ClassVar[str] = "noisy sums"
+    known_as: ClassVar[str] = "statistics"
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         listed = {name: dtype for each in self.tables for name, dtype in rows[each].schema.items()}
@@ -105,6 +101,7 @@ class StatisticsFormat(MechanismFormat):
     def check(self, public: PublicSide) -> None:
         """Every step has all its noisy numbers, chosen keys and bounds follow from theirs, and all statistics follow from the numbers."""
         details = self.read(public)
+        self.check_unit(public, details.unit)
         numbers = self.noisy_numbers(public, details)
         for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
             if step.kind == "keys" and (noisy < int(step.threshold or 0)).any():

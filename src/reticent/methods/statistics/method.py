@@ -173,6 +173,7 @@ class Statistics:
             cost=account_cost(details.plan, target, records, "statistics with noise", facts.total),
             budget=DeclaredBudget.of(self.budget, "Statistics"),
             insecure=not context.randomness.is_secure,
+            unit=records.unit,
         )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:

@@ -1,0 +1,33 @@
+"""What releases of noise on declared columns have in common: they keep differential privacy and nothing else, for the unit that their manifest states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from reticent.definitions import Definition
+from reticent.errors import DataError
+from reticent.methods.noisy_columns.protection import KEPT
+from reticent.release.format import MechanismFormat
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+
+class NoisyColumnsFormat(MechanismFormat):
+    """``noised`` are the numbers that noise was added to, and ``known_as`` what they are published as."""
+
+    noised: ClassVar[str]
+    known_as: ClassVar[str]
+
+    def refusal(self, definition: Definition) -> str | None:
+        for part in definition.parts():
+            if not isinstance(part, KEPT):
+                return f"{part} is not differential privacy of {self.noised}, and nothing else is known of {self.known_as}."
+        return None
+
+    def check_unit(self, public: PublicSide, protected: str) -> None:
+        """What is promised is promised of the unit that noise hides; a :class:`DataError` where the manifest states another."""
+        if public.manifest.unit != protected:
+            raise DataError(
+                f"manifest.json promises something about the unit {public.manifest.unit!r}, and noise hides the unit {protected!r}."
+            )
