@@ -148,6 +148,16 @@ def opened(visitor: Visitor, bench: Bench, path: Path) -> Any:
     return page
 
 
+def opened_at(name: str, shown: str, rows: str, visitor: Visitor, bench: Bench, folder: Path) -> Any:
+    """The page of that name of a project with some rows, once what is ``shown`` there is there."""
+    path = folder / "people.csv"
+    path.write_text(rows)
+    page = opened(visitor, bench, path)
+    page.goto(versioned(page, name))
+    page.wait_for_selector(shown)
+    return page
+
+
 def versioned(page: Any, name: str) -> str:
     """The address of another page at the same version."""
     return re.sub(r"(/v/\d+)/.*", rf"\1/{name}", page.url)

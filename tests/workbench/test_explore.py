@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reticent.registry import METHODS
-from tests.workbench.conftest import Bench, Visitor, opened, policy_of, versioned
+from tests.workbench.conftest import Bench, Visitor, opened, opened_at, policy_of, versioned
 from tests.workbench.test_levels import ROWS
 
 pytestmark = pytest.mark.slow
@@ -17,12 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
-    path = tmp_path / "people.csv"
-    path.write_text(ROWS)
-    made = opened(visitor, bench, path)
-    made.goto(versioned(made, "explore"))
-    made.wait_for_selector(".solutions .tabs")
-    return made
+    return opened_at("explore", ".solutions .tabs", ROWS, visitor, bench, tmp_path)
 
 
 def test_candidates_are_pinned_compared_and_used(page: Any, bench: Bench) -> None:

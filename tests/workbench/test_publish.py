@@ -14,7 +14,7 @@ import pytest
 
 import reticent as rt
 from reticent.release import generate_keys
-from tests.workbench.conftest import Bench, Visitor, folder_of, opened, policy_of, versioned
+from tests.workbench.conftest import Bench, Visitor, folder_of, opened_at, policy_of, versioned
 from tests.workbench.test_levels import ROWS
 
 pytestmark = pytest.mark.slow
@@ -22,12 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def page(visitor: Visitor, bench: Bench, tmp_path: Path) -> Any:
-    path = tmp_path / "people.csv"
-    path.write_text(ROWS)
-    made = opened(visitor, bench, path)
-    made.goto(versioned(made, "publish"))
-    made.wait_for_selector(".promise")
-    return made
+    return opened_at("publish", ".promise", ROWS, visitor, bench, tmp_path)
 
 
 def published(page: Any, number: int = 1) -> None:

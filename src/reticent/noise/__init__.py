@@ -10,7 +10,7 @@ What is private, and what it costs (nothing here talks to anybody):
                     ``thresholds[i]``)
 
 ``central``         noise by a trusted curator, from OpenDP: the noisy answers of ``audit``, and ``CentralCounts``
-``whole_noise``     the same in either currency (discrete Gaussian, discrete Laplace), for ``Marginals`` and ``Statistics``; ``composed_plan`` what many such steps cost together
+``whole_noise``     the same in either currency (discrete Gaussian, discrete Laplace), for ``Marginals`` and ``Statistics``; ``composed_plan`` what many such steps cost together; ``noisy_sum`` the answer to a counting query from noisy counts
 
 How parties compute it (nothing here decides about privacy: quotas and thresholds come from the plan):
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from reticent.noise.local_run import JointAnswer, PartyReport, run_local
     from reticent.noise.network import NoiseAborted
+    from reticent.noise.noisy_sum import NoisySum
     from reticent.noise.party import (
         GATHERING,
         MOST_DELTA,
@@ -94,6 +95,7 @@ _HOMES = {
     "NoiseAborted": "network",
     "NoiseLaw": "laws",
     "NoisePlan": "cost_plan",
+    "NoisySum": "noisy_sum",
     "PATIENCE": "party",
     "PartyAddress": "rounds",
     "PartyReport": "local_run",
@@ -143,6 +145,7 @@ __all__ = [
     "NoiseAborted",
     "NoiseLaw",
     "NoisePlan",
+    "NoisySum",
     "PartyAddress",
     "PartyReport",
     "PartyResult",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,13 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Channel, Draft
 from reticent.definitions import Definition, NoisyCounts
 from reticent.errors import DataError
 from reticent.methods.counts.details import NOISY_COUNT, CountsDetails, CountsPlan
-from reticent.noise import NoiseLaw, hidden_by_noise
+from reticent.noise import CONFIDENCE, NoiseLaw, NoisySum, hidden_by_noise
 from reticent.release import ManifestColumn
 from reticent.release.format import MechanismFormat, Words, read_details
 from reticent.table import Rows, Table, ValueType
@@ -27,47 +26,6 @@ if TYPE_CHECKING:
     from reticent.release import PublicSide
 
 _CELL, _COUNT = "cell", "count"
-_CONFIDENCE = Fraction(19, 20)
-
-
-@dataclass(frozen=True)
-class NoisySum(SaidInLines):
-    """The sum of some noisy counts: unbiased, and within ``interval`` of the true number with at least the stated ``confidence``.
-
-    The interval is that of the noise's exact law, cut at 0 because nothing occurs less often.
-    """
-
-    condition: str
-    value: int
-    cells: int
-    standard_error: float
-    interval: tuple[int, int]
-    confidence: Fraction
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The interval, by the name that counts on other releases have."""
-        return self.interval
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain data."""
-        return {
-            "condition": self.condition,
-            "value": self.value,
-            "cells": self.cells,
-            "standard_error": self.standard_error,
-            "interval": list(self.interval),
-            "bounds": list(self.interval),
-            "confidence": float(self.confidence),
-        }
-
-    def lines(self) -> list[str]:
-        """The answer for people."""
-        low, high = self.interval
-        return [
-            f"{self.value:,} rows in {self.cells:,} cells (standard error {self.standard_error:,.2f})",
-            f"With {float(100 * self.confidence):g}% confidence between {low:,} and {high:,}.",
-        ]
 
 
 class NoisyCountsFormat(MechanismFormat):
@@ -146,11 +104,11 @@ class NoisyCountsFormat(MechanismFormat):
         cells = int(mask.sum())
         value = int(frame[NOISY_COUNT].filter(mask).sum())
         if not cells:
-            return NoisySum(str(asked), 0, 0, 0.0, (0, 0), _CONFIDENCE)
-        reach = details.law.reach(cells, float(_CONFIDENCE))
+            return NoisySum(str(asked), 0, 0, 0.0, (0, 0), CONFIDENCE)
+        reach = details.law.reach(cells, float(CONFIDENCE))
         error = math.sqrt(cells * float(details.law.variance))
         interval = max(0, value - reach), max(0, value + reach)
-        return NoisySum(str(asked), value, cells, error, interval, _CONFIDENCE)
+        return NoisySum(str(asked), value, cells, error, interval, CONFIDENCE)
 
 
 def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:

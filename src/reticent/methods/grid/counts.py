@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import binom
 
-from reticent.base.cards import SaidInLines
+from reticent.base.interval_answers import IntervalAnswer
 from reticent.conditions import Condition, Covers, Domain
 from reticent.errors import PolicyError
 from reticent.methods.grid.axes import Cells, Grid
@@ -31,7 +31,7 @@ _WIDEST_LISTED = 200_000
 
 
 @dataclass(frozen=True)
-class GridCount(SaidInLines):
+class GridCount(IntervalAnswer):
     """How many rows of the table meet a condition: an estimate, and an ``interval`` that holds the true number with at least the stated ``confidence``.
 
     The interval supposes nothing about the table: where a condition cuts through cells, its lower end takes none and its upper end all of their rows. The estimate
@@ -48,31 +48,14 @@ class GridCount(SaidInLines):
     hidden: int = 0
     bias: float = 0.0
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The interval, by the name that counts on other releases have."""
-        return self.interval
-
     def as_dict(self) -> dict[str, Any]:
-        """The answer as plain data."""
-        return {
-            "condition": self.condition,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "interval": list(self.interval),
-            "bounds": list(self.interval),
-            "confidence": float(self.confidence),
-            "cells": self.cells,
-            "hidden": self.hidden,
-            "bias": self.bias,
-        }
+        return {**super().as_dict(), "cells": self.cells, "hidden": self.hidden, "bias": self.bias}
 
     def lines(self) -> list[str]:
         """The answer for people."""
-        low, high = self.interval
         told = [
             f"About {self.value:,.1f} rows, from {self.cells:,} published counts (standard error {self.standard_error:,.1f}).",
-            f"With {float(100 * self.confidence):g}% confidence between {low:,} and {high:,}.",
+            self.confidence_line(),
         ]
         if self.hidden:
             told.append(f"{self.hidden:,} cells that could meet it show nothing: they are empty, or have too few sampled rows. The estimate counts nobody there.")  # fmt: skip

@@ -122,7 +122,7 @@ class Marginals:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """It keeps one definition of differential privacy, on tables without weights in which no unit has an unbounded number of records."""
-        reason = unfit(table, definition, "Marginals") or self._records(table).refusal(table, "Marginals")
+        reason = unfit(table, definition, self._records(table), "Marginals")
         if reason is not None:
             return reason
         taken = [name for name in OWN_COLUMNS if name in table.schema]

@@ -80,15 +80,15 @@ class ProtectedRecords:
         return "one record" if self.unit == "row" else f"the record of one {self.unit}"
 
 
-def unfit(table: Table, definition: Definition, method: str) -> str | None:
-    """Why a method that counts records with noise cannot keep the definition on the table; None where it can."""
+def unfit(table: Table, definition: Definition, records: ProtectedRecords, method: str) -> str | None:
+    """Why a method that counts records with noise cannot keep the definition for a unit of the table; None where it can."""
     if not isinstance(definition, KEPT):
         return f"{method} keeps UnboundedDP, BoundedDP or ConcentratedDP, not {definition}. Choose a grouping method for that."
     if table.weight is not None:
         return f"{method} counts records, and this table has weights. Publish it without weight=, or repeat records by their weights before."
     if table.nulls == "drop":
         return "The table drops records with missing values, which depends on the data. Set nulls='category'."
-    return None
+    return records.refusal(table, method)
 
 
 def account_cost(

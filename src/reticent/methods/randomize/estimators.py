@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from reticent.base.cards import SaidInLines
+from reticent.base.interval_answers import IntervalAnswer
 from reticent.errors import PolicyError
 from reticent.methods.randomize.domain_counts import Sample
 from reticent.methods.randomize.error_bounds import bernstein_from
@@ -23,7 +23,7 @@ from reticent.methods.randomize.exact_intervals import exact_interval
 
 
 @dataclass(frozen=True)
-class Estimate(SaidInLines):
+class Estimate(IntervalAnswer):
     """An unbiased answer to a counting or sum query, and how far it can be off (R-AB-11, R-AB-12).
 
     ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for display only. ``interval`` holds
@@ -45,23 +45,17 @@ class Estimate(SaidInLines):
     counts: str = "records"
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The interval, by the name that counts on other releases have."""
-        return self.interval
+    def confidence(self) -> Fraction:  # type: ignore[override]
+        """With which probability the interval holds the true answer, at least."""
+        return 1 - self.error
 
     def as_dict(self) -> dict[str, Any]:
-        """The answer as plain data."""
         return {
-            "condition": self.condition,
+            **super().as_dict(),
             "counts": self.counts,
-            "value": self.value,
             "decimal": float(self.value),
-            "standard_error": self.standard_error,
             "clipped": float(self.clipped),
-            "interval": list(self.interval),
-            "bounds": list(self.interval),
             "bound": self.bound,
-            "confidence": float(1 - self.error),
             "shown": _plain(self.shown),
             "domain_count": _plain(self.domain_count),
             "domain_count_is_exact": self.domain_error == 0.0,
@@ -69,11 +63,10 @@ class Estimate(SaidInLines):
 
     def lines(self) -> list[str]:
         """The answer for people."""
-        low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in self.interval)
         distinct = "People who agree in all columns count once. A view that was published with counts also estimates people: --estimator people."
         return [
             f"{float(self.value):,.2f} {self.counts} (standard error {self.standard_error:,.2f})",
-            f"With {float(100 * (1 - self.error)):g}% confidence between {low} and {high}.",
+            self.confidence_line(),
             *([distinct] if self.counts == "distinct records" else []),
         ]
 

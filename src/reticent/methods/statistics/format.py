@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.base.cards import SaidInLines
 from reticent.conditions import Condition
 from reticent.core import AdversaryView, Draft
 from reticent.errors import DataError, PolicyError
@@ -22,7 +19,7 @@ from reticent.methods.statistics.estimates import tree_nodes
 from reticent.methods.statistics.noisy_answers import placed_bounds
 from reticent.methods.statistics.plan import StatisticsPlan
 from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, statistic_table
-from reticent.noise import CONFIDENCE, WholeNoise
+from reticent.noise import CONFIDENCE, NoisySum, WholeNoise
 from reticent.release import ManifestColumn
 from reticent.release.format import Words, read_details
 from reticent.table import Rows, Table, ValueType
@@ -35,43 +32,6 @@ ATTESTED = (
     "publisher's word. What was checked: how far a record moves every noisy number, the cost of every step and their sum, and that all statistics and intervals follow from the noisy numbers."
 )
 _CELLS = ("query", "statistic", "column", "group", "at", "step", "about", "cell")
-
-
-@dataclass(frozen=True)
-class StatisticCount(SaidInLines):
-    """How many records meet a condition: a sum of noisy counts, with an interval that holds the true number with at least the stated ``confidence``."""
-
-    condition: str
-    value: int
-    groups: int
-    standard_error: float
-    interval: tuple[int, int]
-    confidence: Fraction = CONFIDENCE
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The interval, by the name that counts on other releases have."""
-        return self.interval
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain data."""
-        return {
-            "condition": self.condition,
-            "value": self.value,
-            "groups": self.groups,
-            "standard_error": self.standard_error,
-            "interval": list(self.interval),
-            "bounds": list(self.interval),
-            "confidence": float(self.confidence),
-        }
-
-    def lines(self) -> list[str]:
-        """The answer for people."""
-        low, high = self.interval
-        return [
-            f"{self.value:,} records in {self.groups:,} groups (standard error {self.standard_error:,.1f})",
-            f"With {float(100 * self.confidence):g}% confidence between {low:,} and {high:,}.",
-        ]
 
 
 class StatisticsFormat(NoisyColumnsFormat):
@@ -177,11 +137,11 @@ class StatisticsFormat(NoisyColumnsFormat):
             )
         return Words(details.words(), tuple(risks))
 
-    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> StatisticCount:
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """How many records meet a condition on the columns of a published count."""
         details, asked = self.read(public), Condition.of(condition)
         numbers = self.noisy_numbers(public, details)
-        found: list[StatisticCount] = []
+        found: list[NoisySum] = []
         for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
             query = details.queries[about - 1] if isinstance(about, int) else None
             if query is None or query.statistic != "count" or query.where is not None or query.column is not None:
@@ -203,11 +163,11 @@ class StatisticsFormat(NoisyColumnsFormat):
         return min(found, key=lambda each: each.standard_error)
 
 
-def _counted(asked: Condition, noisy: NDArray[np.int64], met: NDArray[np.bool_], noise: WholeNoise) -> StatisticCount:
-    groups, value = int(met.sum()), int(noisy[met].sum())
-    reach = int(np.ceil(noise.reach(groups)))
+def _counted(asked: Condition, noisy: NDArray[np.int64], met: NDArray[np.bool_], noise: WholeNoise) -> NoisySum:
+    cells, value = int(met.sum()), int(noisy[met].sum())
+    reach = int(np.ceil(noise.reach(cells)))
     interval = max(0, value - reach), max(0, value + reach)
-    return StatisticCount(asked.text, value, groups, noise.deviation * groups**0.5, interval)
+    return NoisySum(asked.text, value, cells, noise.deviation * cells**0.5, interval, CONFIDENCE)
 
 
 def _same_texts(one: pl.DataFrame, other: pl.DataFrame, names: Sequence[str]) -> bool:

@@ -102,9 +102,7 @@ class Statistics:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """It keeps one definition of differential privacy, on tables without weights in which no unit has an unbounded number of records."""
-        reason = unfit(table, definition, "Statistics") or ProtectedRecords.of(table, self.unit).refusal(
-            table, "Statistics"
-        )
+        reason = unfit(table, definition, ProtectedRecords.of(table, self.unit), "Statistics")
         if reason is not None:
             return reason
         target = DPTarget.of(definition)

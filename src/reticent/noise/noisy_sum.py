@@ -1,0 +1,32 @@
+"""The sum of some noisy counts, as the answer to a counting query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from reticent.base.interval_answers import IntervalAnswer
+
+
+@dataclass(frozen=True)
+class NoisySum(IntervalAnswer):
+    """The sum of some noisy counts: unbiased, and within ``interval`` of the true number with at least the stated ``confidence``.
+
+    The interval is that of the noise's exact law, cut at 0 because nothing occurs less often.
+    """
+
+    condition: str
+    value: int
+    cells: int
+    standard_error: float
+    interval: tuple[int, int]
+    confidence: Fraction
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**super().as_dict(), "cells": self.cells}
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        told = f"{self.value:,} rows in {self.cells:,} cells (standard error {self.standard_error:,.2f})"
+        return [told, self.confidence_line()]
