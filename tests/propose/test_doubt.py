@@ -291,3 +291,31 @@ def test_rows_without_the_number_of_a_person_are_suppressed_and_counted(tmp_path
     publish_policy(policy, tmp_path / "release", ledger=str(tmp_path / "ledger.sqlite"))
     assert pl.read_csv(tmp_path / "release" / "public" / "data.csv").height == ROWS - 20
     assert rt.verify(tmp_path / "release").ok
+
+
+def test_a_false_friend_must_be_most_of_a_name() -> None:
+    found = propose(_people(fac_learn_set=[0, 1], learned=[0, 1], diagnosis=["a", "b"], stroke=[0, 1], angina=[0, 1]))
+    assert (_roles(found)["fac_learn_set"], _roles(found)["learned"]) == ("sensitive", "quasi")
+
+
+def test_the_time_until_something_beside_smoking_is_that_of_patients() -> None:
+    seen = {f"hours_{day}": list(range(30)) for day in "abcdefghijkl"}
+    columns = {"time": list(range(90)), "event": [0, 1], "zqset": list(range(30)), **seen}
+    assert _roles(propose(_people(**columns, smoke=["ever", "never"])))["zqset"] == "sensitive"
+    assert _roles(propose(_people(**columns)))["zqset"] == "quasi"
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "role"),
+    [
+        ("grade", ["1", "2", "3", " anaplastic; Grade IV"], "sensitive"),
+        ("grade", ["9", "10", "11", "12"], "quasi"),
+        ("gen", [0, 1], "quasi"),
+        ("gen", ["G1", "G2", "G3", "G4", "G5"], "sensitive"),
+        ("agein", [30.5 + n for n in range(40)], "quasi"),
+        ("zqhist", ["Normal", "A", "B", "C", "D", "E", "F"], "sensitive"),
+    ],
+)
+def test_values_say_which_meaning_of_a_word_is_meant(name: str, levels: list[object], role: str) -> None:
+    found = propose(_people(**{name: levels, "diagnosis": ["a", "b"], "stroke": [0, 1], "angina": [0, 1]}))
+    assert _roles(found)[name] == role

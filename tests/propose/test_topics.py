@@ -196,4 +196,4 @@ def test_a_number_of_people_that_some_rows_lack_is_told_first() -> None:
     )
     found = propose(frame)
     assert "'patient_id'" in found.headline[0]
-    assert "missing in 7 rows" in found.headline[0]
+    assert "missing in 7 of 120 rows" in found.headline[0]

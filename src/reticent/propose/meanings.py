@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 
@@ -21,6 +23,8 @@ _FEW_VALUES, _SHARED_BY = 8, 10
 _BODY_WEIGHT = Kind("health", "body weight", topic=True)
 _PAY = Kind("money", "income")
 _DEMOGRAPHIC = Kind("demographic", "a demographic value")
+_AGE, _AGED = Kind("age", "age"), re.compile(r"age[_.]?[a-z0-9]{1,8}")
+"""Ages at something: ``agein``, ``age1st``."""
 _HOSPITAL_STAY = Kind("health", "a stay in hospital", topic=True)
 _HOSPITAL = Kind("demographic", "where somebody was treated")
 
@@ -45,7 +49,8 @@ def kind_in(column: ColumnProfile) -> Kind | None:
             return found
     if "hospital" in words_of(column.name):
         return _HOSPITAL_STAY if _is_counted(column) else _HOSPITAL
-    return None
+    numeric = column.type in ("integer", "number") and column.distinct > _FEW_VALUES
+    return _AGE if numeric and _AGED.fullmatch(column.name.lower()) and _like_ages(column) else None
 
 
 def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
@@ -77,6 +82,8 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
         return None
     if kind.says == _LOOKS and numeric and column.distinct <= 2:
         return None
+    if words_of(column.name) == ["gen"] and column.distinct > _MOST_SEXES:
+        return None
     if kind.says in _CATEGORIES and column.type == "number" and column.distinct > _MOST_CODES:
         return None
     if kind.says == _WORK and words_of(column.name)[1:][-1:] == ["ind"] and column.distinct <= 2:
@@ -90,7 +97,7 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
 _LOOKS = "how somebody looks"
 _WORK = "work"
 _CATEGORIES = ("race and origin", "sex", "schooling", "family")
-_MOST_CODES = 50
+_MOST_CODES, _MOST_SEXES = 50, 3
 """Numbers that are not whole, and of which there are more, are measurements."""
 
 _LIVES = "where somebody lives"

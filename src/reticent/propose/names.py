@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from reticent.propose.vocabulary import SENSITIVE as SENSITIVE
-from reticent.propose.vocabulary import Kind, kinds_of
+from reticent.propose.vocabulary import Kind, kinds_of, share_spoken
 from reticent.propose.vocabulary import words_of as words_of
 
 Meaning = str
@@ -52,6 +52,7 @@ _SEEN = frozenset(_listed("sex gender race ethnicity geschlecht sexe sexo sesso 
 _SEEN_KINDS = ("sex", "race and origin")
 _RESULTS = frozenset(_listed("outcome outcomes result results complication complications"))
 _CAME_OF = Kind("outcome", "what came of it", topic=True)
+_MOSTLY = 0.5
 _KEY = Kind("key", "it tells people or households apart")
 _BODY_WEIGHT = Kind("health", "body weight", topic=True)
 
@@ -84,9 +85,9 @@ def ranked_kinds(name: str) -> list[Kind]:
 
 
 def says_nothing(name: str) -> bool:
-    """Whether the name is one that only looks as if it said something sensitive."""
+    """Whether the name is one that only looks as if it said something sensitive; a part of it is not enough."""
     kinds = kinds_of(name)
-    return bool(kinds) and all(kind.meaning == "nothing" for kind in kinds)
+    return bool(kinds) and all(kind.meaning == "nothing" for kind in kinds) and share_spoken(name) > _MOSTLY
 
 
 def _rank(kind: Kind) -> tuple[int, str]:

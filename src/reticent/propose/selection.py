@@ -166,7 +166,7 @@ class _SelectionSearch:
         """The units that lose most by their worth: about half of those that would have to go if the others kept their loss."""
         losses = self._unit_losses()
         dear = sorted(losses, key=lambda unit: losses[unit] / self._worth[unit[0]], reverse=True)
-        fitting = [unit for unit in dear if len(unit) <= min(spare, len(self._quasi) - 2)]
+        fitting = [unit for unit in dear if len(unit) <= min(spare, len(self._quasi) - 1)]
         if not fitting:
             return []
         if self._loss <= target:
@@ -175,7 +175,7 @@ class _SelectionSearch:
         many = self._too_many(losses, fitting, target)
         chosen: list[str] = []
         for unit in fitting[: max(many // 2, 1)]:
-            if len(chosen) + len(unit) <= min(spare, len(self._quasi) - 2):
+            if len(chosen) + len(unit) <= min(spare, len(self._quasi) - 1):
                 chosen += unit
         return [tuple(chosen)]
 

@@ -62,7 +62,7 @@ _NORMAL = _words(
 _UNTREATED = _words(
     "control controls placebo kontrolle kontrollgruppe temoin controle controllo kontrola kontroll контроль 对照 対照"
 )
-_MOST_ARMS = 6
+_MOST_ARMS, _MOST_FINDINGS = 6, 12
 _OPINIONS = re.compile(
     r"\b(?:agree|disagree|satisfied|dissatisfied|unsatisfied|approve|disapprove|(?:un)?important|(?:un)?happy|too (?:little|much)|about right|trust|favou?r|oppose"
     r"|likely|unlikely|stimme|zufrieden|unzufrieden|d'accord|satisfait|de acuerdo|satisfecho|d'accordo|soddisfatto|concordo|satisfeito|eens|oneens|tevreden|zgadzam|zadowolon\w+|nojd)\b"
@@ -130,7 +130,7 @@ def _labelled(values: Sequence[str]) -> Kind | None:
         return _FATE
     if levels & _DEAD and len(levels) <= _MOST_ARMS:
         return _FATE
-    if levels & _NORMAL and len(levels) <= _MOST_ARMS:
+    if levels & _NORMAL and len(levels) <= _MOST_FINDINGS:
         return _FINDING
     if levels & _UNTREATED and len(levels) <= _MOST_ARMS:
         return _ARM

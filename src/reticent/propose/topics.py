@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from reticent.propose.meanings import kind_in
 from reticent.propose.names import says_nothing, says_survey, words_of
 from reticent.propose.profile import ColumnProfile
@@ -63,7 +65,7 @@ _TRAIT = Kind("opinion", "personality, one of five traits", topic=True)
 
 # A file that is named after income is no file about credit: its other columns are known.
 _NO_TOPIC = ("income", "wealth", "spending", "tax")
-_SEVERAL, _TWO, _SHARE = 3, 2, 0.2
+_SEVERAL, _TWO, _SHARE = 3, 2, 0.15
 # Files about schools hold much that is no mark: sizes of classes, distances.
 _SCHOOL_SHARE = 0.4
 _ITEMS, _STEPS = 5, range(3, 12)
@@ -284,7 +286,8 @@ def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, abou
         return True
     meant = [kind for kind in kinds.values() if kind is not None and kind.topic and kind.meaning in topic.meanings]
     if all(kind.meaning == "outcome" for kind in meant) and topic.name != "outcome":
-        return False
+        # The time until something happened, beside whether somebody smokes, is that of patients.
+        return topic.name == "health" and len(meant) >= _TWO and "health" in _subjects(kinds)
     if any(kind.says == "a treatment" for kind in meant) and any(_is_repeated_key(each, kinds) for each in columns):
         return True
     share = _SCHOOL_SHARE if topic.name == "achievement" else _SHARE
@@ -338,6 +341,8 @@ def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool
     if words == ["size"]:
         return topic.name in ("health", "outcome", "money")
     if words[-1:] in (["grade"], ["tgrade"]) and topic.name in ("health", "outcome"):
-        low = column.type in ("integer", "number") and column.highest is not None and column.highest <= _LOW_GRADES
-        return low or (column.type == "text" and not column.sample.str.contains(r"\d").any())
+        if column.type == "text":
+            steps = column.sample.str.extract(r"(\d+)").cast(pl.Int64, strict=False).max()
+            return steps is None or int(steps) <= _LOW_GRADES  # type: ignore[arg-type]  # the largest of whole numbers is one
+        return column.highest is not None and column.highest <= _LOW_GRADES
     return words == ["class"] and column.distinct == 2 and topic.name in ("health", "money")

@@ -15,6 +15,6 @@ a race), ``visible`` (can be seen of a person, or is asked everywhere). ``friend
 """
 
 from reticent.propose.vocabulary.kinds import SENSITIVE, Kind
-from reticent.propose.vocabulary.matcher import kinds_of, words_of
+from reticent.propose.vocabulary.matcher import kinds_of, share_spoken, words_of
 
-__all__ = ["SENSITIVE", "Kind", "kinds_of", "words_of"]
+__all__ = ["SENSITIVE", "Kind", "kinds_of", "share_spoken", "words_of"]

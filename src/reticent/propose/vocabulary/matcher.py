@@ -47,6 +47,19 @@ def _readings(name: str) -> list[list[str]]:
 @lru_cache(maxsize=20_000)
 def kinds_of(name: str) -> tuple[Kind, ...]:
     """The kinds that the name speaks of, each once; of words that lie in one another only the longest."""
+    return tuple(dict.fromkeys(kind for _, kind in _longest_matches(name)))
+
+
+@lru_cache(maxsize=20_000)
+def share_spoken(name: str) -> float:
+    """The share of the letters of a name that lie in words of the lexicon."""
+    letters = len("".join(words_of(name)).rstrip("0123456789"))
+    spoken = {place for (begin, end), _ in _longest_matches(name) for place in range(begin, end)}
+    return len(spoken) / letters if letters else 0.0
+
+
+def _longest_matches(name: str) -> list[tuple[Span, Kind]]:
+    """The words of the lexicon in a name, in their order; of those that lie in one another only the longest."""
     lists = lexicon()
     found = {match for words in _readings(name) for match in _matches(words, lists)}
     kept = [
@@ -54,8 +67,7 @@ def kinds_of(name: str) -> tuple[Kind, ...]:
         for span, kind in found
         if not any(span != other and other[0] <= span[0] and span[1] <= other[1] for other, _ in found)
     ]
-    kept.sort(key=lambda each: (each[0], each[1].meaning, each[1].says))
-    return tuple(dict.fromkeys(kind for _, kind in kept))
+    return sorted(kept, key=lambda each: (each[0], each[1].meaning, each[1].says))
 
 
 def _matches(words: list[str], lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
