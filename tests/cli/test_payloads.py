@@ -23,22 +23,9 @@ from tests.cli.test_synthesize import POLICY as SYNTHETIC_POLICY
 from tests.cli.test_synthesize import TOWNS
 from tests.methods.series.test_commands import FRAMES
 from tests.methods.series.test_commands import POLICY as SERIES_POLICY
-from tests.views.test_command_line import CANCER, DDL
+from tests.views.test_command_line import ACCESS, CANCER, DDL
 
 SHAPES = Path(__file__).resolve().parents[1] / "fixtures" / "cli" / "payloads.json"
-ACCESS = f"""
-schema = "schema.sql"
-[secrets]
-cancer = "{CANCER}"
-[views]
-ward = "SELECT pid, diagnosis FROM D WHERE ward = 7"
-[[forbid]]
-user = "clerk"
-secret = "cancer"
-[[allow]]
-user = "doctor"
-view = "ward"
-"""
 CURVED = ("--level", "age=3", "--level", "zip=4")
 SECRET = ("--schema", "schema.sql", "--secret", "secret.sql")
 SALES = "SELECT SUM(salary) FROM staff WHERE department = 'sales'"

@@ -19,6 +19,19 @@ CREATE TABLE P (pid INT NOT NULL, name TEXT NOT NULL);
 CREATE TABLE D (pid INT NOT NULL, diagnosis TEXT NOT NULL, ward INT NOT NULL);
 """
 CANCER = "SELECT DISTINCT name FROM P JOIN D ON P.pid = D.pid WHERE diagnosis = 'cancer'"
+ACCESS = f"""
+schema = "schema.sql"
+[secrets]
+cancer = "{CANCER}"
+[views]
+ward = "SELECT pid, diagnosis FROM D WHERE ward = 7"
+[[forbid]]
+user = "clerk"
+secret = "cancer"
+[[allow]]
+user = "doctor"
+view = "ward"
+"""
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -164,21 +177,7 @@ def test_certificates_are_written_and_verified(reticent: Run, tmp_path: Path, vi
 
 
 def test_decide_and_collusion_by_policy_file(reticent: Run, tmp_path: Path) -> None:
-    (tmp_path / "access.toml").write_text(
-        f"""
-        schema = "schema.sql"
-        [secrets]
-        cancer = "{CANCER}"
-        [views]
-        ward = "SELECT pid, diagnosis FROM D WHERE ward = 7"
-        [[forbid]]
-        user = "clerk"
-        secret = "cancer"
-        [[allow]]
-        user = "doctor"
-        view = "ward"
-        """
-    )
+    (tmp_path / "access.toml").write_text(ACCESS)
     policy = ("--policy", "access.toml", "--ledger", "ledger.db")
     assert reticent("decide", "--user", "doctor", "--view", "ward", *policy)[0] == 0
     code, out, _ = reticent("decide", "--user", "clerk", "--view", "ward", *policy, "--json")

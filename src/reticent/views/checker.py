@@ -268,6 +268,12 @@ class Checker:
                         break
         if tried is None:
             return None
+        shown = search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
+        if shown is not None:
+            reason = f"{_changing(shown)}."
+            return replace(
+                self._verdict(DISCLOSES, secret, view, reason, budget), relation=shown.relation, witness=shown
+            )
         reason = f"No row changes both answers, but {' and '.join(tried.foreign_keys) or 'a key'} ties rows on which the two depend, and whether that shows is not decided."
         return self._verdict(UNKNOWN, secret, view, reason, budget)
 
@@ -286,7 +292,7 @@ class Checker:
             shown = None if any(map(_depends_on_database, inexact)) else self._run(secret, view, found, is_constrained)
             why = "; ".join(inexact)
             if shown is not None:
-                reason = f"A row of {shown.relation} changes both answers when they are run (because of {why})."
+                reason = f"{_changing(shown)} when they are run (because of {why})."
                 verdict = self._verdict(DISCLOSES, secret, view, reason if inexact else overlap, budget)
                 return replace(verdict, relation=shown.relation, witness=shown)
             why = why or "foreign keys and CHECK constraints, under which no small database shows it"
@@ -310,8 +316,9 @@ class Checker:
             shown = prove(witness, steps)
             if shown is not None:
                 return shown
-        random = search(secret, view, self.schema)
-        return prove(random, ()) if is_constrained and random is not None else random
+        if not is_constrained:
+            return search(secret, view, self.schema)
+        return search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
 
     def _replayed(self, witness: DatabaseWitness, secret: Query, view: Query) -> DatabaseWitness:
         """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
@@ -405,6 +412,13 @@ class Checker:
             for link in self.schema.foreign_keys
             if find(link.child.lower()) in mine & theirs
         ]
+
+
+def _changing(shown: DatabaseWitness) -> str:
+    """Which rows of a witness change the answers."""
+    if (shown.relation, shown.row) == (shown.view_relation, shown.view_row):
+        return f"A row of {shown.relation} changes both answers"
+    return f"A row of {shown.relation} changes the answer of the secret, and one of {shown.view_relation}, tied to it by keys, that of the view"
 
 
 def _depends_on_database(reason: str) -> bool:

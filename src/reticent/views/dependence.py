@@ -37,7 +37,7 @@ Row = tuple[Constant, ...]
 Fact = tuple[str, Row]
 MOST_RANDOM = 9
 _MOST_ROWS = 40
-_SECONDS = 3.0
+_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,25 @@ def _worlds(chain: Sequence[Fact], secret: Database, view: Database, schema: Sch
         around = [(name, row) for database in databases for name, rows in database.items() for row in rows]
         completed = _completed([*chain, *around], schema)
         yield SmallWorld(schema, tuple(fact for fact in completed if fact not in chain), tuple(chain))
+        moving = _with_dependents(chain, completed, schema)
+        if len(chain) < len(moving) < len(completed):
+            yield SmallWorld(schema, tuple(fact for fact in completed if fact not in moving), tuple(moving))
         if len(chain) < len(completed) <= MOST_RANDOM:
             yield SmallWorld(schema, (), tuple(completed))
+
+
+def _with_dependents(chain: Sequence[Fact], facts: Sequence[Fact], schema: Schema) -> list[Fact]:
+    """The rows of the chain, and all that refer to one of them, to these, and so on: a row can be missing only where they are."""
+    found = list(dict.fromkeys(chain))
+    for name, row in found:
+        for child, other in facts:
+            for link in parents_of(child, schema):
+                named = tuple(other[place] for place in link.columns)
+                referred = tuple(row[place] for place in link.references)
+                is_parent = schema.relation(link.parent).name == name and NULL not in named and named == referred
+                if is_parent and (child, other) not in found:
+                    found.append((child, other))
+    return found
 
 
 class _NoSuchRows(Exception):

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from reticent.errors import ReticentError
 from reticent.views.constants import NULL, Constant, constant
+from reticent.views.links import parents_of
 from reticent.views.queries import Query
 from reticent.views.replay import (
     NotReplayed,
@@ -33,10 +34,12 @@ from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.sql.dialect import body_of, fold, parse_statements
 from reticent.views.witness import Database, DatabaseWitness
 
-SECONDS = 2.0
+SECONDS = 20.0
 _TRIALS = 120
 _ROWS_TRIED = 8
 _SIZES = (1, 2, 2, 3, 3, 4, 6, 8)
+_SMALL = (1, 1, 1, 2)
+_ATTEMPTS = 6
 _LARGEST = 30
 _REMEMBERED = 12
 _NARROW = 0.5
@@ -59,22 +62,50 @@ BY_CHANCE = (exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, e
 Row = tuple[Constant, ...]
 
 
-def search(secret: Query, view: Query, schema: Schema, seconds: float = SECONDS) -> DatabaseWitness | None:
-    """A witness that changes both answers in a real database, or None where none was found in the time allowed."""
+def search(
+    secret: Query,
+    view: Query,
+    schema: Schema,
+    seconds: float = SECONDS,
+    accepted: Callable[[DatabaseWitness], DatabaseWitness | None] | None = None,
+) -> DatabaseWitness | None:
+    """A witness that changes both answers in a real database, or None where none was found in so many trials.
+
+    With ``accepted``, which returns a witness under all constraints or None, small databases are tried whose rows name rows that are there, as foreign keys ask for.
+    """
     try:
         values = _TrialValues(schema, [each for query in (secret, view) for each in _parsed(query, schema)])
         shared = sorted(secret.relations() & view.relations())
-        if not values.repeatable or secret.boundless or view.boundless or not shared:
+        if not values.repeatable or secret.boundless or view.boundless or not (shared or accepted):
             return None
         relations = [schema.relation(name) for name in sorted(secret.relations() | view.relations())]
+        if accepted is not None:
+            relations = _parents_first(relations, schema)
     except (ReticentError, RecursionError):
         return None
     for engine in ("sqlite", "duckdb"):
         try:
-            return _WitnessSearch(secret, view, schema, relations, shared, values).run(engine, seconds)
+            return _WitnessSearch(secret, view, schema, relations, shared, values, accepted).run(engine, seconds)
         except (NotReplayed, TookTooLong):
             continue
     return None
+
+
+def _parents_first(relations: Sequence[Relation], schema: Schema) -> list[Relation]:
+    """The tables and all that their rows refer to, each behind those that it refers to but where they refer to each other."""
+    found: dict[str, Relation] = {}
+    begun: set[str] = set()
+
+    def add(relation: Relation) -> None:
+        if relation.name not in begun:
+            begun.add(relation.name)
+            for link in parents_of(relation.name, schema):
+                add(schema.relation(link.parent))
+            found[relation.name] = relation
+
+    for relation in relations:
+        add(relation)
+    return list(found.values())
 
 
 def is_repeatable(query: Query, schema: Schema) -> bool:
@@ -184,10 +215,12 @@ class _WitnessSearch:
     relations: list[Relation]
     shared: list[str]
     values: _TrialValues
+    accepted: Callable[[DatabaseWitness], DatabaseWitness | None] | None = None
     critical: tuple[dict[tuple[str, Row], Database], dict[tuple[str, Row], Database]] = field(
         default_factory=lambda: ({}, {})
     )
     narrow: bool = False
+    attempts: int = _ATTEMPTS
     rng: random.Random = field(default_factory=lambda: random.Random(20))
 
     def run(self, engine: str, seconds: float) -> DatabaseWitness | None:
@@ -209,20 +242,38 @@ class _WitnessSearch:
         before = [_answers(execute, text) for text in statements]
         if not any(before):
             return None
-        rows = [(name, row) for name in self.shared for row in database.get(name, ())]
+        tables = self.shared if self.accepted is None else list(database)
+        rows = [(name, row) for name in tables for row in database.get(name, ())]
+        changing: tuple[list[tuple[str, Row]], list[tuple[str, Row]]] = ([], [])
         for name, row in self.rng.sample(rows, min(len(rows), _ROWS_TRIED)):
             relation = self.schema.relation(name)
             without = {**database, name: tuple(each for each in database[name] if each != row)}
             fill_table(execute, engine, relation, without[name])
             after = [_answers(execute, text) for text in statements]
             fill_table(execute, engine, relation, database[name])
-            for known, query, one, other in zip(self.critical, (self.secret, self.view), before, after, strict=True):
+            for known, here, query, one, other in zip(
+                self.critical, changing, (self.secret, self.view), before, after, strict=True
+            ):
                 if (one != other) if query.duplicates else (one.keys() != other.keys()):
                     known.setdefault((name, row), without)
+                    here.append((name, row))
             for hidden, shown in self._meeting(name, row):
                 found = self._confirmed(name, hidden, shown)
                 if found is not None:
                     return found
+        return self._tied(database, *changing) if self.accepted is not None else None
+
+    def _tied(
+        self, database: Database, hidden: Sequence[tuple[str, Row]], shown: Sequence[tuple[str, Row]]
+    ) -> DatabaseWitness | None:
+        """A witness of rows of one database that change an answer each: nothing but foreign keys may tie them."""
+        for (name, row), (view_name, view_row) in zip(hidden[:1], shown[:1], strict=False):
+            if self.attempts and self.accepted is not None:
+                self.attempts -= 1
+                about = (self.secret, self.view, self.schema)
+                return self.accepted(
+                    DatabaseWitness(name, row, view_row, database, database, (), (), about, view_relation=view_name)
+                )
         return None
 
     def _meeting(self, name: str, row: Row) -> list[tuple[Row, Row]]:
@@ -250,27 +301,44 @@ class _WitnessSearch:
         witness = DatabaseWitness(name, row, view_row, hidden, shown, (), (), about)
         for engine in ("duckdb", "sqlite"):
             try:
-                return replay_on(engine, witness, *about)
+                replayed = replay_on(engine, witness, *about)
             except (NotReplayed, TookTooLong):
                 continue
+            found = replayed if self.accepted is None else self.accepted(replayed)
+            if found is not None:
+                return found
+            break
         for known, each in zip(self.critical, (row, view_row), strict=True):
             known.pop((name, each), None)
         return None
 
     def _database(self) -> Database:
         """Random rows of every table that both queries read, each key once; and rows that changed one of the answers before."""
-        count = self.rng.choice(self.values.sizes)
+        count = self.rng.choice(self.values.sizes if self.accepted is None else _SMALL)
         self.narrow = self.rng.random() < _NARROW
         found: Database = {}
         for relation in self.relations:
             pools = [self._pool(relation, place, count) for place in range(len(relation.columns))]
             rows = [tuple(map(self.rng.choice, pools)) for _ in range(count)]
+            if self.accepted is not None:
+                rows = [self._naming(row, relation, found) for row in rows]
             found = {**found, relation.name: tuple(_keyed(rows, relation))}
         remembered = [pair for known in self.critical for pair in islice(known, _REMEMBERED)]
         for name, row in self.rng.sample(remembered, min(len(remembered), 2)):
             relation = self.schema.relation(name)
             found = {**found, name: tuple(_keyed([row, *found[name]], relation))}
         return found
+
+    def _naming(self, row: Row, relation: Relation, database: Database) -> Row:
+        """The row with the values of some row that is there wherever it refers to one."""
+        named = list(row)
+        for link in parents_of(relation.name, self.schema):
+            parents = database.get(self.schema.relation(link.parent).name, ())
+            if parents:
+                parent = self.rng.choice(parents)
+                for place, referred in zip(link.columns, link.references, strict=True):
+                    named[place] = parent[referred]
+        return tuple(named)
 
 
 def _answers(execute: Callable[..., Any], statement: str) -> Counter[str]:

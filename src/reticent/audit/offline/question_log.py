@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -130,20 +130,14 @@ class Declared(TypedDict, total=False):
     duplicates: bool
 
 
-def as_log(
-    log: LogLike,
-    n: int | None = None,
-    *,
-    values: str = "real",
-    lower: Number | None = None,
-    upper: Number | None = None,
-    duplicates: bool = True,
-) -> Log:
+def as_log(log: LogLike, n: int | None = None, **said: Unpack[Declared]) -> Log:
     """A log from ``(members, function, answer)`` triples, :class:`Answered` records, or a log as it is.
 
     Without ``n`` there are as many people as the highest member says. Declarations that differ from their defaults win
     over those of a given :class:`Log`.
     """
+    values, duplicates = said.get("values", "real"), said.get("duplicates", True)
+    lower, upper = said.get("lower"), said.get("upper")
     if isinstance(log, Log):
         entries, declared = log.entries, log
         n = log.n if n is None else n

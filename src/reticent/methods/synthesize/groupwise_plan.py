@@ -8,41 +8,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.base.cards import Card, CardTable, ShownAsCard
-from reticent.base.exact import exact
+from reticent.base.cards import Card, CardTable
 from reticent.definitions import ExpectedError, PrivacyLoss, ProbabilisticDP, certainty
 from reticent.errors import PolicyError
 from reticent.methods.synthesize.declared import GROUP_KEEP, DeclaredDomain, DeclaredGroups
 from reticent.methods.synthesize.keep_probabilities import BY_GROUP
-from reticent.methods.synthesize.plan import PlanOptions, SynthesisPlan, drawn_of, planned, sizes_of
+from reticent.methods.synthesize.plan import PlanOptions, PromisedNoise, SynthesisPlan, drawn_of, planned, sizes_of
 from reticent.methods.synthesize.prior import PublicPrior
 
 
 @dataclass(frozen=True, repr=False)
-class GroupwisePlan(ShownAsCard):
+class GroupwisePlan(PromisedNoise):
     """A plan for every column of probabilities that groups name. Guarantee: the ``promise``, for every person: it is that of the plan of her group, and other groups tell nothing of her."""
 
     plans: Mapping[str, SynthesisPlan]
     promise: ProbabilisticDP
     options: PlanOptions
     drawn: Mapping[int, int] = field(default_factory=dict)
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that is promised."""
-        return exact(self.promise.epsilon, "epsilon")
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that is promised."""
-        return exact(self.promise.delta, "delta")
 
     @property
     def prior(self) -> PublicPrior:

@@ -100,8 +100,24 @@ class PlanOptions:
         return prior if self.keep in (None, BY_VALUE, BY_GROUP) else prior.keeping(self.keep)
 
 
+class PromisedNoise(ShownAsCard):
+    """A plan by what it promises."""
+
+    promise: ProbabilisticDP
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that is promised."""
+        return exact(self.promise.epsilon, "epsilon")
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that is promised: for each person, or for the whole release (``delta_scope``)."""
+        return exact(self.promise.delta, "delta")
+
+
 @dataclass(frozen=True, repr=False)
-class SynthesisPlan(ShownAsCard):
+class SynthesisPlan(PromisedNoise):
     """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
 
     Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
@@ -115,16 +131,6 @@ class SynthesisPlan(ShownAsCard):
     options: PlanOptions
     drawn: Mapping[int, int] = field(default_factory=dict)
     whole: int | None = None
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that is promised."""
-        return exact(self.promise.epsilon, "epsilon")
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that is promised: for each person, or for the whole release (``delta_scope``)."""
-        return exact(self.promise.delta, "delta")
 
     @property
     def groups(self) -> int:
