@@ -319,3 +319,29 @@ def test_the_time_until_something_beside_smoking_is_that_of_patients() -> None:
 def test_values_say_which_meaning_of_a_word_is_meant(name: str, levels: list[object], role: str) -> None:
     found = propose(_people(**{name: levels, "diagnosis": ["a", "b"], "stroke": [0, 1], "angina": [0, 1]}))
     assert _roles(found)[name] == role
+
+
+def test_numbers_of_people_within_households_are_not_those_of_people() -> None:
+    frame = _people(illness=["a", "b", "c"]).with_columns(
+        persnum=pl.Series([1 if n % 3 else 2 + n // 3 % 40 for n in range(ROWS)])
+    )
+    found = propose(frame)
+    assert (_roles(found)["persnum"], found.key, found.unit) == (None, None, None)
+
+
+def test_a_number_of_people_is_found_in_a_medical_file_too() -> None:
+    numbers = [n // 3 for n in range(ROWS)]
+    frame = pl.DataFrame(
+        {
+            "zper": [125000 + 7 * n for n in numbers],
+            "female": [n % 2 for n in numbers],
+            "black": [n % 3 // 2 for n in numbers],
+            "age": [30 + n % 40 for n in range(ROWS)],
+            **{
+                name: [n * step % 5 % 2 for n in range(ROWS)]
+                for step, name in enumerate(("stroke", "angina", "asthma"), 2)
+            },
+        }
+    ).head(ROWS - 1)
+    found = propose(frame)
+    assert (found.key, found.unit) == ("zper", "person")

@@ -46,6 +46,7 @@ _MEASURED = 20
 _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
 _FEWEST_PEOPLE = 50
+_CROWDED, _UNEVEN = 0.05, 5
 _OF_PEOPLE = frozenset(
     ["patient", "person", "subject", "participant", "respondent", "individual", "member", "client", "pid"]
 )
@@ -301,7 +302,7 @@ def _person_key(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
     unique = [column for column in keys if column.profile.distinct == column.profile.rows]
     # A table without a key counts the people whom a name that repeats stands for.
     named = [column for column in columns if _repeats(column) and column.profile.distinct >= 2 * _K]
-    found = repeated or unique[:1] or [column for column in named if not _OF_OTHERS & set(words_of(column.name))]
+    found = repeated or unique[:1] or [column for column in named if not _numbers_others(column)]
     return max(found, key=lambda column: column.profile.distinct, default=None)
 
 
@@ -314,7 +315,7 @@ def _told_apart(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
         return list(columns)
     return [
         ColumnProposal(column.profile, None, f"{column.reason}{_OTHERS_APART}")
-        if _repeats(column) and (_OF_OTHERS & set(words_of(column.name)) or column.profile.distinct < 2 * _K)
+        if _repeats(column) and (_numbers_others(column) or column.profile.distinct < 2 * _K)
         else column
         for column in columns
     ]
@@ -324,9 +325,16 @@ def _repeats(column: ColumnProposal) -> bool:
     return column.role == "identifier" and column.profile.distinct < column.profile.filled
 
 
+def _numbers_others(column: ColumnProposal) -> bool:
+    """Whether a name says that schools, firms or visits are numbered, or some value has so large a part of the rows that it is the first person of every household."""
+    found = column.profile
+    crowded = found.times[0] > _CROWDED * found.rows and found.times[0] > _UNEVEN * found.filled / found.distinct
+    return crowded or bool(_OF_OTHERS & set(words_of(column.name)))
+
+
 def _numbers_people(column: ColumnProposal) -> bool:
     """Whether a column looks like the numbers of people: not their names, which several share, and not the numbers of schools, firms or visits."""
-    if column.role != "identifier" or _OF_OTHERS & set(words_of(column.name)):
+    if column.role != "identifier" or _numbers_others(column):
         return False
     named = meaning_in(column.profile) == "key" or bool(_OF_PEOPLE & set(words_of(column.name)))
     return named or _waves(column.profile) > 1 or column.reason.startswith("its values stand for people")
@@ -436,7 +444,7 @@ def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[Co
     found = column.profile
     several = _FEWEST_PEOPLE <= found.distinct <= found.rows // 2 and not found.nulls
     if (
-        column.role != "quasi"
+        not (column.role == "quasi" or (column.role == "sensitive" and is_by_context(found)))
         or not several
         or found.type not in ("integer", "text")
         or _OF_OTHERS & set(words_of(column.name))
