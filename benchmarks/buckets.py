@@ -1,6 +1,6 @@
 """Anatomy and Angelization beside Mondrian (`python -m benchmarks buckets [speed|queries]`): time beside the floor G, and how wrong counts are on Adult.
 
-Questions combine ranges or values of one to three quasi columns with a sensitive value; the error is |estimate - truth| / max(truth, 0.5 % of the rows), as R-UM-4 has it.
+Questions combine ranges or values of one to three quasi columns with a sensitive value; the error is |estimate - truth| / max(truth, 0.5 % of the rows).
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _dealing() -> None:
 
 
 def _coins_of_one_bias() -> None:
-    """R-DN-12 beside R-DN-11: bits and products for many coins of one bias."""
+    """Two ways beside each other: bits and products for many coins of one bias."""
     bias, bits = (1, 0, 1, 1, 0), gf.drawn_bits(1 << 12).tolist()
     tree = CoinTree.of(bits, bias)
     compared = len(tree.coins) * products_of_comparison(len(bias))

@@ -1,7 +1,7 @@
-"""The thesis' comparisons of spatial k-anonymity (spec 004, section 7, E-BA-1 to E-BA-4): Bang, an R+-tree, Mondrian and the full-domain search.
+"""The thesis' comparisons of spatial k-anonymity: Bang, an R+-tree, Mondrian and the full-domain search.
 
-For every table and k: seconds of the processor, groups, CP (mean share of the columns that labels cover; R-UM-2), DCP over k N (R-UM-1), KL in nats (R-UM-3) and the mean error
-of seeded counting queries (R-UM-4, R-UM-5). Bang's classes are regions with holes: CP looks at the labels around them, as every reader does first; KL and queries at the
+For every table and k: seconds of the processor, groups, CP (mean share of the columns that labels cover), DCP over k N, KL in nats and the mean error
+of seeded counting queries. Bang's classes are regions with holes: CP looks at the labels around them, as every reader does first; KL and queries at the
 cells that are truly theirs, beside which ``labels`` gives the figure that the labels alone would have.
 
 Run: python -m benchmarks.reproduce_banga [adult|cps|voters|adults|customers|ihis|time|minimum ...]
@@ -170,7 +170,7 @@ def _workloads(table: rt.Table) -> dict[str, tuple[Workload, Any]]:
 
 
 def by_regions(cut: BangCut, workload: Workload, estimator: str) -> WorkloadError:
-    """What a workload finds when it goes by the cells that Bang's classes truly hold, and not by their labels (R-BA-13)."""
+    """What a workload finds when it goes by the cells that Bang's classes truly hold, and not by their labels."""
     units, sizes, cells = cut.index.units, cut.groups.sizes, cut.combinations()
     estimates = np.empty(len(workload))
     for query in range(len(workload)):
@@ -213,7 +213,7 @@ def compared(table: rt.Table, ks: tuple[int, ...], lattice: bool = True) -> Iter
 
 
 def quality(name: str) -> None:
-    """E-BA-2 and E-BA-3 on one table; those of the documentation's pictures are drawn as well."""
+    """Time and quality on one table; those of the documentation's pictures are drawn as well."""
     table, ks = TABLES[name][0](), TABLES[name][1]
     print(HEAD, flush=True)
     found = []
@@ -225,7 +225,7 @@ def quality(name: str) -> None:
 
 
 def timed() -> None:
-    """E-BA-1: an index of Bang with its dendrogram, and the R+-tree, for blocks of at least 5."""
+    """An index of Bang with its dendrogram, and the R+-tree, for blocks of at least 5."""
     print("| table | R+-tree | Bang (index and dendrogram) | Bang saves | thesis |\n|---|---|---|---|---|", flush=True)
     quoted = {"voters": "16.7 %", "adults": "28.2 %", "customers 7": "31.1 %", "customers 15": "R+-tree out of memory"}
     made: dict[str, Callable[[], rt.Table]] = {
@@ -258,7 +258,7 @@ def _bang(table: rt.Table) -> None:
 
 
 def smallest() -> None:
-    """E-BA-4: the effect of the least number of rows a block on time and quality, at k = 100."""
+    """The effect of the least number of rows a block on time and quality, at k = 100."""
     table = voters()
     print("| minimum | seconds | groups | CP | DCP/(kN) | KL |\n|---|---|---|---|---|---|", flush=True)
     for minimum in (5, 10, 25, 50, 100):

@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/reproduce_knowledge.py [FOLDER]``; the figures go to FOLDER (default ``demo-output/figures``). Exit code 1 when
 a printed value differs. The paper does not say where age intervals start nor how marital status is grouped: origin 0 and the
-grouping below are our choices (R-WK-27).
+grouping below are our choices.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ E4 = {
         None,
     ),
 }
-# R-WK-20 prints 49/37/52/49 checks instead of 59/65/66/66; ours are fewer, since subsets share what they know. The third 66 must be
+# The source prints 49/37/52/49 checks instead of 59/65/66/66; ours are fewer, since subsets share what they know. The third 66 must be
 # 65: 61 unsafe nodes and 4 minimal ones are checked.
 CHECKS = {("0.5", 1): (49, 59), ("0.5", 2): (37, 65), ("0.6", 3): (52, 65), ("0.8", 5): (49, 66)}
 
@@ -193,12 +193,12 @@ def experiment_4(compare: Comparison, zero: Rollup) -> None:
         one, other = Audit.make(zero, c, k), Audit.make(zero, c, k)
         all_minimal_by_subsets(zero.lattice, one)
         all_minimal(zero.lattice, other)
-        compare(f"R-WK-20 checks ({c}, {k})", (one.checks <= few, other.checks), (True, many))
+        compare(f"checks ({c}, {k})", (one.checks <= few, other.checks), (True, many))
     audit = Audit.make(zero, "0.5", 1)
     stopped = lowest_on_chain(zero.lattice.chain((1, 0, 2, 3)), audit)
     print("  chain marital, age, race, sex stops at", stopped, "and descends to", descend(stopped, zero.lattice, audit))
-    compare("R-WK-18 chain", stopped, (5, 2, 0, 0))
-    compare("R-WK-18 descent", descend(stopped, zero.lattice, audit), (5, 1, 0, 0))
+    compare("chain", stopped, (5, 2, 0, 0))
+    compare("descent", descend(stopped, zero.lattice, audit), (5, 1, 0, 0))
 
 
 def _least_entropy(groups: Groups) -> float:

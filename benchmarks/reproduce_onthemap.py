@@ -127,7 +127,7 @@ def _flows(like: Flows, sizes: Ints, codes: Ints) -> Flows:
 
 
 def safely_shrunk(jobs: Commuters, epsilon: float, seed: int = SEED) -> tuple[Summarizer, float, float]:
-    """Domain dropping in its safe variant (R-SY-17, R-SY-18), with keep-probabilities that fall with distance; also the final epsilon and the mean keep-probability.
+    """Domain dropping in its safe variant, with keep-probabilities that fall with distance; also the final epsilon and the mean keep-probability.
 
     The keep-probability of a block is public: a log-normal law of distances fitted to published quantiles, floored at 0.0378 as in the thesis. Draws are made in
     floats: they are measured here and never released.

@@ -34,19 +34,19 @@ PUBLISHERS: dict[str, dict[str, Any]] = {
 
 
 def cp(release: SeriesRelease) -> float:
-    """The mean over people of the share of each column's range that the own box covers, columns added up (R-UM-2), a column."""
+    """The mean over people of the share of each column's range that the own box covers, columns added up, a column."""
     spans = np.array([size - 1 for size in SIZES], dtype=float)
     shares = np.minimum((release.high - release.low) / spans, 1).sum(axis=1)
     return float(shares[release.box_of].mean() / len(QUASI))
 
 
 def dcp(release: SeriesRelease) -> int:
-    """The sum of squared group sizes, counterfeits included (R-UM-1)."""
+    """The sum of squared group sizes, counterfeits included."""
     return int((release.sizes.astype(np.int64) ** 2).sum())
 
 
 def vulnerable(series: PublishedSeries) -> list[int]:
-    """How many people changed their signature between the release that they were last in and the next, release by release (R-TS-19)."""
+    """How many people changed their signature between the release that they were last in and the next, release by release."""
     last: dict[object, frozenset[int]] = {}
     found = []
     for release in series:

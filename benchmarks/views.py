@@ -1,4 +1,4 @@
-"""Speed of the views room (TARGETS "Views", R-PP-31): a 200 x 200 matrix, an ordinary pair, and what a cut-off costs.
+"""Speed of the views room (TARGETS "Views"): a 200 x 200 matrix, an ordinary pair, and what a cut-off costs.
 
 Run ``python benchmarks/views.py``; every figure is printed beside its target.
 """

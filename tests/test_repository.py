@@ -66,6 +66,17 @@ def test_the_recipes_name_files_and_lists_that_exist():
         assert f"{listed}: dict" in names
 
 
+def test_nothing_points_to_a_requirement_that_is_not_in_the_repository():
+    rooms = ("src", "tests", "docs", "benchmarks", "conformance", "examples", "integrations")
+    files = [path for room in rooms for path in (ROOT / room).rglob("*") if path.suffix in (".py", ".md", ".toml")]
+    pointing = [
+        str(path.relative_to(ROOT))
+        for path in [*files, *ROOT.glob("*.md")]
+        if "history" not in path.parts and re.search(r"\b[RE]-[A-Z]{2,3}-\d", path.read_text("utf-8"))
+    ]
+    assert pointing == []
+
+
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "thread_time"}
 # Fixtures that measure to choose a moment; nothing is asserted of what they measured.
 CHOOSES_A_MOMENT = {"usual_seconds"}

@@ -1,4 +1,4 @@
-"""A release for several sets of quasi columns is attacked by somebody who knows one of them, as it was promised (R-LD-4)."""
+"""A release for several sets of quasi columns is attacked by somebody who knows one of them, as it was promised."""
 
 from __future__ import annotations
 

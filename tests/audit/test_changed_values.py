@@ -1,4 +1,4 @@
-"""Maxima where values change: a person's values of different times differ, and everybody knows it (R-QA-14)."""
+"""Maxima where values change: a person's values of different times differ, and everybody knows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""decide(history, query) is the one entry (R-QA-1): no handle to the data, equal to the auditors, simulatable (P1)."""
+"""decide(history, query) is the one entry: no handle to the data, equal to the auditors, simulatable (P1)."""
 
 from __future__ import annotations
 

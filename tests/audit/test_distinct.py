@@ -1,4 +1,4 @@
-"""Maxima of distinct values (R-QA-7): the arrays of the product against sets, and against enumeration."""
+"""Maxima of distinct values: the arrays of the product against sets, and against enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Max and min auditors where people may share a value (R-QA-4..6): goldens, Algorithms 1 and 2, enumeration."""
+"""Max and min auditors where people may share a value: goldens, Algorithms 1 and 2, enumeration."""
 
 from __future__ import annotations
 

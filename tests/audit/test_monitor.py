@@ -1,4 +1,4 @@
-"""The size and overlap monitor (R-QA-2)."""
+"""The size and overlap monitor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sum auditor (R-QA-3): goldens, the exact reference against oracles, and the fast auditor against the reference."""
+"""The sum auditor: goldens, the exact reference against oracles, and the fast auditor against the reference."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_cells_are_judged_one_by_one(size, parameters, held, bound):
 
 
 def _simulated(synopsis: Synopsis, members: np.ndarray, draws: int, seed: int) -> float:
-    """Draw data sets, tell each its own maximum, ask whether all are safe: the vote of R-QA-12, literally."""
+    """Draw data sets, tell each its own maximum, ask whether all are safe: the vote, literally."""
     rng = np.random.default_rng(seed)
     unsafe = 0
     for _ in range(draws):

@@ -1,7 +1,7 @@
 """Whole sessions end to end: random tables that change, random questions, restarts; judged by an oracle after every answer.
 
 A session is written down without any value, so that it can be played again with other values that fit all answers: every reply must
-then be the same, word for word (R-QA-1).
+then be the same, word for word.
 """
 
 from __future__ import annotations

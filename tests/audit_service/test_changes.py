@@ -1,4 +1,4 @@
-"""A table that changes: a variable is one value of one person, and what was answered about it counts for ever (R-QA-14)."""
+"""A table that changes: a variable is one value of one person, and what was answered about it counts for ever."""
 
 from __future__ import annotations
 

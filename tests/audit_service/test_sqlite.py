@@ -1,4 +1,4 @@
-"""A SQLite file as the audited table: the same decisions and answers as everywhere else (R-QA-14)."""
+"""A SQLite file as the audited table: the same decisions and answers as everywhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusals that leak (R-QA-8): the attacks against the leaky auditors, and against ours (QA-G1..G4)."""
+"""Refusals that leak: the attacks against the leaky auditors, and against ours (QA-G1..G4)."""
 
 from __future__ import annotations
 

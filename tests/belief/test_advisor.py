@@ -1,4 +1,4 @@
-"""The advisor: the matrix of R-PM-12, and that it speaks of definitions that exist."""
+"""The advisor: its matrix, and that it speaks of definitions that exist."""
 
 from __future__ import annotations
 

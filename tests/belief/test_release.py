@@ -179,7 +179,7 @@ def test_which_secret_is_meant_must_be_said_where_there_are_several() -> None:
 
 
 def test_a_disclosure_concerns_rows_of_the_table_and_is_news_only_if_it_was_not_known_before() -> None:
-    """R-LD-7: a positive one needs a row with the value, a negative one a row without it, and what was certain before is no news."""
+    """A positive one needs a row with the value, a negative one a row without it, and what was certain before is no news."""
     people = pl.DataFrame({"age": [21, 21, 34, 34, 47], "illness": ["flu", "hiv", "flu", "hiv", "flu"]})
     whole = Table(people[[0, 2, 4]], quasi=["age"], sensitive="illness")
     found = beliefs_of(whole, people, table=whole)

@@ -1,4 +1,4 @@
-"""The semantic engine, and that syntactic definitions mean what they say (R-LD-40)."""
+"""The semantic engine, and that syntactic definitions mean what they say."""
 
 from __future__ import annotations
 

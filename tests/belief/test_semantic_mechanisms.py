@@ -1,4 +1,4 @@
-"""(rho1, rho2), gamma-amplification, differential and perfect privacy as entries of the semantic engine (R-LD-40)."""
+"""(rho1, rho2), gamma-amplification, differential and perfect privacy as entries of the semantic engine."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def test_releases_keep_the_promise_and_show_it_from_the_public_side(definition, 
 
 
 def test_a_confidence_bound_on_all_columns_covers_templates_on_fewer(tmp_path):
-    """R-PM-4: a template names a set of columns; whoever knows fewer of them sees unions of groups."""
+    """A template names a set of columns; whoever knows fewer of them sees unions of groups."""
     frame, quasi, _ = people()
     definition = ConfidenceBounding("0.4", ["judge"]) & ConfidenceBounding("0.5", ["cook", "nurse"])
     release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), definition, method=rt.Mondrian(values="sets"))
@@ -311,7 +311,7 @@ def test_a_saved_release_is_assessed_beside_another_population(tmp_path):
 
 
 def test_each_set_of_columns_that_an_adversary_may_hold_is_assessed(tmp_path):
-    """R-LD-4. Everybody stands alone by both columns together, nobody by one of them; with delta-disclosure it is the other way round."""
+    """Everybody stands alone by both columns together, nobody by one of them; with delta-disclosure it is the other way round."""
     frame = {"a": list("1122"), "b": list("xyxy"), "s": list("pqqp")}
     apart = Table(frame, quasi=["a", "b"], sensitive="s", quasi_sets=[["a"], ["b"]])
     assert rt.assess(Table(frame, quasi=["a", "b"], sensitive="s"), KAnonymity(2)).value == 1

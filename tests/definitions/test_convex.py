@@ -1,4 +1,4 @@
-"""Definitions that say they are convex: every mixture of passing shares passes, however it is weighted (R-PM-36)."""
+"""Definitions that say they are convex: every mixture of passing shares passes, however it is weighted."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SKEWED = Groups.from_histograms([{"yes": 60, "no": 5}, {"yes": 30, "no": 5}])
 
 
 def test_a_table_of_ninety_percent_one_value_is_found_infeasible_with_its_figures() -> None:
-    """R-LD-18: recursive needs c > 9 at any l, and entropy stays below that of the marginal."""
+    """Recursive needs c > 9 at any l, and entropy stays below that of the marginal."""
     with pytest.raises(Infeasible) as raised:
         require_feasible(SKEWED, RecursiveLDiversity(9, 2))
     message = str(raised.value)

@@ -1,4 +1,4 @@
-"""What happens to verdicts when groups merge: the two facts that a search prunes by (R-LD-20)."""
+"""What happens to verdicts when groups merge: the two facts that a search prunes by."""
 
 from __future__ import annotations
 

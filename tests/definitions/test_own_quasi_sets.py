@@ -1,4 +1,4 @@
-"""A confidence bound that names its own quasi set (R-PM-4): judged on the groups of those columns, by everybody who judges."""
+"""A confidence bound that names its own quasi set: judged on the groups of those columns, by everybody who judges."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_bruce_and_umeko_in_the_three_diverse_version() -> None:
 @pytest.mark.parametrize("counts", [(1, 1, 1, 0), (2, 0, 1, 2), (1, 1, 0, 1), (0, 3, 1, 1)])
 @pytest.mark.parametrize("length", [0, 1, 2, 5])
 def test_range_predicates_mean_what_they_say(counts: tuple[int, ...], length: int) -> None:
-    """R-LD-40: nobody is c sure of any range, decided over all databases, and by the fullest window of the group."""
+    """Nobody is c sure of any range, decided over all databases, and by the fullest window of the group."""
     numbers = (1, 2, 4, 7)
     people = tuple(f"p{place}" for place in range(sum(counts)))
     shown = {str(number): n for number, n in zip(numbers, counts, strict=True) if n}
@@ -105,5 +105,5 @@ def test_range_predicates_mean_what_they_say(counts: tuple[int, ...], length: in
 
 @pytest.mark.slow
 def test_the_homogeneity_and_utility_tables_of_the_thesis_are_reproduced(shared_data: object) -> None:
-    """R-LD-5, R-LD-50: E1 with the labels as published and as corrected, and E4, every cell."""
+    """E1 with the labels as published and as corrected, and E4, every cell."""
     assert reproduce_ldiversity.main() == 0

@@ -1,4 +1,4 @@
-"""Broadcast and agreement: termination, agreement and validity under faults (R-DN-3)."""
+"""Broadcast and agreement: termination, agreement and validity under faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links: who is who, what is accepted as what, and keys on the disk (R-DN-2)."""
+"""Links: who is who, what is accepted as what, and keys on the disk."""
 
 from __future__ import annotations
 

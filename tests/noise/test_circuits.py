@@ -1,4 +1,4 @@
-"""Biased coins and exponential noise: exact laws by enumeration, golden values (R-DN-10 to R-DN-12)."""
+"""Biased coins and exponential noise: exact laws by enumeration, golden values."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_hierarchical_circuit_is_the_sequential_process(precision):
 
 @pytest.mark.parametrize("bias", [(0, 1, 1), (1, 0, 1, 0, 1), (0, 0, 0)])
 def test_a_coin_takes_few_bits_whatever_its_bias(bias):
-    """R-DN-11: 2 - 2^(1-d) bits a coin in expectation, and Pr[1] = (floor(p 2^d) + 1)/2^d: all strings of d bits, cut where the first coin falls."""
+    """2 - 2^(1-d) bits a coin in expectation, and Pr[1] = (floor(p 2^d) + 1)/2^d: all strings of d bits, cut where the first coin falls."""
     used = ones = 0
     for bits in itertools.product((0, 1), repeat=len(bias)):
         place = next(k for k in range(1, len(bias) + 1) if one_after_the_other(bits[:k], bias)[0])

@@ -1,4 +1,4 @@
-"""Public coins (R-DN-6) and coins in shares (R-DN-7)."""
+"""Public coins and coins in shares."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_points_on_no_polynomial_are_not_decoded(values):
 
 
 def test_a_missing_share_read_as_zero_gives_wrong_answers_and_an_erasure_does_not():
-    """R-DN-2: one liar and one slow honest share. With zeros for missing shares a wrong value is accepted; erasures are never decoded to one."""
+    """One liar and one slow honest share. With zeros for missing shares a wrong value is accepted; erasures are never decoded to one."""
     wrong_by_default = wrong_here = 0
     for _ in range(200):
         polynomial = gf.drawn(2, 1)

@@ -1,4 +1,4 @@
-"""Parties as processes over sockets: answers, faults that only a real network has, budgets, figures (R-DN-2)."""
+"""Parties as processes over sockets: answers, faults that only a real network has, budgets, figures."""
 
 from __future__ import annotations
 

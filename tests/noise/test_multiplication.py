@@ -1,4 +1,4 @@
-"""Products in shares and bits that nobody knows (R-DN-8, R-DN-9)."""
+"""Products in shares and bits that nobody knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs that shared values are bits or products: completeness, soundness, and views that show nothing (R-DN-5, R-DN-8)."""
+"""Proofs that shared values are bits or products: completeness, soundness, and views that show nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def residues(layout: BatchLayout, polynomials, points):
 
 @pytest.mark.parametrize("faults", [1, 2, 3, 4])
 def test_bits_and_triples_pass_at_every_point(faults):
-    """The identity of R-DN-5 for t = 1..4, and its twin for products."""
+    """The identity of the bit proof for t = 1..4, and its twin for products."""
     bits = np.array([0, 1, 1, 0, 1])
     layout = BatchLayout((BatchSection("bits", 5), BatchSection("products", 7)), faults)
     polynomials = np.concatenate([proved_bits(bits, faults), proved_triples(7, faults)], axis=-1)
@@ -74,7 +74,7 @@ def test_two_holders_see_the_same_for_zero_and_one(monkeypatch):
 
 
 def test_opening_the_square_itself_would_show_the_bit(monkeypatch):
-    """Why R-DN-5 is needed: the polynomial f^2 - f, opened, beside a single share tells 0 from 1."""
+    """Why a proof of bits is needed: the polynomial f^2 - f, opened, beside a single share tells 0 from 1."""
     seen = []
     for secret in (0, 1):
         with monkeypatch.context() as patch:

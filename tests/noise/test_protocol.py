@@ -1,4 +1,4 @@
-"""Whole runs without clocks: golden answers, every fault by name, budgets, transcripts (R-DN-1, R-DN-7, R-DN-14)."""
+"""Whole runs without clocks: golden answers, every fault by name, budgets, transcripts."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_exponential_noise_has_its_law(level):
 
 
 def test_coins_of_those_who_are_out_do_not_count():
-    """R-DN-7 as corrected: the number of coins is that of the survivors, even whoever is out."""
+    """The number of coins is that of the survivors, even whoever is out."""
     task = small_task(7, 2, quota=2)
     found = honest_of(joint(task, [[1]] * 7, {0: "lie in proofs", 5: "lie in shares"}), {0, 5})
     assert {each.coins for each in found} == {10}
@@ -243,7 +243,7 @@ def clients_with(rows, behaviours=None, servers=4):
 
 
 def test_clients_share_their_rows_with_servers_and_leave():
-    """R-DN-14: clients hold nothing and deal no coins."""
+    """Clients hold nothing and deal no coins."""
     found = clients_with([[0], [1], [1], [2], [1]])
     assert found[4:] == [None] * 5
     assert {each.numbers for each in found[:4]} == {(1, 3, 1)}

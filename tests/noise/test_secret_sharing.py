@@ -1,4 +1,4 @@
-"""Verifiable secret sharing: secrecy by enumeration, the attack of 7.1, and openings with liars (R-DN-4)."""
+"""Verifiable secret sharing: secrecy by enumeration, the attack of 7.1, and openings with liars."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_honest_dealers_are_accepted_and_faulty_ones_share_one_value_or_are_out(
 
 
 def test_the_sharing_as_printed_accepts_shares_on_no_polynomial_and_ours_does_not():
-    """7.1 against R-DN-4: a dealer alters the column polynomial of one holder off the points of the others. Printed: all vote OK. Ours: f_a(a) != g_a(a) is seen."""
+    """A dealer alters the column polynomial of one holder off the points of the others. Printed: all vote OK. Ours: f_a(a) != g_a(a) is seen."""
     accepted_as_printed = accepted_here = 0
     for _ in range(50):
         dealing = DealerSide.of(share_polynomials(np.array([5]), 1))

@@ -1,4 +1,4 @@
-"""The synopsis of R-QA-7 written down in sets, with every bound, midpoint and outer value tried as an answer."""
+"""The synopsis of maxima of distinct values written down in sets, with every bound, midpoint and outer value tried as an answer."""
 
 from __future__ import annotations
 

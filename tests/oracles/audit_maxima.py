@@ -1,4 +1,4 @@
-"""Max auditors as the source prints them: Algorithm 1, Algorithm 2 (R-QA-4, R-QA-5), and enumeration over a small grid.
+"""Max auditors as the source prints them: Algorithm 1, Algorithm 2, and enumeration over a small grid.
 
 A history is a list of ``(frozenset of people, answer)``; everything is recomputed from it, nothing is shared with the product.
 """

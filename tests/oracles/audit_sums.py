@@ -58,7 +58,7 @@ def exposed_by_null_space(rows, people):
 
 
 def verdicts(rows, modulus=None):
-    """The auditor of R-QA-3 over a whole session: ``implied``, ``safe`` or ``exposes`` for each query."""
+    """The sum auditor over a whole session: ``implied``, ``safe`` or ``exposes`` for each query."""
     answered, found = [], []
     for row in rows:
         longer = [*answered, row]

@@ -78,7 +78,7 @@ def candidates(distances: Distances, r: int) -> list[tuple[int, float, list[int]
 
 
 def program(distances: Distances, setup: Callable[[float], float], r: int, *, whole: bool) -> float:
-    """The linear program of cellular clustering over all candidates (R-CL-7), or with whole numbers."""
+    """The linear program of cellular clustering over all candidates, or with whole numbers."""
     n, listed = len(distances), candidates(distances, r)
     pairs = [(i, c) for c, (_, _, members) in enumerate(listed) for i in members]
     cost = np.array([setup(reach) for _, reach, _ in listed] + [listed[c][1] for _, c in pairs])

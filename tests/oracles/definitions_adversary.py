@@ -22,7 +22,7 @@ def surest(histogram: Mapping[str, int], exclusions: int, dont_care: Set[str] = 
 
 
 def withstands(histogram: Mapping[str, int], c: Fraction, l: int, dont_care: Set[str] = frozenset()) -> bool:  # noqa: E741 - as in the spec
-    """Semantic (c,l)-diversity (R-LD-40): nobody who rules out l-2 values is ``c/(c+1)`` sure or more."""
+    """Semantic (c,l)-diversity: nobody who rules out l-2 values is ``c/(c+1)`` sure or more."""
     return l == 1 or surest(histogram, l - 2, dont_care) < c / (c + 1)
 
 

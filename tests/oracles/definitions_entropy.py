@@ -25,7 +25,7 @@ def effective_l(counts: Sequence[float]) -> float:
 
 
 def effective_l_with_dont_care(fixed: Sequence[int], spared: Sequence[int]) -> float:
-    """R-LD-15 by its words: the largest entropy when every don't-care count may be lowered to anything down to 0.
+    """Don't-care sets by their definition: the largest entropy when every don't-care count may be lowered to anything down to 0.
 
     Entropy is quasi-concave in the weights, so that a local search finds the global optimum; several starts make sure.
     """

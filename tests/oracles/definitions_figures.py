@@ -139,7 +139,7 @@ def hierarchical(paths: Mapping[Any, Sequence[str]]) -> Distance:
 
 
 def refined(rows: Sequence[Mapping[str, Any]], known: Sequence[str], column: str) -> list[list[Any]]:
-    """The values of a column among rows that are alike in the known ones (R-LD-16)."""
+    """The values of a column among rows that are alike in the known ones."""
     found: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for row in rows:
         found[tuple(row[name] for name in known)].append(row[column])

@@ -1,4 +1,4 @@
-"""The source's procedures exactly as printed, kept to be refuted (spec 003, errata 7, 8 and 12; R-AB-22). Shares no code with reticent.methods.randomize."""
+"""The source's procedures exactly as printed, kept to be refuted (spec 003, errata 7, 8 and 12). Shares no code with reticent.methods.randomize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of R-PM-33 with 13.3, as lists and recursion: every point walks down, an overflowing leaf compares all pairs of its points."""
+"""The R+-tree, as lists and recursion: every point walks down, an overflowing leaf compares all pairs of its points."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def cheapest_cut(rows: Sequence[Row]) -> Fraction:
 
 
 def printed_decompose(parent: Sequence[int], start: int, k: int, most: int | None = None) -> list[list[int]]:
-    """The rows of every part of a tree that DECOMPOSE makes as it was printed (R-KS-3), beginning at ``start``; parts of more than ``most`` vertices are cut again.
+    """The rows of every part of a tree that DECOMPOSE makes as it was printed, beginning at ``start``; parts of more than ``most`` vertices are cut again.
 
     A cut through a vertex leaves a Steiner copy of it in one part, which is not a row. Cutting such a part again may count the copy as if it were one.
     """

@@ -163,7 +163,7 @@ def tail(drawn: int, inside: Fraction, outside: Fraction, threshold: int) -> Fra
 
 
 def union_bound(size: int, drawn: int, alpha: Sequence[Fraction], ratio: Fraction) -> Fraction:
-    """The bound that section E allows: min of sum_i max_x t_i and sum_i t_i(0) + n max t_i(x)/x."""
+    """The bound on the disclosure set: min of sum_i max_x t_i and sum_i t_i(0) + n max t_i(x)/x."""
     whole = sum(alpha, Fraction(0))
 
     @lru_cache(None)

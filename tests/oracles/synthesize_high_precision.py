@@ -17,7 +17,7 @@ def number(value: Fraction | int | str) -> mpf:
 
 
 def log_mass(drawn: mpf, inside: mpf, outside: mpf, hits: mpf) -> mpf:
-    """The logarithm of a beta-binomial chance; hits need not be whole (R-SY-9)."""
+    """The logarithm of a beta-binomial chance; hits need not be whole."""
     ways = mp.loggamma(drawn + 1) - mp.loggamma(hits + 1) - mp.loggamma(drawn - hits + 1)
     start = mp.loggamma(inside + outside) - mp.loggamma(inside) - mp.loggamma(outside)
     end = mp.loggamma(inside + hits) + mp.loggamma(outside + drawn - hits) - mp.loggamma(inside + outside + drawn)
@@ -40,7 +40,7 @@ def tail(drawn: int, inside: mpf, outside: mpf, threshold: int) -> mpf:
 def union_bound(
     size: int, drawn: int, classes: Sequence[tuple[int, int]], scale: Fraction, ratio: Fraction, people: Sequence[int]
 ) -> mpf:
-    """The bound of section E over classes of (weight, number of values), looking at these numbers of people with one value, 0 among them."""
+    """The bound on the disclosure set over classes of (weight, number of values), looking at these numbers of people with one value, 0 among them."""
     with mp.workdps(DIGITS):
         total = number(scale * sum(weight * count for weight, count in classes))
         apart, zero, by_person = mpf(0), mpf(0), mpf(0)
@@ -58,7 +58,7 @@ def union_bound(
 
 
 def reference_mass(size: int, drawn: int, inside: Fraction, outside: Fraction, excess: Fraction) -> mpf:
-    """rho of R-SY-9: the largest mass at the threshold, over every number of people."""
+    """The largest mass at the threshold, over every number of people."""
     with mp.workdps(DIGITS):
         found = mpf(0)
         for x in range(size + 1):

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def union_bound(size, drawn, weights, counts, scale, excess):
-    """The bound of section E in floating point, class by class."""
+    """The bound on the disclosure set in floating point, class by class."""
     total = scale * float(np.dot(weights, counts))
     people = np.arange(size + 1)
     tails = []
@@ -36,7 +36,7 @@ def tail(drawn, a, b, threshold):
 
 
 def least_scale(size, drawn, weights, counts, ratio, delta, step=4e-4):
-    """The least scale on the grid whose bound, with the margin of section E, is at most delta."""
+    """The least scale on the grid whose bound, with the margin, is at most delta."""
     excess = ratio - 1
     top = drawn / excess / min(weights)
     steps = [r / excess / weight for weight in weights for r in range(1, drawn + 1)]
@@ -48,7 +48,7 @@ def least_scale(size, drawn, weights, counts, ratio, delta, step=4e-4):
 
 
 def reference_masses(size, drawn, inside, outside, excess):
-    """The masses of R-SY-9 by number of people: beta-binomial ones at thresholds that need not be whole."""
+    """The masses by number of people: beta-binomial ones at thresholds that need not be whole."""
     found = {}
     for x in range(size + 1):
         f = excess * (inside + max(x - 1, 0))

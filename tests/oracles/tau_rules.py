@@ -1,4 +1,4 @@
-"""Tau-safety by its words (R-TS-7, 13.1): person by person, release by release, with sets. Shares nothing with the checker or the publisher."""
+"""Tau-safety by its words (13.1): person by person, release by release, with sets. Shares nothing with the checker or the publisher."""
 
 from __future__ import annotations
 

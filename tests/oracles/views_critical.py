@@ -1,4 +1,4 @@
-"""O1 and O2 of R-PP-32: critical rows by the literal definition, and by small witnesses."""
+"""Critical rows by the literal definition, and by small witnesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""O3 of R-PP-32: perfect privacy by its probabilistic definition, in exact fractions."""
+"""Perfect privacy by its probabilistic definition, in exact fractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random small queries for the oracles of R-PP-32, and their literal evaluation. Shares no code with the product.
+"""Random small queries for the oracles, and their literal evaluation. Shares no code with the product.
 
 A query is a list of disjuncts ``(head, atoms, comparisons)``. A term is a string (variable) or a number (constant).
 """

@@ -1,4 +1,4 @@
-"""O4 of R-PP-32: the hard instances of Theorem 2.6, and satisfiability by trying everything."""
+"""Hard instances by reduction from satisfiability, and satisfiability by trying everything."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def random_cnf(rng: random.Random, count: int, clauses: int) -> Cnf:
 
 
 def queries(secret: Cnf, view: Cnf, count: int) -> tuple[str, str]:
-    """R-PP-16: over {0,1} the two queries share a critical row iff both CNFs are satisfiable together."""
+    """Over {0,1} the two queries share a critical row iff both CNFs are satisfiable together."""
     names = [f"a{number}" for number in range(1, count + 1)]
 
     def body(cnf: Cnf, first: str, last: str) -> str:

@@ -1,4 +1,4 @@
-"""The audit of R-LD-50: homogeneity at 100 % and 95 %, and how diverse the groups are, held to the goldens of G2 and G3."""
+"""The audit of a table as it stands: homogeneity at 100 % and 95 %, and how diverse the groups are, held to the goldens of G2 and G3."""
 
 from __future__ import annotations
 

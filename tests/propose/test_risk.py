@@ -95,7 +95,7 @@ def test_thirty_thousand_people_are_looked_at_within_seconds() -> None:
 
 
 def test_each_set_of_columns_that_somebody_may_know_has_its_own_risk() -> None:
-    """R-LD-4: by age and sex nobody stands alone, by zip and sex two people do; all three together are nobody's knowledge."""
+    """By age and sex nobody stands alone, by zip and sex two people do; all three together are nobody's knowledge."""
     frame = pl.DataFrame(
         {"age": [20, 20, 30, 30, 30, 30], "sex": ["f", "f", "m", "m", "m", "m"], "zip": ["1", "2", "3", "3", "3", "3"]}
     )

@@ -176,7 +176,7 @@ def test_people_get_tables_of_eighty_columns(policy, never_opened):
 
 
 def test_what_k_costs_is_drawn_for_every_method(table, tmp_path):
-    """Utility against k for Bang, Mondrian, an R+-tree and Lattice (004, E-BA-2)."""
+    """Utility against k for Bang, Mondrian, an R+-tree and Lattice (004)."""
     methods = [
         rt.Bang(minimum=2),
         rt.Mondrian(values="ranges"),

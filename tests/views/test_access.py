@@ -1,4 +1,4 @@
-"""The policy engine of R-PP-29, certificates, repairs and explanations."""
+"""The policy engine, certificates, repairs and explanations."""
 
 from __future__ import annotations
 

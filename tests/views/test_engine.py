@@ -325,7 +325,7 @@ def test_minimisation_does_not_change_verdicts_and_shortens_queries() -> None:
 
 
 def test_a_hard_pair_is_cut_off_with_its_reason() -> None:
-    """R-PP-31: a budget that runs out is UNKNOWN, never a verdict."""
+    """A budget that runs out is UNKNOWN, never a verdict."""
     rng = random.Random(3)
     edges = sorted({tuple(sorted(rng.sample(range(40), 2))) for _ in range(92)})
     graph = ", ".join(f"E(v{a},v{b})" for a, b in edges)
@@ -401,7 +401,7 @@ def test_a_witness_replays_again() -> None:
 @examples(80)
 @given(st.integers(0, 10**6))
 def test_a_finite_domain_with_room_for_both_queries_counts_as_large(seed: int) -> None:
-    """R-PP-14: |D| >= constants of both queries + the larger number of variables."""
+    """|D| >= constants of both queries + the larger number of variables."""
     rng = random.Random(seed)
     pair = [
         q.random_query(rng, relations={"R": 2}, atoms=3, names=3, constants=[0, 1], variable_share=0.5) for _ in (0, 1)

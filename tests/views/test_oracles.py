@@ -1,4 +1,4 @@
-"""The independent oracles of R-PP-32 against the engine, on random pairs. The long runs are marked slow."""
+"""Independent oracles against the engine, on random pairs. The long runs are marked slow."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_private_means_independent_and_disclosing_means_dependent(keyed: bool) -
 
 
 def test_bags_that_are_private_are_independent() -> None:
-    """O3 on bag answers, R-PP-24."""
+    """Independence by its definition, on bag answers."""
     rows: list[q.Row] = [("R", (a, b)) for a in (0, 1) for b in (0, 1)]
     ddl = "CREATE TABLE R (a INT NOT NULL CHECK (a IN (0,1)), b INT NOT NULL CHECK (b IN (0,1)))"
     seen = set()
@@ -228,7 +228,7 @@ def test_views_that_are_private_one_by_one_are_private_together() -> None:
 
 
 def test_hard_instances_disclose_iff_both_formulas_hold_together() -> None:
-    """O4: R-PP-16 against brute-force satisfiability; Algorithm 2 would answer 'share' every time."""
+    """The reduction from satisfiability against brute-force satisfiability; Algorithm 2 would answer 'share' every time."""
     outcomes = set()
     for seed in range(60):
         rng = random.Random(seed)
@@ -299,7 +299,7 @@ def test_thousands_of_random_sql_pairs_agree_with_every_instance_in_sqlite() -> 
 def test_several_keys_agree_with_the_probabilistic_definition(
     arity: int, keys: list[tuple[int, ...]], values: list[int]
 ) -> None:
-    """R-PP-20 calls the common columns of all keys a sound rule; by O3 it is exact on these pairs."""
+    """The common columns of all keys are a sound rule; by the definition it is exact on these pairs."""
     rows = all_rows({("R", place): values for place in range(arity)})
     seen = set()
     for seed in range(25):
@@ -323,7 +323,7 @@ def test_several_keys_agree_with_the_probabilistic_definition(
 
 
 def test_two_keys_tie_rows_that_agree_on_neither() -> None:
-    """GT-K4: uniform weights give P(both) = 1/7, not 4/49."""
+    """Uniform weights give P(both) = 1/7, not 4/49."""
     rows: list[q.Row] = [("R", (a, b)) for a in (1, 2) for b in (1, 2)]
     keys: Keys = {"R": [(0,), (1,)]}
     good = [
@@ -344,7 +344,7 @@ def _respects(instance: frozenset[q.Row], keys: Keys) -> bool:
 
 
 def test_a_nullable_unique_column_still_ties_rows() -> None:
-    """R-PP-27 calls such a constraint no key; rows with a filled value exclude each other all the same."""
+    """Such a constraint is no key; rows with a filled value exclude each other all the same."""
     rows: list[q.Row] = [("R", (a, b)) for a in (0, None) for b in (1, 2)]
 
     def possible(instance: frozenset[q.Row]) -> bool:

@@ -165,7 +165,7 @@ def test_a_schema_may_be_a_path(tmp_path: Path) -> None:
 
 
 def test_a_disclosure_is_replayed_with_the_users_own_text() -> None:
-    """R-PP-8: a witness that does not change both answers is our own failure, not a verdict."""
+    """A witness that does not change both answers is our own failure, not a verdict."""
     schema, (secret, view) = views.prepare([SECRET, "SELECT pid FROM D WHERE ward = 3"], views.load_schema(DDL))
     witness = Checker(schema).check(secret, view).witness
     assert witness is not None

@@ -1,4 +1,4 @@
-"""Curves and verdicts: goldens G3, G4, G7, brute force O3 and O4, errata 1-3 and 7, properties R-WK-26."""
+"""Curves and verdicts: goldens G3, G4, G7, brute force O3 and O4, errata 1-3 and 7, properties."""
 
 from __future__ import annotations
 

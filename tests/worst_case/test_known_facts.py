@@ -1,4 +1,4 @@
-"""Facts as people type them (R-WK-15)."""
+"""Facts as people type them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from reticent.core import AdversaryView, Groups
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Somebody who knows a person's group and ``exclusions`` values that the person does not have (R-LD-40, R-PM-13 a).
+    """Somebody who knows a person's group and ``exclusions`` values that the person does not have.
 
     The values ruled out are the worst ones: the most frequent others of the group. A person is hit when what is left says their
     real value with a chance of at least ``threshold``, decided in integers. Recursive (c, l)-diversity stops everybody with ``l - 2``

@@ -21,7 +21,7 @@ from reticent.table import NULL_LABEL
 
 @dataclass(frozen=True)
 class Linkage:
-    """Somebody who holds a list of people looks each of them up among the published rows (R-LD-4 counts such groups).
+    """Somebody who holds a list of people looks each of them up among the published rows.
 
     A person is *hit* when exactly one published row fits (one person's rows, where somebody may have several): then it is
     theirs, if they are in the data at all. The details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows

@@ -140,7 +140,7 @@ def compare(
     (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
     value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Nor is there for a :class:`Register`, which counts the people
     of a table that says that each row is a person although an identifier repeats. Where a release
-    was made for several sets of quasi columns, everybody is tried with each set (R-LD-4). Artificial records are attacked with the table's own
+    was made for several sets of quasi columns, everybody is tried with each set. Artificial records are attacked with the table's own
     people against ``control`` (:mod:`reticent.attacks.artificial`).
     """
     context = context or Context()
@@ -252,7 +252,7 @@ def _compared_with_noise(
 def run_adversaries(target: Any, *adversaries: Adversary, context: Context | None = None) -> list[Findings]:
     """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people.
 
-    Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set (R-LD-4).
+    Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set.
     One who cannot run on what is seen is a :class:`PolicyError` that says why. The ``context`` reports progress and can stop the run.
     """
     context = context or Context()

@@ -3,14 +3,14 @@
 An auditor decides *before* anything touches the data, from the queries and answers so far. So a refusal carries no information.
 
 * ``decision`` – the shapes: `AggregateQuery`, `Decision`, `Answered`, `QueryHistory`, the protocol `Auditor`.
-* ``simulatable`` – `decide(history, query)`: the one entry, without a handle to the data (R-QA-1).
-* ``sums`` – `SumAuditor` (R-QA-3): ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both see people
+* ``simulatable`` – `decide(history, query)`: the one entry, without a handle to the data.
+* ``sums`` – `SumAuditor`: ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both see people
   as classes of a ``trace``.
-* ``maxima`` – `MaxAuditor`, `MinAuditor`: ``extremes`` where values may repeat (R-QA-6), ``distinct`` where not (R-QA-7).
-* ``size_monitor`` – `OverlapMonitor`, from sizes and overlaps alone (R-QA-2).
-* ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more (R-QA-9..12).
-* ``service`` – the audited SQL front: a real database, a durable log, roles, tokens, noise beside exact answers (R-QA-14).
-* ``offline`` – who a log of answers exposes, with proofs (R-QA-13).
+* ``maxima`` – `MaxAuditor`, `MinAuditor`: ``extremes`` where values may repeat, ``distinct`` where not.
+* ``size_monitor`` – `OverlapMonitor`, from sizes and overlaps alone.
+* ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more.
+* ``service`` – the audited SQL front: a real database, a durable log, roles, tokens, noise beside exact answers.
+* ``offline`` – who a log of answers exposes, with proofs.
 """
 
 from __future__ import annotations

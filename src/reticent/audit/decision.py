@@ -1,6 +1,6 @@
 """The shapes of auditing: a query, the decision on it, and the history of what was answered.
 
-Nothing here, and nothing that decides from it, holds a handle to the data (R-QA-1). A :class:`QueryHistory` knows which
+Nothing here, and nothing that decides from it, holds a handle to the data. A :class:`QueryHistory` knows which
 queries were answered and with what; a denied query is never part of it, because a simulatable denial says nothing.
 """
 
@@ -128,12 +128,12 @@ class AggregateQuery:
 
     @property
     def family(self) -> str:
-        """``linear``, ``max`` or ``min``: a sensitive column is locked to one of them (R-QA-14)."""
+        """``linear``, ``max`` or ``min``: a sensitive column is locked to one of them."""
         return FAMILIES[self.function]
 
     @cached_property
     def identity(self) -> str:
-        """A digest of the row set (and coefficients), the same however the query was written (R-QA-14).
+        """A digest of the row set (and coefficients), the same however the query was written.
 
         It does not cover the function or the column, which whoever keeps identities adds.
         """
@@ -191,7 +191,7 @@ class QueryHistory:
     """What was answered about one sensitive column of ``n`` people, in order, and what was declared about the column.
 
     ``duplicates`` says whether two people may share a value. ``lower`` and ``upper`` are declared bounds of every value that
-    an attacker knows. All three are declared by the owner, never inferred from the data (R-QA-7).
+    an attacker knows. All three are declared by the owner, never inferred from the data.
     """
 
     n: int

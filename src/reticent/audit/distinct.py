@@ -1,4 +1,4 @@
-"""The max auditor for columns declared to have distinct values: the synopsis of R-QA-7, made simulatable.
+"""The max auditor for columns declared to have distinct values: the synopsis of Kenthapadi, Mishra and Nissim (2005), made simulatable.
 
 All that maxima of distinct values say is a set of disjoint predicates ``max(S) = M`` or ``max(S) < M``. A person in no predicate is in
 none of the answered queries. A value is determined iff an ``=`` predicate is about one person.
@@ -61,7 +61,7 @@ class DistinctMaxima:
         return IMPLIED if trial.consistent.sum() == 1 and trial.consistent[1::2].any() else SAFE
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """The update of R-QA-7; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
+        """Take a new answer into the synopsis; one that contradicts earlier ones is a :class:`DataError` and changes nothing."""
         members = query.members
         mine = self._predicate[members]
         inside = np.bincount(mine, minlength=len(self._size))

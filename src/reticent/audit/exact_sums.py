@@ -1,4 +1,4 @@
-"""The sum auditor in rational arithmetic: R-QA-3 as it is written, for small sessions and as the reference of the fast one."""
+"""The sum auditor in rational arithmetic, for small sessions and as the reference of the fast one."""
 
 from __future__ import annotations
 

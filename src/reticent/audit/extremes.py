@@ -1,4 +1,4 @@
-"""The max auditor for columns where people may share a value: R-QA-6, linear in the extreme incidences of the members.
+"""The max auditor for columns where people may share a value, linear in the extreme incidences of the members.
 
 mu_j is the smallest answer of a query with person j, infinity if there is none. Person j is *extreme* for query k if j is a member
 and mu_j is its answer: only extreme people can have the value that was answered. Answers are consistent iff every query has an

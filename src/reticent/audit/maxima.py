@@ -1,4 +1,4 @@
-"""The max and min auditors that ship: decide, then be told the answer (R-QA-6, R-QA-7)."""
+"""The max and min auditors that ship: decide, then be told the answer."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class MaxAuditor:
 
 
 class MinAuditor(MaxAuditor):
-    """The auditor of minima: a minimum is the maximum of the negated values (R-QA-7)."""
+    """The auditor of minima: a minimum is the maximum of the negated values."""
 
     function = "min"
     _sign = -1

@@ -1,4 +1,4 @@
-"""The fast sum auditor: random null vectors modulo a private prime instead of elimination (R-QA-3).
+"""The fast sum auditor: random null vectors modulo a private prime instead of elimination.
 
 Let A be the matrix of answered queries over trace classes and v the new query. A unit vector e_i lies in the row space of [A; v] iff
 every null vector of [A; v] is 0 at i. So a *uniformly random* null vector decides: it is 0 at i for sure if e_i lies there, and with

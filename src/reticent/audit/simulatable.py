@@ -1,4 +1,4 @@
-"""The one entry that decides: a function of the history and the query, without a handle to the data (R-QA-1)."""
+"""The one entry that decides: a function of the history and the query, without a handle to the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The size and overlap monitor (R-QA-2): simulatable, needs no answers, and weak."""
+"""The size and overlap monitor: simulatable, needs no answers, and weak."""
 
 from __future__ import annotations
 

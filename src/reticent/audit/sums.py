@@ -1,4 +1,4 @@
-"""The sum auditor that ships (R-QA-3): exact fractions for small groups of people, random null vectors beyond."""
+"""The sum auditor that ships: exact fractions for small groups of people, random null vectors beyond."""
 
 from __future__ import annotations
 

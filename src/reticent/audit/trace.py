@@ -1,4 +1,4 @@
-"""Trace classes: people whom no answered query tells apart (R-QA-3, column compression).
+"""Trace classes: people whom no answered query tells apart (column compression).
 
 Two people are in one class when every answered query gives them the same coefficient (for a plain sum: when they are members of
 the same answered queries). A class is one column of the matrix of answered queries, and only a class of one person can be exposed.

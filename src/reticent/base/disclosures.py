@@ -62,7 +62,7 @@ def allow(note: str = "") -> Judgement:
 
 
 def alone(given: Sequence[PriorDisclosure]) -> Judgement:
-    """Nothing may go out beside anything else: two releases that are each safe can give people away together (spec 000b A11.10)."""
+    """Nothing may go out beside anything else: two releases that are each safe can give people away together."""
     if not given:
         return allow()
     last = given[-1]

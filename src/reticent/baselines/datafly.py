@@ -1,4 +1,4 @@
-"""The method ``Datafly``: the simple baseline that most scripts implement (R-PM-30)."""
+"""The method ``Datafly``: the simple baseline that most scripts implement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of continuous publication: what each supports, and whether older ones hold for a history (R-PM-14 to R-PM-18)."""
+"""Models of continuous publication: what each supports, and whether older ones hold for a history."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MODELS = (
     SeriesModel("m-Distinct", True, True, True, False, "rt.attacks.m_distinct"),
     SeriesModel("tau-safety", True, True, True, True, "check_tau_safety, TauSafety"),
 )
-"""What the models support (R-PM-14)."""
+"""What the models support."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def judge_models(history: HasSeries | PublishedSeries) -> tuple[ModelVerdict, ..
 
 
 def bcf_anonymity(first: list[Any], second: list[Any]) -> int:
-    """What forward and cross attacks leave of two groups that share a victim: how many rows can be matched at the same time (R-PM-18).
+    """What forward and cross attacks leave of two groups that share a victim: how many rows can be matched at the same time.
 
     ``first`` and ``second`` are the sensitive values of the victim's group in two releases, of which the second has all rows of the first. A row of one without
     a counterpart of the same value in the other is cracked; what is left is the sum over values of the smaller count.

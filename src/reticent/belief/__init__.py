@@ -1,13 +1,13 @@
 """Belief: what somebody who reasons perfectly thinks about a person before and after a release.
 
-``bayes``            the Bayes-optimal posterior for a stated population, and the disclosure tests on it (R-LD-6, R-LD-7)
+``bayes``            the Bayes-optimal posterior for a stated population, and the disclosure tests on it
 ``bucket_beliefs``   the same where quasi and sensitive values are published apart
 ``release_beliefs``  the same for any release, or a table as it stands, and a list of the population
-``semantic``         semantic definitions decided by enumerating databases, exactly, for small tables (R-LD-40)
-``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief (R-PM-13)
-``advisor``          which definition covers which threat (R-PM-12); ``application`` the form that an application fills in (R-LD-40)
+``semantic``         semantic definitions decided by enumerating databases, exactly, for small tables
+``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief
+``advisor``          which definition covers which threat; ``application`` the form that an application fills in
 
-Nothing here prunes a search: beliefs are not monotone (R-LD-8), a coarser release may disclose what a finer one did not.
+Nothing here prunes a search: beliefs are not monotone, a coarser release may disclose what a finer one did not.
 """
 
 from reticent.belief.advisor import ADVICE, CONCERNS, Advice, Concern, advise, uncovered

@@ -1,4 +1,4 @@
-"""The advisor: which definition covers which threat, and why the others do not (R-PM-12, R-LD-40).
+"""The advisor: which definition covers which threat, and why the others do not.
 
 A threat is described by three questions: *what* must not be learned (a row, a value, a value up to nearness, that somebody is in the
 table), *by whom* (what they know beforehand), and *how much* is too much (to become likely, to be excluded, to change at all).

@@ -1,4 +1,4 @@
-"""The advisor's form: what an application must protect, against whom and by which measure, and which models of the catalogue do that (R-LD-40)."""
+"""The advisor's form: what an application must protect, against whom and by which measure, and which models of the catalogue do that."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The table is a simple random sample of the population. Worlds are the assignments of sensitive values to the population that fit
 its counts, together with the sample; all are equally likely. Among those that show the released histogram, the share in which the person
-has a value is the belief (R-LD-6). Everything is exact.
+has a value is the belief. Everything is exact.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def posterior(
 ) -> dict[Value, Fraction]:
     """The belief about a person with ``quasi`` whose group covers the points ``fitting`` and was released with these counts.
 
-    ``n(q*,s) f(q,s)/f(q*,s)``, normalised (R-LD-6). A released value that nobody of the group can have contradicts the population.
+    ``n(q*,s) f(q,s)/f(q*,s)``, normalised. A released value that nobody of the group can have contradicts the population.
     """
     if quasi not in fitting:
         raise PolicyError(f"{quasi!r} does not fall into the group, so there is no belief from it.")
@@ -115,7 +115,7 @@ def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[Relea
     """The belief about a person who may be in any of several groups, as local recoding with overlapping labels makes them.
 
     Each of the ``n(g,s)`` rows of a group is as likely that of any of its ``f(g,s)`` people with the value, so ``n(g,s) f(q,s)/f(g,s)`` of
-    them are of people like this one; these are added over the groups and normalised. With one group that is R-LD-6, exactly. With
+    them are of people like this one; these are added over the groups and normalised. With one group that is the share of the value in it, exactly. With
     several, groups are taken one by one: that a person is in one group only is not used.
     """
     mine = model.counts.get(quasi, {})
@@ -136,7 +136,7 @@ def may_be_among(model: PopulationModel, quasi: Quasi, groups: Sequence[Released
 
 
 def independent(released: Mapping[Value, int]) -> dict[Value, Fraction]:
-    """The belief where sensitive and quasi values are independent, or alike for all who fit: the shares of the group (R-LD-6)."""
+    """The belief where sensitive and quasi values are independent, or alike for all who fit: the shares of the group."""
     total = sum(released.values())
     return {value: Fraction(count, total) for value, count in released.items()}
 
@@ -168,7 +168,7 @@ def beliefs(model: PopulationModel, quasi: Quasi, after: Mapping[Value, Fraction
 
 
 def positive(belief: Belief, delta: Number) -> bool:
-    """Whether the value is nearly certain after the release: belief above ``1 - delta`` (R-LD-7).
+    """Whether the value is nearly certain after the release: belief above ``1 - delta``.
 
     It discloses somebody only if a row of the table has these quasi values and this value, and it is news only where the belief before was
     not as high already.
@@ -177,12 +177,12 @@ def positive(belief: Belief, delta: Number) -> bool:
 
 
 def negative(belief: Belief, epsilon: Number) -> bool:
-    """Whether the value is nearly excluded after the release: belief below ``epsilon`` (R-LD-7)."""
+    """Whether the value is nearly excluded after the release: belief below ``epsilon``."""
     return belief.posterior < exact(epsilon, "epsilon", low=0, high=1)
 
 
 def breach(belief: Belief, before: Number, after: Number) -> bool:
-    """A (rho1, rho2)-breach: an unlikely value becomes likely, or a likely one unlikely (R-LD-7)."""
+    """A (rho1, rho2)-breach: an unlikely value becomes likely, or a likely one unlikely."""
     rho1, rho2 = bounds(before, after)
     rises = belief.prior < rho1 and belief.posterior > rho2
     falls = belief.prior > 1 - rho1 and belief.posterior < 1 - rho2
@@ -198,7 +198,7 @@ def bounds(before: Number, after: Number) -> tuple[Fraction, Fraction]:
 
 
 def distance(beliefs: Sequence[Belief], kind: Distance = "variation") -> Fraction | float:
-    """How far the release moves the beliefs about one person; the uninformative principle bounds it (R-LD-7).
+    """How far the release moves the beliefs about one person; the uninformative principle bounds it.
 
     ``difference`` and ``ratio`` are the largest over values, ``variation`` is half the sum of differences. A ratio is infinite where a
     value becomes possible or impossible.

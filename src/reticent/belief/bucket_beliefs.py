@@ -1,6 +1,6 @@
 """The Bayes-optimal belief from a bucket: the quasi values of its people are known, and so are its sensitive values, but not whose is whose.
 
-Worlds are those of R-LD-6, given that the sample has these quasi values in the bucket. In a table of quasi values by sensitive values whose
+Worlds are all assignments of the bucket's sensitive values to its people, given that the sample has these quasi values in the bucket. In a table of quasi values by sensitive values whose
 margins are the bucket's, a cell with m people of the N(q,s) that there are can be filled in C(N(q,s), m) ways; all ways are equally likely.
 """
 

@@ -1,4 +1,4 @@
-"""What a little more knowledge does to a belief inside one group: the calculators of R-PM-13.
+"""What a little more knowledge does to a belief inside one group.
 
 Who is in the group is known, and every assignment of its values to its people is equally likely. Knowledge removes assignments; what is
 left is counted in closed form, so that groups of any size are exact.
@@ -17,14 +17,14 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 
 
 def excluding(histogram: Mapping[str, int], values: Iterable[str]) -> dict[str, Fraction]:
-    """Negation knowledge: the chances of a person's value once some are ruled out (R-PM-13a)."""
+    """Negation knowledge: the chances of a person's value once some are ruled out."""
     return knowing(histogram, excluded=values)
 
 
 def knowing(
     histogram: Mapping[str, int], *, excluded: Iterable[str] = (), others: Iterable[str] = (), sharing: int = 0
 ) -> dict[str, Fraction]:
-    """The chances of a person's value for somebody with 3D knowledge (R-PM-13b).
+    """The chances of a person's value for somebody with 3D knowledge.
 
     ``excluded``: values that the person does not have. ``others``: the values of other people of the group, one for each. ``sharing``:
     how many further people of the group are known to have the same value as the person. With ``n'`` rows of a value left beside the
@@ -60,7 +60,7 @@ class Guess:
 
 
 def worst_knowing(histogram: Mapping[str, int], exclusions: int, others: int, sharing: int) -> Guess:
-    """The surest guess over all knowledge of that size: ``exclusions`` values, ``others`` people, ``sharing`` people (R-PM-13b).
+    """The surest guess over all knowledge of that size: ``exclusions`` values, ``others`` people, ``sharing`` people.
 
     For a value it is best to rule out the most frequent others, and to know people with the values that are then most frequent: what
     remains of a value counts ``n (n-1) ... (n-sharing)``, which grows faster the larger n is.

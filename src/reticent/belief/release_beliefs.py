@@ -61,7 +61,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Tests:
-    """Which disclosures to look for (R-LD-7): positive(delta), negative(epsilon), and a (rho1, rho2)-breach."""
+    """Which disclosures to look for: positive(delta), negative(epsilon), and a (rho1, rho2)-breach."""
 
     delta: Number | None = None
     epsilon: Number | None = None

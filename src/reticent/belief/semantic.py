@@ -1,4 +1,4 @@
-"""Semantic definitions: what must not become likely, to whom, and how likely is too much (R-LD-40).
+"""Semantic definitions: what must not become likely, to whom, and how likely is too much.
 
 A small exact engine: it enumerates all databases, so it is for tables of a few people. It is what the syntactic definitions are
 checked against; each is offered only with a semantic statement that it is equivalent to, or bounds.
@@ -182,7 +182,7 @@ class SemanticVerdict:
 
 @dataclass(frozen=True)
 class SemanticDefinition:
-    """Pairs of an adversary and a predicate, and a measure that none of them may violate (R-LD-40).
+    """Pairs of an adversary and a predicate, and a measure that none of them may violate.
 
     ``positive``: no belief above ``limit`` (``at_least``: none of ``limit`` or more); ``negative``: none below; ``difference``, ``ratio``: no
     belief farther from the one before than ``limit``; ``breach``: no belief of at most ``before`` grows beyond ``limit``; ``odds``: no odds grow
@@ -277,7 +277,7 @@ def semantic_diversity(
 ) -> SemanticDefinition:
     """What recursive (c,l)-diversity means: who rules out any ``l - 2`` values is less than ``c/(c + 1)`` sure of any other.
 
-    (The thesis prints c; R-LD-40 corrects it.) Values in ``dont_care`` are not protected.
+    (The source prints c.) Values in ``dont_care`` are not protected.
     """
     ratio = exact(c, "semantic_diversity: c", low=0)
     whole(l, "semantic_diversity: l", low=2)
@@ -340,7 +340,7 @@ def gamma_amplification(setting: RandomSetting, gamma: Number) -> SemanticDefini
 def differential_privacy(setting: RandomSetting, epsilon: Number) -> SemanticDefinition:
     """epsilon-differential privacy: no output is more than ``e^epsilon`` times as likely after one person's value changed.
 
-    In terms of belief: whoever knows everybody but one sees no odds about that one grow by more than ``e^epsilon``; equivalently (R-LD-40), every set
+    In terms of belief: whoever knows everybody but one sees no odds about that one grow by more than ``e^epsilon``; equivalently, every set
     of values keeps its belief up to that factor. Databases are neighbours where they differ in one place.
     """
     return SemanticDefinition(

@@ -165,7 +165,7 @@ class AdversaryView:
     cells, each with its exact labels, lie in one group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group
     ``group_of[c]``. ``groups`` is None where rows are not true rows; a ``channel`` then says how they came about.
 
-    ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
+    ``sets`` are the sets of columns of which an adversary knows one. ``people`` says how many people the rows of a cell are about, where it
     is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
     the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets, numbered groups).
     ``declared`` are the columns that the steward declared unknown, each with the rows that show it,

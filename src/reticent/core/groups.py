@@ -189,7 +189,7 @@ class Groups:
         return np.minimum.reduce(counted) if counted else self.sizes
 
     def of(self, column: str | None) -> Groups:
-        """One sensitive column's groups, refined by the raw values of the other sensitive columns (R-LD-16).
+        """One sensitive column's groups, refined by the raw values of the other sensitive columns.
 
         Somebody who knows a person's other sensitive values looks only at the rows that share them, so that is the
         group in which the column must be diverse. With one sensitive column these are the groups themselves.

@@ -1,4 +1,4 @@
-"""Distances between records of mixed columns: numbers, dates, places, categories, hierarchies, and missing values (R-CL-1).
+"""Distances between records of mixed columns: numbers, dates, places, categories, hierarchies, and missing values.
 
 A :class:`Metric` is one :class:`ColumnDistance` a column, weighted and added up (``L1``) or added up as squares under a root (``L2``). Each is a metric, so the
 sum is one: the proofs of clustering need the triangle inequality. A missing value is a value of its own, at the column's maximal distance from all others.

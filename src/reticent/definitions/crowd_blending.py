@@ -1,4 +1,4 @@
-"""Crowd-blending: whoever is shown cannot be told from k others, and whoever is not shown might as well not be there (R-PM-23)."""
+"""Crowd-blending: whoever is shown cannot be told from k others, and whoever is not shown might as well not be there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CrowdBlending(PlanDefinition):
     without any change, and a row of a smaller cell is never shown.
     Adversary: sees the release. Not differential privacy: one row more or less can make a cell appear, so that whoever knows all other rows of a cell learns of the last one.
     Judges the plan of a mechanism.
-    Source: spec 004, R-PM-23, R-BA-16 (iii) with 13.2.
+    Source: Gehrke, Hay, Lui, Pass, Crowd-blending privacy (2012).
 
     Parameters:
         k: the size of the crowd.

@@ -253,7 +253,7 @@ class GroupDefinition(Definition):
 
     @property
     def convex(self) -> bool:
-        """Whether it looks at shares of values only, and every mixture of passing shares passes, however it is weighted: proved where it is said (R-PM-36)."""
+        """Whether it looks at shares of values only, and every mixture of passing shares passes, however it is weighted: proved where it is said."""
         return False
 
     @abstractmethod
@@ -528,7 +528,7 @@ def _adopt(definition: Definition, members: Sequence[Definition], every: Sequenc
 
 
 class SensitiveDefinition(GroupDefinition):
-    """A definition on a sensitive column. Without ``column`` it is applied to each (R-LD-16).
+    """A definition on a sensitive column. Without ``column`` it is applied to each.
 
     With several sensitive columns, a column is judged among people who are alike in the others, since somebody may know these. Where a definition has
     the parameter ``alone`` and it is true, the column is judged by itself: against people who know quasi values only.

@@ -1,4 +1,4 @@
-"""What a steward is told about the diversity of groups, whatever definition was asked for (R-LD-17). Never published."""
+"""What a steward is told about the diversity of groups, whatever definition was asked for. Never published."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def diversity_diagnostics(
     c: Fraction | None = None,
     dont_care: NDArray[np.bool_] | None = None,
 ) -> Mapping[str, Any]:
-    """R-LD-17 over all groups, computed when first looked at.
+    """How diverse all groups are, computed when first looked at.
 
     ``distinct`` and ``effective_l`` (exp of the entropy) of the least diverse group; ``infimum_c[l]``, which c must exceed for
     recursive (c,l)-diversity, for l up to ``depth``; ``worst_posterior[j]``, the surest that anybody can be after ruling out j

@@ -157,7 +157,7 @@ def _excess(spread: Spread, wanted: float) -> tuple[NDArray[np.float64], NDArray
 
 @lru_cache(maxsize=4096)
 def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fraction) -> bool:
-    """R-LD-11 and R-LD-15 for one group, without floats: ``W^W >= (l - j)^W * prod(n^n)``."""
+    """The condition for one group, without floats: ``W^W >= (l - j)^W * prod(n^n)``."""
     counts = list(fixed)
     capped = len(spared)
     for count in spared:

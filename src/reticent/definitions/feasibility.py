@@ -11,7 +11,7 @@ from reticent.errors import Infeasible
 
 
 def feasibility(groups: Groups, definition: GroupDefinition) -> Assessment | None:
-    """The assessment of all rows in a single group, which bounds every generalization from above (R-LD-18).
+    """The assessment of all rows in a single group, which bounds every generalization from above.
 
     None where that says nothing, because the definition is not monotone. A release that suppresses rows is not bounded by
     it: without the rows of its worst groups a table may pass where the whole fails.

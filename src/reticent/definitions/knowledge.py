@@ -241,7 +241,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def _check_model(groups: Groups) -> None:
-    """One tuple per person is part of the model (R-WK-29)."""
+    """One tuple per person is part of the model."""
     if groups.owners:
         raise DataError(
             "Some people have several rows, but background knowledge is measured on one row per person. "

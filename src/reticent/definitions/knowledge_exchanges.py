@@ -1,4 +1,4 @@
-"""Worst-case knowledge of a partition whose groups are exchanged, many at a time, without judging the whole again (R-WK-10)."""
+"""Worst-case knowledge of a partition whose groups are exchanged, many at a time, without judging the whole again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Refine = Callable[[Groups], Iterable[Groups]]
 class KnowledgeExchanges(Exchanges):
     """The exchanges under (c,k)-safety. Every ``before`` is safe beside ``rest``, and every group has more than ``k + 1`` values.
 
-    A set of groups is summed up by its least factors with and without the consequent, and two sums merge into one (R-WK-10). Kept are the sum
+    A set of groups is summed up by its least factors with and without the consequent, and two sums merge into one. Kept are the sum
     of what is decided, the sums of aligned blocks of new groups, and those of all old groups behind each place; so a question costs two
     merges of k^2 each. Doubles screen; where rounding might matter the whole partition is judged exactly.
     """

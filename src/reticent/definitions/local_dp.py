@@ -23,7 +23,7 @@ class LocalDP(PlanDefinition):
     x e^epsilon after.
     Adversary: knows which row is a person's, every other row, and the mechanism; any belief about the value.
     Judges the plan of a mechanism, exactly: nothing can be read off what was drawn.
-    Source: 004, R-PM-35 with 13.3: epsilon = ln(1 + p d / (1 - p)) where one of d values is kept with probability p, and else drawn from all.
+    Epsilon is ln(1 + p d / (1 - p)) where one of d values is kept with probability p, and else drawn from all.
 
     Parameters:
         epsilon: the bound, as a number or fraction.

@@ -1,4 +1,4 @@
-"""Definitions that judge how a release is made, not what came out: bounds on belief before and after (R-AB-2).
+"""Definitions that judge how a release is made, not what came out: bounds on belief before and after.
 
 A mechanism is judged by the likelihood ratios of what it can publish. ``highest`` is the largest value of
 Pr[view | the tuple is in the table] / Pr[view | it is not] over all views, ``lowest`` the smallest; from these every
@@ -64,7 +64,7 @@ class BoundedBelief(PlanDefinition):
     ``over_time`` is the promise of several views of a table that changes between them: whoever gives a tuple at most ``d`` at *every* time
     gives it at most ``gamma`` at any time after all views. Whoever is nearly sure of one time and gives little to another is not covered.
     Judges the plan of a mechanism: nothing can be read off groups.
-    Source: R-AB-1, R-AB-2; both conditions in their exact form, (P+) and (P-) of 3.1.
+    Source: Rastogi, Suciu, Hong, The boundary between privacy and utility in data publishing (2007); both conditions in their exact form.
 
     Parameters:
         d: the largest belief before.

@@ -31,7 +31,7 @@ class NoisyCounts(EpsilonDelta):
     Guarantee: for neighbouring tables, which differ in one row, and for all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta.
     Adversary: knows all other rows, the mechanism, and, where noise is made jointly, everything that up to the stated number of parties hold. The number of rows is public.
     Judges the law of the noise, exactly: nothing can be read off groups.
-    Source: spec 002, section 3 with 7.1.
+    Source: Dwork, Kenthapadi, McSherry, Mironov, Naor, Our data, ourselves: privacy via distributed noise generation (2006), with corrections.
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.

@@ -1,4 +1,4 @@
-"""Sensitive numbers: values that are different but near each other give nearly the same away (R-PM-6, R-LD-40)."""
+"""Sensitive numbers: values that are different but near each other give nearly the same away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probabilistic differential privacy: outputs that tell two neighbouring tables apart are rare, whatever the table (R-SY-6).
+"""Probabilistic differential privacy: outputs that tell two neighbouring tables apart are rare, whatever the table.
 
 A mechanism is judged by two figures that follow from its plan: the largest likelihood ratio between neighbouring tables over all outputs outside a set,
 and the chance of that set, which holds for every table.
@@ -38,7 +38,7 @@ class ProbabilisticMechanism(Protocol):
 
 
 def ratio_within(epsilon: Fraction) -> Fraction:
-    """A decimal of 12 digits of at most e^epsilon: likelihood ratios up to it keep the promise (section E of R-SY-12)."""
+    """A decimal of 12 digits of at most e^epsilon: likelihood ratios up to it keep the promise."""
     if not epsilon:
         return Fraction(1)
     with localcontext() as context:
@@ -73,9 +73,9 @@ class ProbabilisticDP(EpsilonDelta):
     Guarantee: outside a set of outputs of probability at most delta, replacing one row's value within its group changes the probability of an output by a
     factor of at most e^epsilon. Stronger than (epsilon, delta)-indistinguishability. With delta = 0 it is differential privacy.
     Adversary: knows every other row, the groups and their sizes, and the mechanism; any belief about the last row.
-    Neighbours have the same groups of the same sizes (bounded neighbours, R-SY-1), so sizes must be public already.
+    Neighbours have the same groups of the same sizes (bounded neighbours), so sizes must be public already.
     Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
-    Source: R-SY-1, R-SY-6.
+    Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber, Privacy: theory meets practice on the map (2008).
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.

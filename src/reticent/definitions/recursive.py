@@ -125,7 +125,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         return Assessment(self, witness is None, infimum, witness, diagnostics)
 
     def infimum_c(self, groups: Groups) -> tuple[int, Fraction | float]:
-        """The worst group, and the number that c must exceed there for this l (infinite if no c is enough; R-LD-17)."""
+        """The worst group, and the number that c must exceed there for this l (infinite if no c is enough)."""
         if self.l == 1:
             return int(occupied(groups)[0]), Fraction(0)
         return worst_tail(groups, self.l - 2, self._spared(groups))

@@ -1,4 +1,4 @@
-"""How much of a group a sensitive value, or a set of them, may make up, alone or beside a smallest size (R-PM-3..5, R-LD-40)."""
+"""How much of a group a sensitive value, or a set of them, may make up, alone or beside a smallest size."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _LOOKED_UP = 1 << 14
 
 @dataclass(frozen=True)
 class Spread:
-    """Per group, what its entropy is made of (R-LD-11, R-LD-15).
+    """Per group, what its entropy is made of.
 
     Of a group's counts some are fixed: their sum ``total`` = W, ``weighted_logs`` = sum of n ln n, ``values`` of them, the
     largest ``top``. The other ``capped`` = j counts are don't-care ones that are lowered to a common cap.

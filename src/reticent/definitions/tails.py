@@ -1,4 +1,4 @@
-"""What is left of a group once somebody has ruled out its most frequent other values: the tails of R-LD-12 and R-LD-13."""
+"""What is left of a group once somebody has ruled out its most frequent other values."""
 
 from __future__ import annotations
 

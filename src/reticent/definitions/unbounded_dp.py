@@ -1,4 +1,4 @@
-"""Differential privacy for neighbours of which one has a row more: nobody can tell whether a person is in the table at all (R-PM-21)."""
+"""Differential privacy for neighbours of which one has a row more: nobody can tell whether a person is in the table at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnboundedDP(EpsilonDelta):
     Adversary: knows all other rows and the mechanism, but not the number of rows, which is never shown, nor who was sampled.
     Replacing a row is removing one and adding another: it loses twice epsilon, and (1 + e^epsilon) delta.
     Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
-    Source: spec 004, R-PM-21, R-PM-22, R-PM-24 with 13.2.
+    Source: Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis (2006).
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.

@@ -8,7 +8,7 @@ from reticent.table import Hierarchy, Table
 
 
 def twelve_patients() -> pl.DataFrame:
-    """Twelve patients: the running example of l-diversity (spec 000b, G1)."""
+    """Twelve patients: the running example of l-diversity."""
     return pl.DataFrame(
         [
             ("13053", 28, "Russian", "heart disease"),
@@ -30,7 +30,7 @@ def twelve_patients() -> pl.DataFrame:
 
 
 def twelve_patients_table() -> Table:
-    """The twelve patients with the hierarchies of spec 000b, G4: 24 nodes."""
+    """The twelve patients with hierarchies: 24 nodes."""
     return Table(
         twelve_patients(),
         quasi={
@@ -43,7 +43,7 @@ def twelve_patients_table() -> Table:
 
 
 def ten_people() -> pl.DataFrame:
-    """Ten people whose names everybody knows: the running example of worst-case knowledge (spec 001, G1)."""
+    """Ten people whose names everybody knows: the running example of worst-case knowledge."""
     return pl.DataFrame(
         [
             ("Bob", "14850", 23, "M", "flu"),
@@ -63,7 +63,7 @@ def ten_people() -> pl.DataFrame:
 
 
 def ten_people_table() -> Table:
-    """The ten people with the hierarchies of spec 001, G5: 12 nodes."""
+    """The ten people with hierarchies: 12 nodes."""
     return Table(
         ten_people(),
         quasi={
@@ -77,7 +77,7 @@ def ten_people_table() -> Table:
 
 
 def six_patients() -> pl.DataFrame:
-    """Six patients: the static fixture of spec 004 (section 6.1, tables 1.1 and 2.2)."""
+    """Six patients: the running example of [Anjum2013] (tables 1.1 and 2.2)."""
     return pl.DataFrame(
         [
             (1, 62, "44120", "F", "flu"),

@@ -1,4 +1,4 @@
-"""A watch beside a growing table: who arrives or leaves changes one bucket, and the verdict is known at once (R-WK-9, 10)."""
+"""A watch beside a growing table: who arrives or leaves changes one bucket, and the verdict is known at once."""
 
 from __future__ import annotations
 

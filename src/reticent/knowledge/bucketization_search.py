@@ -1,4 +1,4 @@
-"""Finding safe releases among bucketizations that somebody else makes (R-WK-16..21).
+"""Finding safe releases among bucketizations that somebody else makes.
 
 A node is any name of a bucketization; a callable turns it into histograms. Coarser is safer (F5), which is all that the
 searches use. The full-domain search of ``rt.publish`` does this for tables; here is the same for any chain or
@@ -127,7 +127,7 @@ class Audit(Generic[Node]):
         return len(self.verdicts)
 
     def require(self, top: Node) -> None:
-        """If the coarsest node is unsafe, nothing is safe: say how far one can get (R-WK-16)."""
+        """If the coarsest node is unsafe, nothing is safe: say how far one can get."""
         if not self(top):
             measured = negation_curve if self.negations else curve
             floor = measured(self.histograms(top), self.k)[-1]
@@ -138,7 +138,7 @@ class Audit(Generic[Node]):
 
 
 def lowest_on_chain(chain: Sequence[Node], safe: Audit[Node]) -> Node:
-    """The finest safe node of a chain that runs from fine to coarse; about log2 of its length checks (R-WK-17)."""
+    """The finest safe node of a chain that runs from fine to coarse; about log2 of its length checks."""
     if not chain:
         raise PolicyError("The chain has no bucketization. Give at least one, from fine to coarse.")
     safe.require(chain[-1])
@@ -153,7 +153,7 @@ def lowest_on_chain(chain: Sequence[Node], safe: Audit[Node]) -> Node:
 
 
 def descend(node: Node, order: Order[Node], safe: Callable[[Node], bool]) -> Node:
-    """Step down to safe direct predecessors until there is none: a node that is truly minimal (R-WK-18)."""
+    """Step down to safe direct predecessors until there is none: a node that is truly minimal."""
     while (below := next((each for each in order.predecessors(node) if safe(each)), None)) is not None:
         node = below
     return node
@@ -168,7 +168,7 @@ class SafeNodes(Generic[Node]):
 
 
 def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[Node]:
-    """All minimal safe nodes, bottom-up; what lies above a safe node is safe without a check (R-WK-19, by F5)."""
+    """All minimal safe nodes, bottom-up; what lies above a safe node is safe without a check (by F5)."""
     found: set[Node] = set()
     minimal: list[Node] = []
     for node in order.nodes():
@@ -181,7 +181,7 @@ def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[N
 
 
 def all_minimal_by_subsets(lattice: LevelLattice, safe: Callable[[Levels], bool]) -> SafeNodes[Levels]:
-    """The same by growing sets of columns, the others suppressed: fewer checks (R-WK-20).
+    """The same by growing sets of columns, the others suppressed: fewer checks.
 
     A node is a candidate for a set of columns only if it was safe with any one of them suppressed instead.
     """
@@ -219,7 +219,7 @@ UTILITIES: Mapping[str, Utility] = {
 def ranked(
     nodes: Iterable[Node], histograms: Callable[[Node], Measured], utility: str | Callable[[Node], float]
 ) -> list[Node]:
-    """Nodes from the most to the least useful, ties by the node itself (R-WK-21).
+    """Nodes from the most to the least useful, ties by the node itself.
 
     ``utility`` names one of :data:`UTILITIES`, or ``"levels"`` for the sum of a level vector, or is a cost of your own.
     """

@@ -107,7 +107,7 @@ def column_of_names(table: Table) -> str | None:
 
 
 def check_rows_are_people(table: Table) -> None:
-    """One row is one person (R-WK-29)."""
+    """One row is one person."""
     if table.several_rows:
         raise DataError(
             "Some people have several rows, but background knowledge is measured on one row per person. Keep one row for each person."

@@ -1,4 +1,4 @@
-"""A growing table, followed row by row: would a release of it still be safe (R-WK-9, R-WK-10)?"""
+"""A growing table, followed row by row: would a release of it still be safe?"""
 
 from __future__ import annotations
 

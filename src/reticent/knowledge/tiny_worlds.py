@@ -1,4 +1,4 @@
-"""Every world of a tiny table, for knowledge that only a Python function can state (F1, R-WK-15).
+"""Every world of a tiny table, for knowledge that only a Python function can state (F1).
 
 Any predicate on tables is worth as many basic implications as there are worlds that it forbids.
 """

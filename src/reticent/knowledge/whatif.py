@@ -1,4 +1,4 @@
-"""What would an attacker with exactly these facts believe? The explicit companion of the worst case (R-WK-11..15)."""
+"""What would an attacker with exactly these facts believe? The explicit companion of the worst case."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _buckets(population: Population, clauses: Sequence[Clause]) -> set[int]:
 
 
 def _beside(population: Population, known: Sequence[Clause], question: Fact) -> list[Clause]:
-    """The facts that hang together with the question; the others cannot move the answer (R-WK-14)."""
+    """The facts that hang together with the question; the others cannot move the answer."""
     near = _buckets(population, question.clauses)
     return [
         clause

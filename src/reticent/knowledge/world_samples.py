@@ -1,4 +1,4 @@
-"""An estimate where the exact answer is too much work: worlds are drawn at random and those that fit are counted (R-WK-14).
+"""An estimate where the exact answer is too much work: worlds are drawn at random and those that fit are counted.
 
 The interval is a Chernoff bound, valid for every sample size. Nothing that comes from here is exact, and every result
 says so. Randomness is ordinary (``seed``): nobody's protection depends on it.

@@ -1,4 +1,4 @@
-"""What audited SQL must never forget: variables, decisions, who asked, and tokens (R-QA-1, R-QA-14).
+"""What audited SQL must never forget: variables, decisions, who asked, and tokens.
 
 A decision is on the disk before anything is computed, and an answer is written down before it is returned. A decision to answer
 without an answer was therefore never delivered: whoever finds one after a crash works the answer out again.

@@ -1,6 +1,6 @@
 """Turns: who is deciding about a data set right now. Processes on one machine take turns, and a killed one loses its turn.
 
-A turn is longer than a transaction of the ledger: it covers decision, durable entry, computation and answer (R-QA-1). It is an
+A turn is longer than a transaction of the ledger: it covers decision, durable entry, computation and answer. It is an
 exclusive lock on a small SQLite file beside the ledger, which the operating system lets go of when a process dies.
 """
 

@@ -1,5 +1,5 @@
 """Noise that nobody holds: parties who do not trust each other add up their data and publish the sum with noise, and no party knows either alone
-(spec 002, section 3 with its corrections in 7.1).
+(Dwork, Kenthapadi, McSherry, Mironov, Naor, Our data, ourselves (2006), with corrections).
 
 What is private, and what it costs (nothing here talks to anybody):
 

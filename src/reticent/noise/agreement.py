@@ -1,4 +1,4 @@
-"""Broadcast: all honest parties end with the same value of every sender, and with an honest sender's own value (R-DN-3).
+"""Broadcast: all honest parties end with the same value of every sender, and with an honest sender's own value.
 
 *Guarantee*: termination after ``rounds_of_broadcast(faults)`` rounds; agreement among the honest; validity for honest senders.
 *Adversary*: at most t of n >= 3t + 1 parties, who send whatever they like to whomever they like.

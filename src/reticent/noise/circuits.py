@@ -1,4 +1,4 @@
-"""Biased coins and exponential noise from hidden bits (R-DN-10 to R-DN-12).
+"""Biased coins and exponential noise from hidden bits.
 
 *Guarantee*: the noise has exactly the law that the plan states: the difference of two geometric numbers, each bit of which is an independent coin.
 *Adversary*: whoever the arithmetic bears; every coin takes all its bits, so that what is sent does not depend on what comes out.
@@ -30,7 +30,7 @@ def products_of_comparison(precision: int) -> int:
 
 
 async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limits: Elements) -> Elements:
-    """Shares of 1 where the hidden number (``bits[0]`` its highest bit) is at most the public one with bits ``limits``, else of 0 (R-DN-11).
+    """Shares of 1 where the hidden number (``bits[0]`` its highest bit) is at most the public one with bits ``limits``, else of 0.
 
     A tie gives 1. Neighbouring runs of bits are merged, all at once: the number is greater if its high run is, or that is equal and the low run greater.
     """
@@ -58,7 +58,7 @@ async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limit
 async def exponential_noise(
     arithmetic: SharedArithmetic, item: str, bits: Elements, thresholds: Sequence[int], precision: int, sums: int
 ) -> Elements:
-    """Shares of ``sums`` independent numbers of exponential noise (R-DN-10): coin i of a geometric number is 1 iff its random number is at most ``thresholds[i]``."""
+    """Shares of ``sums`` independent numbers of exponential noise: coin i of a geometric number is 1 iff its random number is at most ``thresholds[i]``."""
     width = len(thresholds)
     limits = np.array(
         [[threshold >> (precision - 1 - bit) & 1 for threshold in thresholds] for bit in range(precision)]
@@ -75,7 +75,7 @@ async def exponential_noise(
 @dataclass(frozen=True)
 class CoinTree:
     """Coins of one bias from a run of bits: for each number j of bits of the bias that were matched before the run, which coins come out and how many bits are matched
-    after it (R-DN-12).
+    after it.
 
     Runs join without knowing where the left one ends, so a tree of depth log2(bits) replaces the sequential process. In shares every join would be a choice among as
     many states as the bias has bits: worth it only where random bits cost far more than products, which is not so here. Used in the clear, to compare the costs.

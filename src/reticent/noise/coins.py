@@ -1,4 +1,4 @@
-"""Public coins that nobody can bias (R-DN-6), and coins in shares made of them (R-DN-7).
+"""Public coins that nobody can bias, and coins in shares made of them.
 
 *Guarantee*: every public coin is uniform and independent of all others, whatever at most t dealers shared; the sum of flipped bits of honest dealers is binomial.
 *Adversary*: at most t of n >= 3t + 1 parties. They know their own coins, so privacy counts honest coins alone (the plan does).

@@ -166,7 +166,7 @@ def plan(
     bits: int = 1,
     level: str = "byzantine",
 ) -> NoisePlan:
-    """Plan one joint answer that is (epsilon, delta)-indistinguishable for tables in which one row differs (R-DN-7, R-DN-10, R-DN-14, 7.1).
+    """Plan one joint answer that is (epsilon, delta)-indistinguishable for tables in which one row differs (7.1).
 
     ``query`` is ``"count"`` (of rows with 0 or 1), ``"histogram"`` (a row lies in one of many cells, so that replacing it changes two) or ``"sum"`` (of
     whole numbers of ``bits`` bits). Up to ``faults`` of the parties may lie together: fewer than a third, or with ``level="semi-honest"``
@@ -215,13 +215,13 @@ def moved(query: str, bits: int = 1) -> Move:
 
 
 def printed_coins(epsilon: Fraction, delta: Fraction) -> int:
-    """The bound of the literature for binomial noise on a count: 64 ln(2/delta)/epsilon^2, rounded up to an even number (R-DN-7)."""
+    """The bound of the literature for binomial noise on a count: 64 ln(2/delta)/epsilon^2, rounded up to an even number."""
     bound = math.ceil(64 * math.log(2 / delta) / float(epsilon) ** 2)
     return bound + bound % 2
 
 
 def fewest_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
-    """The least even number of coins whose noise keeps the promise, exactly (R-DN-7).
+    """The least even number of coins whose noise keeps the promise, exactly.
 
     More coins never lose more: they add noise that does not depend on the data. So a search by floats finds the place, and exact
     verdicts settle it from there.
@@ -293,7 +293,7 @@ def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
 
 
 def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[int, int]:
-    """The least ``width``, and for it the least ``precision``, of exponential noise that keeps the promise with a variance within 1 % of exact noise's (R-DN-10)."""
+    """The least ``width``, and for it the least ``precision``, of exponential noise that keeps the promise with a variance within 1 % of exact noise's."""
     scale = move.distance / epsilon
     ideal = _ideal_variance(scale)
     for width in range(max(1, math.ceil(math.log2(scale))), _WIDEST + 1):

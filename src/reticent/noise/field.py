@@ -1,4 +1,4 @@
-"""Arithmetic in GF(p), p = 2^31 - 1, on arrays of 64-bit integers from 0 to p - 1; polynomials, and decoding with errors and erasures (R-DN-2).
+"""Arithmetic in GF(p), p = 2^31 - 1, on arrays of 64-bit integers from 0 to p - 1; polynomials, and decoding with errors and erasures.
 
 A product of two elements stays below 2^62, so it fits; sums are reduced before they are multiplied again. A polynomial is an array whose first axis
 counts coefficients, lowest first; all later axes are many polynomials at once.
@@ -107,7 +107,7 @@ def decode(points: Sequence[int], values: Elements, degree: int, errors: int, ag
     """Decode polynomials of ``degree`` from their values at ``points``, of which at most ``errors`` are wrong (Berlekamp and Welch).
 
     ``values[i]`` holds what came from point i, for all polynomials. A point that is wrong in one polynomial is left out of all. None if
-    fewer than ``agreeing`` points remain on the polynomials: then nothing is accepted (R-DN-2 as corrected).
+    fewer than ``agreeing`` points remain on the polynomials: then nothing is accepted.
     """
     left, wrong = list(range(len(points))), set[int]()
     while len(left) >= max(agreeing, degree + 1):

@@ -93,7 +93,7 @@ class NoiseLaw(ABC):
         """The law as plain data; :func:`law_from` reads it."""
 
     def delta(self, epsilon: Number, move: Move = COUNT) -> Fraction:
-        """The delta at ``epsilon``, rounded up by less than 10^-30 (R-DN-10, 7.1)."""
+        """The delta at ``epsilon``, rounded up by less than 10^-30 (7.1)."""
         return self.loss(_epsilon(epsilon), move, _FIRST_BITS).high
 
     def keeps(self, epsilon: Number, delta: Number, move: Move = COUNT) -> bool:
@@ -194,7 +194,7 @@ def _by_ratio(one: tuple[int, int], other: tuple[int, int]) -> int:
 
 @dataclass(frozen=True)
 class BinomialLaw(FiniteLaw):
-    """The number of heads among ``coins`` fair coins, minus half of them: coins that several parties toss together (R-DN-7).
+    """The number of heads among ``coins`` fair coins, minus half of them: coins that several parties toss together.
 
     The tally of +1 and -1 is *halved*: unhalved noise has one parity, and neighbouring tables could never give the same answer.
     """
@@ -240,7 +240,7 @@ def binomial_chances(coins: int) -> NDArray[np.float64]:
 
 
 def thresholds(scale: Fraction, width: int, precision: int) -> tuple[int, ...]:
-    """For each of the ``width`` bits of a geometric number: it is 1 iff a uniform number of ``precision`` bits is at most this (R-DN-10, R-DN-11).
+    """For each of the ``width`` bits of a geometric number: it is 1 iff a uniform number of ``precision`` bits is at most this.
 
     The bits of a geometric number l, Pr[l] proportional to e^(-l/scale), are independent with Pr[bit i = 1] = p = 1/(1 + e^(2^i/scale)). The comparison
     with floor(p 2^precision) gives (floor(p 2^precision) + 1)/2^precision.
@@ -264,7 +264,7 @@ def _floor_of_chance(power: Fraction, precision: int) -> int:
 
 @dataclass(frozen=True)
 class ExponentialLaw(FiniteLaw):
-    """The difference of two geometric numbers of ``width`` bits each, made from fair coins with ``precision`` coins a bit (R-DN-10, R-DN-11).
+    """The difference of two geometric numbers of ``width`` bits each, made from fair coins with ``precision`` coins a bit.
 
     Close to Pr[x] proportional to e^(-|x|/scale). The two numbers are drawn apart: one number and a sign would give 0 twice its weight, which
     loses ln 2 more.
@@ -325,7 +325,7 @@ class ExponentialLaw(FiniteLaw):
         return self.bound(_epsilon(epsilon), move) <= exact(delta, "delta", low=0, high=1)
 
     def distance(self) -> Fraction:
-        """A bound of the total variation between this law and that of unbounded, exact noise (R-DN-10): 2(k 2^-d + e^(-2^k/scale))."""
+        """A bound of the total variation between this law and that of unbounded, exact noise: 2(k 2^-d + e^(-2^k/scale))."""
         cut = exponential(-Fraction(1 << self.width) / self.scale, 64)[1]
         return 2 * (Fraction(self.width, 1 << self.precision) + cut)
 
@@ -400,7 +400,7 @@ class DiscreteLaplaceLaw(NoiseLaw):
 
 
 def hidden_by_noise(law: NoiseLaw, counts: NDArray[np.int64]) -> str | None:
-    """A warning where the noise is larger than most counts, as on sparse domains with many columns; from noisy counts, so that anybody can tell (R-PM-22)."""
+    """A warning where the noise is larger than most counts, as on sparse domains with many columns; from noisy counts, so that anybody can tell."""
     deviation, middle = math.sqrt(float(law.variance)), float(np.median(counts)) if len(counts) else 0.0
     if deviation <= middle:
         return None

@@ -128,7 +128,7 @@ def run_local(
     patience: float = PATIENCE,
     context: Context | None = None,
 ) -> JointAnswer:
-    """Compute a noisy count, histogram or sum of the rows of several parties, each in a process of its own on this machine (R-DN-1 to R-DN-14).
+    """Compute a noisy count, histogram or sum of the rows of several parties, each in a process of its own on this machine.
 
     ``values[i]`` are the rows of party i + 1: 0 or 1 for a count, a cell below ``cells`` for a histogram, a whole number of ``bits`` bits for a sum. Parties are numbered from 1
     in ``behaviours`` (tests only: a fault by name), ``budgets`` and in what is returned. With ``servers`` the owners of the rows are clients, who share them with

@@ -1,10 +1,10 @@
-"""Products of shared values, and random bits that nobody knows (R-DN-8, R-DN-9).
+"""Products of shared values, and random bits that nobody knows.
 
 *Guarantee*: shares of the product, and nothing else: what is opened is masked by a random triple that nobody knows.
 *Adversary*: at most t of n >= 3t + 1 parties (:class:`CheckedArithmetic`); for :class:`PassiveArithmetic` t of n >= 2t + 1 who look but do not lie.
 *Cost*: one round for any number of products. Checked: n (t + 3) sharings for every floor((n - 1)/2) + 1 - t triples, dealt at the beginning.
 *Source*: multiplication by random triples (Beaver); triples of n dealers, at most t of them faulty, become triples that nobody knows by
-interpolation (Choudhury and Patra). Each dealer proves its triples as R-DN-8 has it. R-DN-8 multiplies in a dealing of its own at every step instead: a complaint
+interpolation (Choudhury and Patra). Each dealer proves its triples. Dwork and others (2006) multiply in a dealing of its own at every step instead: a complaint
 there could be settled only by opening a polynomial of an honest dealer's share, and every step costs a broadcast.
 """
 
@@ -146,7 +146,7 @@ class PassiveArithmetic:
 
 
 async def hidden_bits(arithmetic: SharedArithmetic, item: str, randoms: Elements, count: int) -> Elements:
-    """Shares of ``count`` uniform bits that nobody knows, from shares of at least as many uniform elements r (R-DN-9).
+    """Shares of ``count`` uniform bits that nobody knows, from shares of at least as many uniform elements r.
 
     Open r^2 and take its root z: r / z is 1 or -1, each as likely. An r of zero, which happens once in two billion, is passed over.
     """

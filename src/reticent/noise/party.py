@@ -1,4 +1,4 @@
-"""One party as a process: from its settings and rows to its result (R-DN-2), with a budget of its own (R-DN-14).
+"""One party as a process: from its settings and rows to its result, with a budget of its own.
 
 The process that ``run_local`` starts speaks through pipes: it reads a line of JSON with its settings and rows, prints the port that it listens on, reads
 where the others are, and prints its result. Nothing secret is on a command line, in an environment or in a file.

@@ -1,4 +1,4 @@
-"""What a dealer proves about the values that it shares: that they are bits, or products of each other (R-DN-5, R-DN-8).
+"""What a dealer proves about the values that it shares: that they are bits, or products of each other.
 
 *Guarantee*: a false statement is exposed, since a polynomial of degree 2t that is not zero vanishes at no more than 2t of the n - t > 2t honest holders; the
 proof of a true one shows t holders nothing. A complaint is settled by opening the complaining holder's own shares, which the dealer and the
@@ -69,7 +69,7 @@ def reduction(high: Elements, lowest: int) -> Elements:
 
 
 def proved_bits(bits: Elements, faults: int) -> Elements:
-    """Share polynomials of bits and of D_1..D_t, in that order (R-DN-5).
+    """Share polynomials of bits and of D_1..D_t, in that order.
 
     The coefficients of D_2..D_t are random as far as f^2 - f allows; D_1 is what remains.
     """
@@ -86,7 +86,7 @@ def proved_bits(bits: Elements, faults: int) -> Elements:
 
 
 def proved_triples(count: int, faults: int) -> Elements:
-    """Share polynomials of random a and b, of their products c, and of D_1..D_t (R-DN-8, dealt on values of the dealer's own)."""
+    """Share polynomials of random a and b, of their products c, and of D_1..D_t (dealt on values of the dealer's own)."""
     one, other = share_polynomials(gf.drawn(count), faults), share_polynomials(gf.drawn(count), faults)
     rest = product(one, other)
     parts = reduction(rest, 1)

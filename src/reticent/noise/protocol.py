@@ -1,4 +1,4 @@
-"""One run of a party, from its rows to the noisy answer (R-DN-1).
+"""One run of a party, from its rows to the noisy answer.
 
 *Guarantee*: with at most t faulty or late parties of n >= 3t + 1, all honest parties end with the same answer: the sum of the rows of all parties that were not
 excluded, plus noise of the planned law of which at least the planned number of coins is unknown to any t parties. With more, they abort or an opening fails; no answer is
@@ -81,7 +81,7 @@ async def take_part(network: Network, task: JointTask, rows: Sequence[int], char
 
 
 async def take_part_as_client(network: Network, task: JointTask, rows: Sequence[int]) -> None:
-    """Share one's rows with the parties and leave once they were checked (R-DN-14, facilitators): a client holds no shares and deals no coins."""
+    """Share one's rows with the parties and leave once they were checked (facilitators): a client holds no shares and deals no coins."""
     await network.exchange("declare/send", dict.fromkeys(range(task.parties), _declaration(task, len(rows))), [])
     layout = task.layout(len(rows), network.me)
     own = dealing([proved_bits(task.input_bits(rows), task.threshold)])
@@ -234,7 +234,7 @@ def _extracted(
 async def _binomial(
     network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
-    """Coins of all dealers that remain, each flipped by a public coin that was not known when it was shared (R-DN-7)."""
+    """Coins of all dealers that remain, each flipped by a public coin that was not known when it was shared."""
     if not task.quota:
         return np.zeros(task.outputs, dtype=np.int64), 0
     elements = await open_points(network, "coins", _extracted(task, held, layouts, 2))

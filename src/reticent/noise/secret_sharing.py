@@ -1,4 +1,4 @@
-"""Verifiable secret sharing: a dealer gives every holder a share, and either all honest holders have consistent shares or the dealer is out (R-DN-4, with
+"""Verifiable secret sharing: a dealer gives every holder a share, and either all honest holders have consistent shares or the dealer is out (with
 the check f_j(j) = g_j(j) of 7.1).
 
 *Guarantee*: t holders together learn nothing of an honest dealer's secrets. After acceptance the honest shares lie on one polynomial of degree t, which any

@@ -1,4 +1,4 @@
-"""What all parties agree on before they begin, and how a party's rows become the values that it shares (R-DN-1, R-DN-14).
+"""What all parties agree on before they begin, and how a party's rows become the values that it shares.
 
 A count or a histogram is shared cell by cell: N rows take bits enough for N in every cell, N is public, and the parties check that the cells add up to N. A
 count is a histogram of zeros and ones of which the ones are opened. A sum shares every bit of every row.

@@ -1,4 +1,4 @@
-"""How diverse the sensitive values of a table are as it stands: the audit of R-LD-50, for each set of quasi columns and each sensitive column.
+"""How diverse the sensitive values of a table are as it stands, for each set of quasi columns and each sensitive column.
 
 Everything here is about real people and is for the steward only.
 """
@@ -26,9 +26,9 @@ _DEPTH = 4
 class DiversityAudit:
     """What the groups that somebody sees, who knows ``columns``, give away about ``sensitive``.
 
-    Groups and rows that share one value, all of them (R-LD-5) or by 95 %. ``effective_l`` is the exponential of the entropy of the least diverse
-    group, ``table_effective_l`` that of the whole table, which no generalization exceeds (R-LD-18). ``infimum_c[l]`` is what c must exceed
-    for recursive (c,l)-diversity, and ``worst_posterior[j]`` the surest that anybody can be after ruling out j values (R-LD-17).
+    Groups and rows that share one value, all of them or by 95 %. ``effective_l`` is the exponential of the entropy of the least diverse
+    group, ``table_effective_l`` that of the whole table, which no generalization exceeds. ``infimum_c[l]`` is what c must exceed
+    for recursive (c,l)-diversity, and ``worst_posterior[j]`` the surest that anybody can be after ruling out j values.
     """
 
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class DiversityAudit:
 
 
 def diversity_audits(table: Table, *, context: Context | None = None) -> tuple[DiversityAudit, ...]:
-    """The audit for each set of quasi columns that an adversary may know (R-LD-4), and each sensitive column."""
+    """The audit for each set of quasi columns that an adversary may know, and each sensitive column."""
     if not table.sensitive:
         return ()
     context = context or Context()

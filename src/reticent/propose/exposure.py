@@ -49,7 +49,7 @@ class Exposure:
     """What somebody sees who knows the quasi ``columns`` of everybody.
 
     ``unique_rows`` stand alone; ``success`` is the share of people whom such an adversary picks out correctly if every row of a
-    group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value (R-LD-5). ``estimate`` is of the population
+    group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value. ``estimate`` is of the population
     that the rows stand for, where they have weights. ``worst`` has, for each assessment that does not hold, the group of its witness.
     """
 
@@ -95,7 +95,7 @@ class Exposure:
 def exposures(
     table: Table, definitions: Sequence[Definition], shown: int = _SHOWN, *, context: Context | None = None
 ) -> tuple[Exposure, ...]:
-    """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
+    """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several."""
     context = context or Context()
     table = with_closed_sets(table)
     definitions = [closed(each, table) for each in definitions]

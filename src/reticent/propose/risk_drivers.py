@@ -110,7 +110,7 @@ class Risk:
 
 
 def risk_views(table: Table, shown: int = _SHOWN, *, context: Context | None = None) -> tuple[Risk, ...]:
-    """The risk from each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4).
+    """The risk from each set of quasi columns that an adversary may know; one set unless the table names several.
 
     ``shown`` values and sets of columns at most.
     """

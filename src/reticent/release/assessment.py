@@ -175,7 +175,7 @@ def _population(definition: Definition) -> pl.DataFrame | None:
 def natural_closeness(
     subject: Any, n: int, t: Number, distance: Distance = "equal", column: str | None = None
 ) -> Assessment:
-    """(n,t)-closeness as it is defined: every group is within ``t`` of some natural superset of at least ``n`` people (R-PM-8).
+    """(n,t)-closeness as it is defined: every group is within ``t`` of some natural superset of at least ``n`` people.
 
     Natural supersets of a group are the rows that agree with it in some of the quasi columns, whichever these are: the group itself, all rows, and
     everything in between that rows with labels show. ``NTCloseness``, which is claimed and certified, takes only the first two and so implies

@@ -1,4 +1,4 @@
-"""Counting queries on a release: how many rows meet a condition, as well as the public side can tell (R-UM-4).
+"""Counting queries on a release: how many rows meet a condition, as well as the public side can tell.
 
 Only what everybody gets is used: the published tables, the meaning of their labels, and the declared domains. An answer
 is two bounds that hold for certain, and an estimate that says what it assumes. How far the estimate is off depends on what the release hides, so no

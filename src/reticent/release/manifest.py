@@ -127,7 +127,7 @@ class Manifest:
 
     @property
     def adversary_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of quasi columns against which every claim must hold (R-LD-4)."""
+        """The sets of quasi columns against which every claim must hold."""
         return self.quasi_sets if self.quasi_sets is not None else (self.named("quasi"),)
 
     def as_json(self) -> dict[str, Any]:

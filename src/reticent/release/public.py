@@ -104,7 +104,7 @@ class PublicSide:
         return self.seen.true_groups
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        """How many rows meet a condition, as well as the release can tell (R-UM-4)."""
+        """How many rows meet a condition, as well as the release can tell."""
         return self.form.count(self, condition, estimator)
 
 

@@ -148,7 +148,7 @@ class Release(ShownAsCard):
         return self.public.reader
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        """How many rows meet a condition, as well as the public side can tell (R-UM-4)."""
+        """How many rows meet a condition, as well as the public side can tell."""
         return self.public.count(condition, estimator)
 
     def report(self, path: str | Path, *, table: Table | None = None, public: bool = False) -> Path:

@@ -105,7 +105,7 @@ def risks(
     insecure: bool,
     declared: DeclaredColumns,
 ) -> list[str]:
-    """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
+    """The risks that remain, most specific first; the last two always do."""
     found = [INSECURE] if insecure else []
     found.extend(declared.sentences())
     found += [

@@ -1,4 +1,4 @@
-"""How sure somebody can become who knows k facts: the picture of worst-case background knowledge in a report (R-WK-8)."""
+"""How sure somebody can become who knows k facts: the picture of worst-case background knowledge in a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a series of releases costs and exposes, release by release: the steward's figures, never public (R-UM-1 to 6)."""
+"""What a series of releases costs and exposes, release by release: the steward's figures, never public."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Floats = NDArray[np.float64]
 class ReleaseMeasures:
     """The figures of one release.
 
-    ``counterfeits`` were published, ``least_counterfeits`` is the bound that no publisher who keeps signatures can go below (R-TS-9). ``moved`` people got another
-    signature because their value changed or they returned (R-TS-19); of these, ``vulnerable`` ones have a signature that overlaps the old one.
+    ``counterfeits`` were published, ``least_counterfeits`` is the bound that no publisher who keeps signatures can go below. ``moved`` people got another
+    signature because their value changed or they returned; of these, ``vulnerable`` ones have a signature that overlaps the old one.
     ``narrowed`` and ``disclosed`` people are those for whom a value of the group was ruled out, and all but one, by all releases together. ``absent`` people left and did not return.
     ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared numbers of rows that share a box
     (group sizes, or people of buckets, which counterfeits are not in), ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries, and ``selectivity`` is the share of people that a query
-    met on average (R-UM-5). ``kl`` is the divergence of the rows from rows spread evenly over the boxes, by quasi values, and ``kl_sensitive`` by quasi and sensitive values (R-UM-3).
+    met on average. ``kl`` is the divergence of the rows from rows spread evenly over the boxes, by quasi values, and ``kl_sensitive`` by quasi and sensitive values.
     ``seconds`` is the time that publishing took, up to the commit; None where it is not known.
     """
 
@@ -90,9 +90,9 @@ def measure_series(
 ) -> list[ReleaseMeasures]:
     """Measure every release of a series; ``learned`` is what tracking people through all of it tells.
 
-    Ranges of columns are those of the whole series, so that months can be compared (R-UM-2). The workload is the same for every release: each query constrains a
-    random number of columns to random ranges that together hold about the share ``selectivity`` of the space (R-UM-5). A count is estimated by spreading the true rows of each
-    group evenly over its box (R-UM-4, ``uniform``); errors are absolute differences relative to the true count, or to 0.1 % of the rows where that is more.
+    Ranges of columns are those of the whole series, so that months can be compared. The workload is the same for every release: each query constrains a
+    random number of columns to random ranges that together hold about the share ``selectivity`` of the space. A count is estimated by spreading the true rows of each
+    group evenly over its box (``uniform``); errors are absolute differences relative to the true count, or to 0.1 % of the rows where that is more.
 
     Divergences count cells of the columns' domains: ``cells`` says how wide one is (default: 1, or a hundredth of the range for numbers that are not whole). In a large release they
     are means over some hundred people drawn at random. ``seconds`` has the time of each release, as ``History.facts`` knows it.
@@ -206,7 +206,7 @@ class _Memory:
         return self._numbers[key]
 
     def _least_counterfeits(self, both: pl.DataFrame) -> int:
-        """The bound of R-TS-9: what signatures need beyond those who must keep them, less the new rows that could serve."""
+        """A bound on counterfeits: what signatures need beyond those who must keep them, less the new rows that could serve."""
         known = both.select("then").unique().drop_nulls()["then"].to_list()
         wanted = pl.DataFrame(
             [(number, value) for number in known for value in sorted(self._sets[number])],
@@ -262,7 +262,7 @@ def _cell_widths(series: PublishedSeries, width: Floats, given: Mapping[str, flo
 def _divergences(
     release: SeriesRelease, points: Floats, widths: Floats, draw: np.random.Generator
 ) -> tuple[float, float]:
-    """The divergence of people from published rows spread evenly over the cells of their boxes: of quasi values, and of quasi and sensitive values (R-UM-3).
+    """The divergence of people from published rows spread evenly over the cells of their boxes: of quasi values, and of quasi and sensitive values.
 
     It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell, p2 the sum over boxes that hold it of their share of the rows, a cell (and of the rows with the value,
     which is that of the groups behind the box).

@@ -1,4 +1,4 @@
-"""The steward's page about a series: counterfeits, exposed people, lost detail and query errors over time, as pictures (R-UM-6, R-UM-7)."""
+"""The steward's page about a series: counterfeits, exposed people, lost detail and query errors over time, as pictures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _PICTURES = (
 def series_figures(measured: Mapping[str, Measured], *, relative: bool = False) -> dict[str, str]:
     """The pictures as SVG by title, with a line for each figure of each series.
 
-    ``relative`` shows ``ln(figure / figure of the last series)`` instead, where neither is zero (R-UM-7); it needs two series.
+    ``relative`` shows ``ln(figure / figure of the last series)`` instead, where neither is zero; it needs two series.
     """
     return {picture.title: _drawn(picture, measured, relative and len(measured) > 1) for picture in _known(measured)}
 

@@ -1,11 +1,11 @@
 """What a release costs the people who want to use it.
 
 ``cells``         what a release shows of a column; ``summary`` a whole release beside the table that it was made from
-``measures``      loss, entropy, divergence, penalties and group sizes of a summary (R-LD-30, R-UM-1..3)
+``measures``      loss, entropy, divergence, penalties and group sizes of a summary
 ``measurements``  all of them by name, each computed when it is looked at
-``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group (spec 000b, B9)
+``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group
 ``regression``    models fitted before and after, and the conclusions that change
-``workload``      the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
+``workload``      the error of many counting queries
 
 Every figure here is computed with the original table in hand and stays with the steward.
 """

@@ -17,7 +17,7 @@ class Cells:
     """The distinct cells of one quasi column.
 
     Block ``b`` shows cell ``of_block[b]``, which stands for a set of leaves (``sets``). Cell ``c`` covers ``covered[c]`` of the column's ``leaves``; ``spread[c]`` is its normalized
-    certainty penalty (R-UM-2); ``mass[c]`` counts the rows of the whole table whose value falls into it. ``histogram`` has the original values by leaf.
+    certainty penalty; ``mass[c]`` counts the rows of the whole table whose value falls into it. ``histogram`` has the original values by leaf.
     """
 
     column: str
@@ -58,7 +58,7 @@ class Cells:
 
 
 def _spread(hierarchy: BoundHierarchy, sets: LeafSets, covered: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Normalized certainty penalty (R-UM-2): for numbers and dates the range of the cell by that of all leaves,
+    """Normalized certainty penalty: for numbers and dates the range of the cell by that of all leaves,
     otherwise the leaves covered by all leaves; nothing for a single leaf."""
     by_leaves = np.where(covered > 1, covered / hierarchy.size, 0.0)
     if not hierarchy.is_numeric:

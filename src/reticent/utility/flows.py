@@ -1,4 +1,4 @@
-"""How well drawn flows match true ones: rows from groups to values, such as commuters from a place of work to a home (spec 000b, B9).
+"""How well drawn flows match true ones: rows from groups to values, such as commuters from a place of work to a home.
 
 Everything here is computed with the confidential table in hand and stays with the steward, after the draw was recorded.
 """

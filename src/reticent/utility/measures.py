@@ -1,4 +1,4 @@
-"""Measures of what a release costs, each one function of a :class:`ReleaseSummary`; lower is better (R-LD-30, R-UM-1..3)."""
+"""Measures of what a release costs, each one function of a :class:`ReleaseSummary`; lower is better."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def column_losses(summary: ReleaseSummary) -> NDArray[np.float64]:
 
 
 def discernibility(summary: ReleaseSummary) -> int:
-    """The sum of squared sizes of published groups, and the number of all rows for each suppressed one (R-LD-30.3, R-UM-1).
+    """The sum of squared sizes of published groups, and the number of all rows for each suppressed one.
 
     Exact below three thousand million rows, whose square still fits into 64 bits.
     """
@@ -46,7 +46,7 @@ def discernibility(summary: ReleaseSummary) -> int:
 
 
 def average_group_size(summary: ReleaseSummary) -> float:
-    """Rows by groups; the suppressed rows, if any, are one more group (R-LD-30.2)."""
+    """Rows by groups; the suppressed rows, if any, are one more group."""
     return summary.rows / (len(summary.sizes) + (summary.suppressed > 0))
 
 
@@ -65,7 +65,7 @@ def non_uniform_entropy(summary: ReleaseSummary, weights: Weights | None = None)
 
 
 def kl(summary: ReleaseSummary, sensitive: bool = True) -> float:
-    """KL-divergence in nats between the table and the release read as a distribution (R-LD-30.4; R-UM-3).
+    """KL-divergence in nats between the table and the release read as a distribution.
 
     A row of a group with value ``s`` is found with probability ``n(group, s) / rows``, spread evenly over the cells of the
     group's region; domain sizes are the leaves of the hierarchies. Suppressed rows are one group whose region is the whole domain. Each row is
@@ -90,7 +90,7 @@ def kl(summary: ReleaseSummary, sensitive: bool = True) -> float:
 
 
 def kl_mixture(summary: ReleaseSummary, sensitive: bool = True) -> float:
-    """KL-divergence where a row may be explained by every group whose region covers it (R-UM-3).
+    """KL-divergence where a row may be explained by every group whose region covers it.
 
     ``p2(q, s) = sum over groups covering q of n(group, s) / rows / cells(group)``, the suppressed rows being one group that covers the whole domain.
     Without suppression and with disjoint regions this is :func:`kl`; otherwise it is smaller. Goes through all pairs of points and groups.
@@ -116,7 +116,7 @@ def kl_mixture(summary: ReleaseSummary, sensitive: bool = True) -> float:
 
 
 def volume_share(summary: ReleaseSummary) -> float:
-    """The mean over rows of the share of all combinations of leaves that the own group holds; a suppressed row counts 1 (R-UM-2)."""
+    """The mean over rows of the share of all combinations of leaves that the own group holds; a suppressed row counts 1."""
     sizes = np.log([cells.leaves for cells in summary.cells]).sum()
     volumes = summary.volumes
     if volumes is None:
@@ -148,7 +148,7 @@ def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tupl
 
 
 def ncp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
-    """Normalized certainty penalty, the mean per cell (R-UM-2): the range of a number's cell by the range of all leaves, the leaves
+    """Normalized certainty penalty, the mean per cell: the range of a number's cell by the range of all leaves, the leaves
     of a category by all leaves, nothing for a single leaf, 1 for a suppressed cell."""
     return float(_shares(summary, weights) @ _column_spreads(summary))
 
@@ -159,7 +159,7 @@ def cp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
 
 
 def height(summary: ReleaseSummary, weights: Weights | None = None) -> float:
-    """The sum of the levels of a full-domain generalization (R-LD-30.1)."""
+    """The sum of the levels of a full-domain generalization."""
     if summary.levels is None:
         raise PolicyError("Only a full-domain generalization has a height; this release recodes locally.")
     return float(_plain(summary, weights) @ np.array(summary.levels, dtype=np.float64))

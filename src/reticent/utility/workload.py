@@ -1,4 +1,4 @@
-"""The error of counting queries on a release (R-UM-4, R-UM-5, R-UM-7).
+"""The error of counting queries on a release.
 
 A query asks how many rows fall into a range in each of some quasi columns; ranges are runs of leaves in the order of the
 hierarchy. Workloads are drawn with a seed, can be stored, and are asked of the original table and of the release.
@@ -61,7 +61,7 @@ class Workload:
         selectivity: Number = "0.05",
         seed: int = 0,
     ) -> Workload:
-        """Draw queries that constrain ``dimensions`` columns each and aim at a share ``selectivity`` of the rows (R-UM-5).
+        """Draw queries that constrain ``dimensions`` columns each and aim at a share ``selectivity`` of the rows.
 
         Every range takes about ``selectivity ^ (1 / dimensions)`` of its column's leaves and begins anywhere with equal chance. What
         share the queries really have depends on the data and is measured again when they are asked.
@@ -128,7 +128,7 @@ class WorkloadError:
     """What a release answers to a workload beside the truth.
 
     ``errors`` are ``|estimate - actual| / max(actual, floor)``: a query with fewer than ``floor`` rows is judged as if it had that many
-    (the ``s0`` of R-UM-4). ``selectivity`` is the mean share of rows that the queries really have.
+    (a sanity bound). ``selectivity`` is the mean share of rows that the queries really have.
     """
 
     estimator: Estimator
@@ -177,7 +177,7 @@ def workload_error(
     estimator: Estimator = "uniform",
     floor: Number = 1,
 ) -> WorkloadError:
-    """Ask a workload of the table and of a release (R-UM-4).
+    """Ask a workload of the table and of a release.
 
     ``uniform`` counts a row by the share of its region that lies in the query; ``intersect`` counts every row whose region meets the query,
     which never under-counts unless rows are suppressed.
@@ -207,7 +207,7 @@ def actual_counts(frequencies: FrequencySet, workload: Workload) -> NDArray[np.i
 
 
 def log_ratio(value: float, baseline: float) -> float:
-    """``ln(value / baseline)``, the scale on which releases are plotted beside a baseline (R-UM-7)."""
+    """``ln(value / baseline)``, the scale on which releases are plotted beside a baseline."""
     if not (value > 0 and baseline > 0):
         raise PolicyError(f"A logarithmic ratio needs positive figures, not {value} and {baseline}.")
     return math.log(value / baseline)

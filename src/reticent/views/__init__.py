@@ -1,6 +1,6 @@
 """Perfect privacy of views: does granting this view disclose anything about that secret?
 
-The question is decided from query texts and schema alone (spec 000a, R-PP-1..32): a view is private against a secret
+The question is decided from query texts and schema alone: a view is private against a secret
 iff no row of any table can change both answers. The rooms of this room:
 
 - ``constants``, ``queries``, ``schema``, ``datalog``: what queries are made of; ``schema_file`` reads a schema
@@ -14,7 +14,7 @@ iff no row of any table can change both answers. The rooms of this room:
 - ``checker``, ``matrix``, ``verdict``, ``explanation``, ``repairs``: asking, answering, explaining, mending;
   ``influence``: which rows matter to a query
 - ``grants``: SQL that grants a private view and keeps functions of the grantee away from rows that are not shown
-- ``authorizations``, ``policy_file``: roles, positive and negative authorizations, and a log of every decision (R-PP-29)
+- ``authorizations``, ``policy_file``: roles, positive and negative authorizations, and a log of every decision
 - ``sql``: DDL, SQL queries and live catalogues; ``sql_text``: conjunctive queries as SQL
 """
 

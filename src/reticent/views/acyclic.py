@@ -1,4 +1,4 @@
-"""Containment in an acyclic query by semijoins along a join tree (R-PP-12).
+"""Containment in an acyclic query by semijoins along a join tree.
 
 Only the *containing* query must be acyclic; the facts may come from anything. (The thesis's figure names the contained
 query; its Theorem 2.11 has the right side.) Head variables count as constants, so more queries qualify.

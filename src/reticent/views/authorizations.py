@@ -1,4 +1,4 @@
-"""Who may see which view: roles, positive and negative authorizations, and a log of every decision (R-PP-29).
+"""Who may see which view: roles, positive and negative authorizations, and a log of every decision.
 
 A *negative* authorization says that an accessor must learn nothing about a secret; its meaning is perfect privacy. A
 *positive* one names views that an accessor may use. A decision looks at query texts only, never at data and never at

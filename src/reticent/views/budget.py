@@ -1,4 +1,4 @@
-"""How much work one question may cost: a cut-off is an honest UNKNOWN, never a silent verdict (R-PP-4, R-PP-31)."""
+"""How much work one question may cost: a cut-off is an honest UNKNOWN, never a silent verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Case analysis for finite domains, comparisons, keys and NULL (R-PP-15, 19, 22, 27).
+"""Case analysis for finite domains, comparisons, keys and NULL.
 
 Freezing every variable apart is only right for large, unordered domains (GT-41). Here the values come from a
 :class:`~reticent.views.variable_models.Theory`. When the answer survives the removal of the row under one choice of values, the

@@ -1,4 +1,4 @@
-"""Checking a certificate again, with little code and none of the search engine's (R-PP-8).
+"""Checking a certificate again, with little code and none of the search engine's.
 
 The query texts are read again and must mean what the certificate says. A witness is loaded and the queries run. A list
 of homomorphisms is checked for completeness (every two sets of subgoals that one row can match are there) and each one

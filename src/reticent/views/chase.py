@@ -1,4 +1,4 @@
-"""Keys as equality rules: subgoals that agree on a key are one row (R-PP-19)."""
+"""Keys as equality rules: subgoals that agree on a key are one row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the question: one pair, several views at once, or a whole matrix (R-PP-28)."""
+"""Asking the question: one pair, several views at once, or a whole matrix."""
 
 from __future__ import annotations
 

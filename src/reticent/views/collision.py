@@ -1,4 +1,4 @@
-"""Do two queries share a critical row? The heart of the room (R-PP-6, Theorem 2.5; keys: R-PP-18..20)."""
+"""Do two queries share a critical row? The heart of the room."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class _Pair:
         other: CodedQuery,
         meeting: RowDependence,
     ) -> EqualTerms | None:
-        """Both unifications together, agreeing where the rows must meet, chased until stable (R-PP-18, 19)."""
+        """Both unifications together, agreeing where the rows must meet, chased until stable."""
         classes = first.classes.copy()
         merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
         terms = query.atoms[min(first.gamma)].terms

@@ -1,4 +1,4 @@
-"""Containment of frozen facts in a union of queries, by the cheapest exact way that applies (R-PP-4, 11, 12)."""
+"""Containment of frozen facts in a union of queries, by the cheapest exact way that applies."""
 
 from __future__ import annotations
 

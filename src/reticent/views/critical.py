@@ -1,4 +1,4 @@
-"""Critical rows: which rows of which tables a query's answer can depend on (R-PP-5, R-PP-6).
+"""Critical rows: which rows of which tables a query's answer can depend on.
 
 A :class:`Signature` lists, for one union, the sets of subgoals ("live" sets) through which some row is critical. It
 depends on the query and the schema alone, so a matrix of N views and M secrets computes N + M of them.
@@ -186,7 +186,7 @@ def base_literals(classes: EqualTerms, *queries: CodedQuery) -> list[Literal]:
 def loses_answer(
     signature: Signature, query: CodedQuery, gamma: frozenset[int], classes: EqualTerms, budget: SearchBudget
 ) -> bool:
-    """Whether, frozen, the head is no longer an answer without ``gamma``: the residual is not contained (R-PP-3, 4).
+    """Whether, frozen, the head is no longer an answer without ``gamma``: the residual is not contained.
 
     The residual may be unsafe (a head variable without a subgoal); freezing does not mind.
     """

@@ -1,4 +1,4 @@
-"""Datalog text, for tests, documents and quick questions: ``Q(n) :- P(p,n), D(p,'cancer',m,w), w != 3`` (R-PP-1).
+"""Datalog text, for tests, documents and quick questions: ``Q(n) :- P(p,n), D(p,'cancer',m,w), w != 3``.
 
 Words are variables (``b2'`` with primes too), ``_`` is a variable of its own each time, numbers and quoted texts are
 constants. Several rules with one head are a union. Datalog is always read with set semantics.

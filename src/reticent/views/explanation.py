@@ -1,4 +1,4 @@
-"""Words for a collision: which table, which rows (R-PP-28, R-PP-30)."""
+"""Words for a collision: which table, which rows."""
 
 from __future__ import annotations
 

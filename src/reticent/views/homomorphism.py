@@ -1,4 +1,4 @@
-"""The generic containment test: is the frozen head an answer of the query over the frozen facts? (R-PP-4)"""
+"""The generic containment test: is the frozen head an answer of the query over the frozen facts?"""
 
 from __future__ import annotations
 

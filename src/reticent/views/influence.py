@@ -1,4 +1,4 @@
-"""Which rows of which tables influence a query (R-PP-5)."""
+"""Which rows of which tables influence a query."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Queries as small integers, for the searches: a variable is its number, a constant a negative code.
 
-Frozen variables (R-PP-4) are simply variable numbers, so they can never equal a user's constant.
+Frozen variables are simply variable numbers, so they can never equal a user's constant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All secrets against all views: the gate for a repository of view definitions (R-PP-28)."""
+"""All secrets against all views: the gate for a repository of view definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An access policy as one TOML file: schema, secrets, views, roles and rules (R-PP-29).
+"""An access policy as one TOML file: schema, secrets, views, roles and rules.
 
 ```toml
 schema = "schema.sql"

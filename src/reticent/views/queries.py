@@ -1,7 +1,7 @@
-"""Conjunctive queries and unions of them: immutable, validated at birth (R-PP-1).
+"""Conjunctive queries and unions of them: immutable, validated at birth.
 
 Every query that the engine judges is read with *set* semantics. Bag semantics is brought to it by a longer head
-(R-PP-24): the head of a query that returns duplicates also lists everything that is counted.
+: the head of a query that returns duplicates also lists everything that is counted.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Query:
     """A secret or a view as the engine sees it; two queries are the same only if they are one object.
 
     A row is critical to the query iff it is critical to one of ``parts`` (several parts come from ``UNION ALL`` and
-    from footprints, R-PP-23). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE
+    from footprints). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE
     verdict stays sound, an overlap proves nothing. ``boundless`` lists what may read any table at all: with it no
     verdict is PRIVATE. ``outputs`` are the terms that a single SELECT shows, where its head
     lists more.

@@ -1,4 +1,4 @@
-"""Which class a query falls in, and the bound that follows (R-PP-9, R-PP-10, R-PP-13).
+"""Which class a query falls in, and the bound that follows.
 
 Classes serve speed and reports only: verdicts never depend on them.
 """
@@ -114,7 +114,7 @@ def bound(secret: QueryClass, view: QueryClass) -> str:
 
 
 def is_blocking(query: CodedQuery, index: int) -> bool:
-    """Whether every row compatible with this subgoal is critical, by the relaxed test of R-PP-9."""
+    """Whether every row compatible with this subgoal is critical, by a relaxed test."""
     row = query.atoms[index]
     own = {code for code in row.terms if code >= 0}
     for other_index in query.places[row.relation]:

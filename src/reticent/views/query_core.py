@@ -1,4 +1,4 @@
-"""The core of a query: fewer subgoals, the same answers (R-PP-17)."""
+"""The core of a query: fewer subgoals, the same answers."""
 
 from __future__ import annotations
 

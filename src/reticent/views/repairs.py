@@ -1,4 +1,4 @@
-"""What would help: why a pair collides, and small changes of the view that make it private (R-PP-30)."""
+"""What would help: why a pair collides, and small changes of the view that make it private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the user's own SQL on a witness, in SQLite or DuckDB: the proof of a disclosure (R-PP-8)."""
+"""Running the user's own SQL on a witness, in SQLite or DuckDB: the proof of a disclosure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is known about the tables: columns, types, small domains, keys, and the dependencies that the theory leaves out.
-
-R-PP-14 (domains), R-PP-18..20 (keys), R-PP-27 (NULL).
-"""
+"""What is known about the tables: columns, types, small domains, keys, and the dependencies that the theory leaves out."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ class SchemaColumn:
     wide: bool = False
 
     def read(self, item: Constant) -> Constant:
-        """``item`` as this column stores it (R-PP-26: type and collation); ValueError when it cannot hold it."""
+        """``item`` as this column stores it (type and collation); ValueError when it cannot hold it."""
         if item.kind == "double":
             item = self._read_double(item)
         if item.kind in ("string", "label"):
@@ -105,7 +102,7 @@ def _is_plain(text: str) -> bool:
 class Key:
     """Columns (by position) on which no two rows agree; ``partial`` when one of them may be NULL.
 
-    A partial key binds only rows whose key columns are all filled. R-PP-27 says that a UNIQUE constraint over nullable
+    A partial key binds only rows whose key columns are all filled. A UNIQUE constraint over nullable
     columns is no key; that is right for the rows with a NULL, but rows without one still exclude each other, so calling
     the constraint nothing at all would be unsound (``test_a_nullable_unique_column_still_ties_rows``).
     """
@@ -168,7 +165,7 @@ class Relation:
         """How critical rows of two queries must agree for the queries to depend on each other.
 
         Without a key: the same row. One key: the same key (Theorem 2.7). Several keys: the columns common to all of
-        them (R-PP-20; the thesis's "agree on some key" is unsound, GT-K4): rows that agree there are linked by a chain
+        them (the thesis's "agree on some key" is unsound): rows that agree there are linked by a chain
         of rows that exclude one another. One partial key: the same row, or the same filled key.
         """
         everything = RowDependence(tuple(range(len(self.columns))))

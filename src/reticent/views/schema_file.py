@@ -1,4 +1,4 @@
-"""A schema without SQL: JSON, TOML or YAML with tables, columns, keys and small domains (R-PP-25).
+"""A schema without SQL: JSON, TOML or YAML with tables, columns, keys and small domains.
 
 ```yaml
 tables:

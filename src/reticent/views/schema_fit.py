@@ -1,4 +1,4 @@
-"""Queries brought into line with the schema: constants read by column type, impossible disjuncts dropped (R-PP-1, 26)."""
+"""Queries brought into line with the schema: constants read by column type, impossible disjuncts dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns that are joined, compared or tied by a foreign key form a sort; a sort that carries ``<`` or ``<=`` is ordered (R-PP-14, R-PP-22)."""
+"""Columns that are joined, compared or tied by a foreign key form a sort; a sort that carries ``<`` or ``<=`` is ordered."""
 
 from __future__ import annotations
 

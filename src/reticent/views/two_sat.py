@@ -1,4 +1,4 @@
-"""Containment when no subgoal has more than two facts to map to: a 2-SAT question (R-PP-11, Saraiya)."""
+"""Containment when no subgoal has more than two facts to map to: a 2-SAT question (Saraiya)."""
 
 from __future__ import annotations
 

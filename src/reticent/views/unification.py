@@ -1,4 +1,4 @@
-"""Unification by union-find over codes; a constant is always the representative of its class (R-PP-2)."""
+"""Unification by union-find over codes; a constant is always the representative of its class."""
 
 from __future__ import annotations
 

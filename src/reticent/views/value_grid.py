@@ -1,4 +1,4 @@
-"""Values between and beyond constants: the representative grid of an ordered sort (R-PP-22)."""
+"""Values between and beyond constants: the representative grid of an ordered sort."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finding values for the variables of a frozen query: equalities, order, finite domains and NULL together.
 
-This is what makes the finite-domain check (R-PP-15) and comparisons (R-PP-22) exact without walking a whole grid: a
+This is what makes the finite-domain check and comparisons exact without walking a whole grid: a
 :class:`Theory` answers whether a set of literals has a solution, and gives one in which different variables get
 different values wherever the literals leave the choice.
 """
@@ -216,7 +216,7 @@ class _Assignment:
         return values
 
     def _grid(self, sort: Place, roots: list[int]) -> dict[int, list[int]]:
-        """Candidate values of the classes of a sort with whole or finite columns (the grid of R-PP-22)."""
+        """Candidate values of the classes of a sort with whole or finite columns (a grid of constants and what lies between them)."""
         ordered = self.theory._sorts.ordered[sort]
         known = [self.book.constant(code) for code in ordered.constants]
         count = len(roots)

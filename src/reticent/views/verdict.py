@@ -1,4 +1,4 @@
-"""The answer to one question: PRIVATE, DISCLOSES or UNKNOWN, with what it rests on (R-PP-28)."""
+"""The answer to one question: PRIVATE, DISCLOSES or UNKNOWN, with what it rests on."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Verdict:
 
 
 def jointly(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """The verdict on several views seen together: private iff each one is (collusion resistance, R-PP-1 promises)."""
+    """The verdict on several views seen together: private iff each one is (collusion resistance)."""
     order = (DISCLOSES, UNKNOWN, PRIVATE)
     worst = min(verdicts, key=lambda verdict: order.index(verdict.status))
     if len(verdicts) == 1:

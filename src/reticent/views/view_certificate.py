@@ -1,4 +1,4 @@
-"""Verdicts on paper: a JSON certificate, and what it takes to believe it (R-PP-8, R-PP-28).
+"""Verdicts on paper: a JSON certificate, and what it takes to believe it.
 
 A DISCLOSES certificate holds the witness; anybody can run the two queries on it. A PRIVATE certificate of plain queries
 (no comparisons, finite domains or keys) lists, for every set of subgoals that a row could match, the homomorphism that

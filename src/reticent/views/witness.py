@@ -1,4 +1,4 @@
-"""A disclosure made concrete: a row, two small databases, and four answers that anybody can compute again (R-PP-8)."""
+"""A disclosure made concrete: a row, two small databases, and four answers that anybody can compute again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DatabaseWitness:
 
     Without keys both rows are one and the same. With keys the view's row may differ: the two agree on the key, so
     a database holds at most one of them. With foreign keys it may be a row of another table, ``view_relation``. ``secret_answer`` and ``view_answer`` are the answers that come with the row, with
-    everything that is counted (R-PP-24); the four answers as SQL returns them are filled in by the replay.
+    everything that is counted; the four answers as SQL returns them are filled in by the replay.
     """
 
     relation: str

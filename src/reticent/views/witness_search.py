@@ -1,7 +1,7 @@
 """Witnesses for queries beyond the exact fragment: small databases on which the users' own SQL is run, until one row changes both answers.
 
 Aggregates, outer joins, LIKE, CASE, window functions and the like are over-approximated by the rows that they read, so an overlap alone proves nothing. A database does: if
-removing one row changes the answer of the view, and in some database also that of the secret, the row is critical to both, and the view discloses (R-PP-5). Nothing found proves nothing.
+removing one row changes the answer of the view, and in some database also that of the secret, the row is critical to both, and the view discloses. Nothing found proves nothing.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Population:
         return Fact(fact.text, clauses)
 
     def cost(self, fact: Fact) -> int:
-        """How many basic implications the fact is worth (R-WK-15)."""
+        """How many basic implications the fact is worth."""
         return sum(map(self._clause_cost, fact.clauses))
 
     def _clause_cost(self, clause: Clause) -> int:

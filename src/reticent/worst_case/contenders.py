@@ -1,4 +1,4 @@
-"""Exact arithmetic on the few buckets that the screen could not rule out (R-WK-4, R-WK-5)."""
+"""Exact arithmetic on the few buckets that the screen could not rule out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Contender:
 def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) -> list[Contender]:
     """Of the surviving uses the ``k + 1`` best of each kind, in bucket order; more can never be needed at once.
 
-    ``by_people`` breaks exact ties for fewer people and then the lower bucket, which a witness asks for (R-WK-6);
+    ``by_people`` breaks exact ties for fewer people and then the lower bucket, which a witness asks for;
     a curve does not care which of equals it gets.
     """
     aside, holding = uses.aside.copy(), uses.holding.copy()
@@ -82,7 +82,7 @@ def table_of(buckets: Buckets, bucket: int, atoms: int) -> AtomTable:
 
 
 def sweep(contenders: Iterable[Contender], k: int) -> list[Fraction]:
-    """The corrected MINIMIZE2 in its forward form: the whole curve in one pass (R-WK-4, R-WK-5)."""
+    """The corrected MINIMIZE2 in its forward form: the whole curve in one pass."""
     without: list[Fraction | None] = [Fraction(1)] + [None] * k
     with_a: list[Fraction | None] = [None] * (k + 1)
     for contender in contenders:

@@ -1,10 +1,10 @@
 """How sure an attacker with k facts can become about anybody: the maximum disclosure D(B, k), exactly.
 
-*Guarantee*: every number is an exact fraction; a verdict compares fractions, never floats (R-WK-7, R-WK-24).
+*Guarantee*: every number is an exact fraction; a verdict compares fractions, never floats.
 *Adversary*: knows who is in which bucket, all non-sensitive data, and any k basic implications about the sensitive
 values (if these people have those values, then one of those people has one of those values); random-worlds prior.
 *Cost*: one float pass over the buckets, then exact arithmetic on the few that can matter.
-*Source*: R-WK-3..8. By F2 and F3 the worst facts are ``A_i -> A`` with one common consequent and give 1 / (1 + R), R
+*Source*: Martin, Kifer, Machanavajjhala, Gehrke, Halpern (2007). The worst facts are ``A_i -> A`` with one common consequent and give 1 / (1 + R), R
 the least Pr(no atom holds) / Pr(A). Corrected against the source: the recursion ends in 1 and starts without A
 (errata 2, 3), its cost is k^2 a bucket (erratum 5), and Figure 3 at k = 1 is 2/3, not 10/19 (erratum 1).
 """
@@ -30,7 +30,7 @@ DEEPEST = 128
 
 
 def curve(histograms: Measured, k: int) -> list[Fraction]:
-    """D(B, j) for j = 0..``k``: how sure an attacker with j facts can become, at worst (R-WK-5).
+    """D(B, j) for j = 0..``k``: how sure an attacker with j facts can become, at worst.
 
     >>> [str(value) for value in curve([(2, 2, 1), (2, 1, 1, 1)], k=3)]
     ['2/5', '2/3', '1', '1']
@@ -40,7 +40,7 @@ def curve(histograms: Measured, k: int) -> list[Fraction]:
 
 
 def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
-    """The same for an attacker who only knows j facts "this person does not have that value" (F8, R-WK-8).
+    """The same for an attacker who only knows j facts "this person does not have that value" (F8).
 
     This is the attacker of l-diversity: never stronger, and often (not always: erratum 7) as strong.
     """
@@ -82,7 +82,7 @@ def certainty_point(histograms: Measured) -> int:
 
 
 def breaking_point(histograms: Measured, c: Number, limit: int = DEEPEST) -> int | None:
-    """The least k with D(B, k) >= ``c``, or None when more than ``limit`` facts are needed (R-WK-7)."""
+    """The least k with D(B, k) >= ``c``, or None when more than ``limit`` facts are needed."""
     buckets, threshold = Buckets.of(histograms), as_probability(c)
     certain = certainty_point(buckets)
     limit = min(whole(limit, "limit", low=0), certain)
@@ -118,7 +118,7 @@ class Safety:
 
 
 def safe(histograms: Measured, c: Number, k: int) -> Safety:
-    """Whether ``k`` facts keep everybody's disclosure strictly below ``c``, exactly (R-WK-7).
+    """Whether ``k`` facts keep everybody's disclosure strictly below ``c``, exactly.
 
     >>> safe([(2, 2, 1), (2, 1, 1, 1)], c="2/3", k=1).holds, safe([(2, 2, 1), (2, 1, 1, 1)], c="0.67", k=1).holds
     (False, True)
@@ -206,12 +206,12 @@ def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]
 
 
 def fact_count(k: object) -> int:
-    """``k`` as a number of facts, or a PolicyError (R-WK-28)."""
+    """``k`` as a number of facts, or a PolicyError."""
     return whole(k, "k (the number of facts an attacker knows)", low=0)
 
 
 def as_probability(c: Number) -> Fraction:
-    """``c`` as an exact probability, or a PolicyError (R-WK-28)."""
+    """``c`` as an exact probability, or a PolicyError."""
     try:
         return exact(c, "c (the disclosure that must not be reached)", low=0, high=1)
     except PolicyError as error:

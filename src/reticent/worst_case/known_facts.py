@@ -1,4 +1,4 @@
-"""Facts as people type them, and the clauses they mean (R-WK-15).
+"""Facts as people type them, and the clauses they mean.
 
     Ed=flu                      Ed has flu              costs one fact for every other value in Ed's bucket
     !Ed=flu    Ed != flu        Ed does not have flu    costs 1

@@ -1,4 +1,4 @@
-"""MINIMIZE1: the least chance that none of h well chosen atoms is true inside one bucket (R-WK-1, R-WK-2).
+"""MINIMIZE1: the least chance that none of h well chosen atoms is true inside one bucket.
 
 Everything here is exact. A bucket of ``n`` people whose values occur ``counts`` times (falling) is seen only through
 its key: ``n`` and the top counts. With ``F(q)`` people holding the ``q`` most frequent values, giving person ``i`` the
@@ -31,7 +31,7 @@ def _cached(size: int, top: tuple[int, ...], distinct: int, atoms: int) -> AtomT
 
 @dataclass(frozen=True)
 class AtomTable:
-    """M[h] for h = 0..``atoms`` of one key, with the profile that reaches each (R-WK-1).
+    """M[h] for h = 0..``atoms`` of one key, with the profile that reaches each.
 
     ``top`` holds at most ``atoms`` counts, falling; ``distinct`` is the number of different values, or any number
     above ``atoms`` when there are more than that.
@@ -56,7 +56,7 @@ class AtomTable:
         return self._known[atoms]
 
     def holding(self, atoms: int) -> Fraction:
-        """The smallest ratio Pr(no atom holds) / Pr(A) with A and ``atoms`` more atoms in this bucket (R-WK-3)."""
+        """The smallest ratio Pr(no atom holds) / Pr(A) with A and ``atoms`` more atoms in this bucket."""
         return self.least(atoms + 1) * Fraction(self.size, self.top[0])
 
     def profile(self, atoms: int) -> tuple[int, ...]:

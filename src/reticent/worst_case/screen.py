@@ -1,4 +1,4 @@
-"""Which buckets can matter: a float pass over all of them that leaves the exact arithmetic a handful (R-WK-5, R-WK-24).
+"""Which buckets can matter: a float pass over all of them that leaves the exact arithmetic a handful.
 
 Nothing is decided here. Write ``u_b[c]`` for the factor of a bucket that takes ``c`` antecedents and ``v_b[c]`` for one
 that holds A beside ``c`` of them. A best set of k facts touches at most k + 1 buckets, so
@@ -60,7 +60,7 @@ def least_chances(sizes: Integers, top: Integers) -> Floats:
 
 
 def merge(left: Floats, right: Floats) -> Floats:
-    """Two sets of buckets as one: arrays ``[..., 2, k + 1]`` of (N, A) pairs, merged place by place (R-WK-10).
+    """Two sets of buckets as one: arrays ``[..., 2, k + 1]`` of (N, A) pairs, merged place by place.
 
     N[s] is the least factor of s antecedents without A, A[s] with it: ``N[s] = min_a N[a] N'[s - a]`` and
     ``A[s] = min_a min(A[a] N'[s - a], N[a] A'[s - a])``. Associative and commutative. An absent bucket is N = 1, A =
@@ -159,7 +159,7 @@ def within(factors: Floats, limits: Floats) -> Mask:
 
 
 def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, k: int) -> Screen:
-    """Turn kept keys into buckets, at most ``k + 1`` of each key (R-WK-5), and find the best ratios among them."""
+    """Turn kept keys into buckets, at most ``k + 1`` of each key, and find the best ratios among them."""
     ends = np.append(starts[1:], len(order))
     copies = np.minimum(ends[rows] - starts[rows], k + 1)
     buckets = order[places_in(starts[rows], copies)]
@@ -218,7 +218,7 @@ def _keys(buckets: Buckets, atoms: int) -> tuple[Integers, Integers]:
 
 
 def sorted_by_key(buckets: Buckets, chosen: Integers, atoms: int) -> tuple[Integers, Integers]:
-    """An order of the ``chosen`` buckets in which equal keys (size and top counts, R-WK-2) stand together, and their starts.
+    """An order of the ``chosen`` buckets in which equal keys (size and top counts) stand together, and their starts.
 
     Equality is decided on the counts themselves; a hash only brings candidates together, and a collision merely
     leaves a key in two places.

@@ -1,4 +1,4 @@
-"""The exact solver: how likely a list of facts is, and what follows from it (R-WK-11..14).
+"""The exact solver: how likely a list of facts is, and what follows from it.
 
 *Guarantee*: exact rationals over all equally likely worlds. *Cost*: the question is #P-complete; the work grows with the
 people *mentioned*, not with the table. People are placed one by one; placements that agree in what is left in the
@@ -53,7 +53,7 @@ class WorkBudget:
 
 @dataclass(frozen=True)
 class Component:
-    """Facts that hang together through shared clauses or shared buckets (R-WK-14)."""
+    """Facts that hang together through shared clauses or shared buckets."""
 
     clauses: tuple[Clause, ...]
     people: tuple[str, ...]
@@ -79,7 +79,7 @@ def components(population: Population, clauses: Sequence[Clause]) -> list[Compon
 
 
 def probability(population: Population, clauses: Sequence[Clause], budget: WorkBudget | None = None) -> Fraction:
-    """The chance that all clauses hold in a random world: 0 exactly when they contradict the release (R-WK-12)."""
+    """The chance that all clauses hold in a random world: 0 exactly when they contradict the release."""
     budget = budget or WorkBudget()
     chance = Fraction(1)
     for component in components(population, tuple(dict.fromkeys(clauses))):
@@ -101,7 +101,7 @@ def conditional(
 def disclosure_risk(
     population: Population, known: Sequence[Clause], budget: WorkBudget | None = None
 ) -> tuple[Fraction, PersonValue] | None:
-    """The most that ``known`` tells about anybody, and about whom; None when it contradicts the release (R-WK-13).
+    """The most that ``known`` tells about anybody, and about whom; None when it contradicts the release.
 
     People whom the facts do not mention are alike within a bucket, so one of each bucket is tried; values that are
     not mentioned in a bucket share their chance in proportion to their counts, so only the most frequent is tried.

@@ -1,4 +1,4 @@
-"""A segment tree over buckets: after one bucket changes, the whole curve costs one walk to the root (R-WK-9, R-WK-10).
+"""A segment tree over buckets: after one bucket changes, the whole curve costs one walk to the root.
 
 Leaves are the distinct keys; a key that many buckets share is one leaf that knows how often (at most k + 1 copies
 matter). Nodes hold (N, A) pairs as doubles. The tree screens and never decides: an exact answer descends to the

@@ -1,4 +1,4 @@
-"""The worst facts themselves, behind the number: who, what, and in words (R-WK-6).
+"""The worst facts themselves, behind the number: who, what, and in words.
 
 A witness is k simple implications ``A_i -> A`` with one common consequent. Among equally bad ones the answer names
 fewest people, then lower buckets, then values that come first, so that the same release always yields the same words.
@@ -143,7 +143,7 @@ Share: TypeAlias = tuple[Contender, int, bool]
 
 
 def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, list[Share]]:
-    """The recursion G(i, h, a) of R-WK-4 over the contenders, ties broken for fewer people and then lower buckets."""
+    """The recursion G(i, h, a) over the contenders, ties broken for fewer people and then lower buckets."""
     State: TypeAlias = tuple[int, bool]
     Cost: TypeAlias = tuple[Fraction, int]
     tables: list[dict[State, Cost]] = [{(0, True): (Fraction(1), 0)}]

@@ -1,4 +1,4 @@
-"""Rows that come and leave: an index stays a directory, and blocks keep their sizes (R-BA-4 to R-BA-6 with 13.2, O7)."""
+"""Rows that come and leave: an index stays a directory, and blocks keep their sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions that also show between which values their people lie: sharper answers, and gaps that prove absence (R-BA-15 with 13.2)."""
+"""Regions that also show between which values their people lie: sharper answers, and gaps that prove absence."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_what_is_about_presence_does_not_go_with_gaps():
 
 
 def test_the_gain_is_that_of_the_specification():
-    """R-BA-15: uniform points in two columns at k = 5, mean share of the sides: 0.046 falls to 0.029."""
+    """Uniform points in two columns at k = 5, mean share of the sides: 0.046 falls to 0.029."""
     draw = np.random.default_rng(1)
     frame = pl.DataFrame({"x": draw.integers(0, 4096, 6000), "y": draw.integers(0, 4096, 6000)})
     table = rt.Table(frame, quasi=["x", "y"])

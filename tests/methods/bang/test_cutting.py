@@ -1,4 +1,4 @@
-"""Cuts: classes for any k, one inside the other, and regions that say the same as the blocks behind them (R-BA-9 to R-BA-11)."""
+"""Cuts: classes for any k, one inside the other, and regions that say the same as the blocks behind them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def uniform(n: int = 6000, clusters: bool = False) -> rt.Table:
 
 
 def test_chains_of_density_collapse_and_balanced_merging_does_not():
-    """R-BA-10: with the literal order every k of twice the smallest number gives one class on even data; the order by size does not."""
+    """With the literal order every k of twice the smallest number gives one class on even data; the order by size does not."""
     table = uniform()
     assert len(rt.Bang(order="gridclus").build(table).draft(k=20).groups) <= 2
     balanced = rt.Bang().build(table).draft(k=20).groups.sizes

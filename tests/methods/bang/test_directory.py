@@ -1,4 +1,4 @@
-"""Mapping, regions and blocks: the values of the specification, and an index by hand on small grids (R-BA-2 to R-BA-9)."""
+"""Mapping, regions and blocks: the values of the specification, and an index by hand on small grids."""
 
 from __future__ import annotations
 

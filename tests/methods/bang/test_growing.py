@@ -1,4 +1,4 @@
-"""A table that grows: whoever holds all releases, knows everybody's quasi values and when each came, finds nobody new below what is promised (R-BA-17 with 13.2, R-PM-18)."""
+"""A table that grows: whoever holds all releases, knows everybody's quasi values and when each came, finds nobody new below what is promised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards on sensitive values: any monotone definition, and what the making of classes tells somebody who knows the algorithm (R-BA-14 with 13.2)."""
+"""Guards on sensitive values: any monotone definition, and what the making of classes tells somebody who knows the algorithm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions one inside the other, asked of a release alone: the figure of the specification, every cell of small grids, and plain SQL (R-BA-12, R-BA-13)."""
+"""Regions one inside the other, asked of a release alone: the figure of the specification, every cell of small grids, and plain SQL."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def steps_of(regions: NestedRegions) -> list[list[object]]:
 
 @pytest.mark.parametrize("condition", CONDITIONS[:3] + CONDITIONS[5:6])
 def test_a_range_answers_as_all_its_cells_do(published, condition):
-    """R-BA-13 twice: by what regions leave of the range, and cell by cell as points. The steps are cut at the ends of the condition as well."""
+    """Cells twice: by what regions leave of the range, and cell by cell as points. The steps are cut at the ends of the condition as well."""
     _, folder = published
     regions = open_public(folder).reader
     found = set()

@@ -1,4 +1,4 @@
-"""Releases of regions against forgers, and against every row: what verify finds in files that were changed, counts of random tables, and plain SQL for every point (R-BA-11 to R-BA-13)."""
+"""Releases of regions against forgers, and against every row: what verify finds in files that were changed, counts of random tables, and plain SQL for every point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns as lines of cells: numbers, dates, categories and missing values, and what is said about settings that do not fit (R-BA-1)."""
+"""Columns as lines of cells: numbers, dates, categories and missing values, and what is said about settings that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A saved index is the index that was built: the same cuts, the same releases, the same series; and damage is found (R-BA-18, O9)."""
+"""A saved index is the index that was built: the same cuts, the same releases, the same series; and damage is found (O9)."""
 
 from __future__ import annotations
 

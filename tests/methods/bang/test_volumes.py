@@ -1,4 +1,4 @@
-"""How many combinations of values Bang's classes hold: the cells of the space gone through one by one, and KL from its definition (R-UM-3, R-BA-8)."""
+"""How many combinations of values Bang's classes hold: the cells of the space gone through one by one, and KL from its definition."""
 
 from __future__ import annotations
 

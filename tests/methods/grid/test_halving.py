@@ -44,7 +44,7 @@ def test_boxes_tile_the_grid_and_hold_their_rows(sizes, depth, seed):
 
 
 def test_axes_take_turns_and_those_with_one_cell_are_passed_over():
-    """R-BA-2: with one cell on the second axis all cuts go through the others."""
+    """With one cell on the second axis all cuts go through the others."""
     boxes = halve((4, 1, 2), 3, np.zeros((0, 3), dtype=np.int64), lambda lows, highs, rows: np.ones(len(lows), bool))
     assert list(zip(boxes.lows.tolist(), boxes.highs.tolist(), strict=True)) == [
         ([x, 0, y], [x + 1, 1, y + 1]) for x, y in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)]

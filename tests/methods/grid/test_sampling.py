@@ -1,4 +1,4 @@
-"""The delta of a sample on a grid: goldens of R-PM-24, all samples enumerated on tiny tables, and what the sum over two cells would break (13.2)."""
+"""The delta of a sample on a grid: goldens, all samples enumerated on tiny tables, and what the sum over two cells would break."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _at(plan: SamplePlan, size: int, epsilon: Fraction) -> float:
 
 
 def test_other_cells_change_nothing_and_all_columns_must_be_in_the_cell():
-    """k rows of a quasi cell are not enough where a sensitive column is shown beside it: (5, .2, 2) claims 3.2e-4, and one rare value has .1998 (13.2)."""
+    """k rows of a quasi cell are not enough where a sensitive column is shown beside it: (5, .2, 2) claims 3.2e-4, and one rare value has .1998."""
     beta, epsilon = Fraction(1, 5), 2.0
     with_row, without = (sample_outputs([*"aabbb", *["a"] * more], beta, 3) for more in (1, 0))
     joint = hockey_stick(with_row, without, epsilon)

@@ -88,7 +88,7 @@ def test_it_distorts_less_than_the_best_full_domain_generalization():
 
 @pytest.mark.parametrize("k", [2, 5, 9])
 def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart(k):
-    """R-PM-32: between k and 2k - 1 rows where ties may be divided; more only where all rows are alike. Strict groups may be larger."""
+    """Between k and 2k - 1 rows where ties may be divided; more only where all rows are alike. Strict groups may be larger."""
     table = people()
     units = LocalEngine().single_rows(table, np.random.default_rng(1).permutation(table.rows))
     group = Partition(units, CutJudge(units, KAnonymity(k)), "span", True, "sets").run()
@@ -113,7 +113,7 @@ def test_which_of_equal_people_go_where_is_drawn_and_said_to_be():
 
 
 def test_people_are_counted_where_one_has_several_rows():
-    """MultiR k-anonymity (R-PM-1): two rows of one person hide nobody."""
+    """MultiR k-anonymity: two rows of one person hide nobody."""
     frame = people(300).frame.with_columns(person=pl.int_range(pl.len()))
     twice = pl.concat([frame, frame])
     table = Table(twice, quasi=["age", "town"], sensitive="illness", key="person", unit="person")

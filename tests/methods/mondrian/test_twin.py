@@ -77,7 +77,7 @@ def values(part: Part) -> list[str]:
 
 
 def on_values(judge, numbers: bool = False):
-    """A judge of lists of values as one of parts; with several sensitive columns, of each where the others are known (R-LD-16)."""
+    """A judge of lists of values as one of parts; with several sensitive columns, of each where the others are known."""
     read = NUMBERS.__getitem__ if numbers else str
 
     def judged(part: Part) -> bool:

@@ -1,4 +1,4 @@
-"""How the notions of privacy and utility translate into each other (R-AB-2, R-AB-3), rounded so that nothing is promised too much."""
+"""How the notions of privacy and utility translate into each other, rounded so that nothing is promised too much."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_independent_and_arbitrary_adversaries_agree_where_both_apply():
 
 
 def test_knowing_the_number_of_records_breaks_independence():
-    # R-AB-9: two possible tuples and |I| = 2 are certain before anything is published; five with |I| = 1, one seen: 0.68 against 0.2.
+    # two possible tuples and |I| = 2 are certain before anything is published; five with |I| = 1, one seen: 0.68 against 0.2.
     d, gamma = Fraction(1, 20), Fraction(1, 5)
     rates = rates_for(d, gamma)
     tables = [frozenset(c) for size in range(6) for c in combinations(range(5), size)]

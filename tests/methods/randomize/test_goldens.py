@@ -1,4 +1,4 @@
-"""G1 to G9, exactly (R-AB-28), and what the errata corrected."""
+"""G1 to G9, exactly, and what the errata corrected."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_intervals_of_later_views_hold_in_both_strata_together():
 
 
 def test_a_sampled_domain_count_shares_the_error_with_the_noise():
-    # R-AB-15: exact law of hits and of what is shown; with the whole error for each of both the promise would be twice as weak.
+    # exact law of hits and of what is shown; with the whole error for each of both the promise would be twice as weak.
     n, q, part, size, tries, error = 60, 40, 0.3, 1000, 50, Fraction(1, 5)
     rates = Rates(Fraction(2, 5), Fraction(1, 10))
     law, hits_law = shown_pmf(q, int(part * size), 0.5, 0.1), binomial_pmf(tries, part)

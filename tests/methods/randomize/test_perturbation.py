@@ -1,4 +1,4 @@
-"""Perturbation: one column kept or drawn, its epsilon, estimates without bias, and draws that are kept for later releases (R-PM-35)."""
+"""Perturbation: one column kept or drawn, its epsilon, estimates without bias, and draws that are kept for later releases."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_rates_of_ones_own_are_judged_and_refused_by_name():
 
 
 def test_an_upper_bound_of_n_is_known_instead_of_n(tmp_path):
-    # R-AB-9: nothing public tells the exact number of records.
+    # nothing public tells the exact number of records.
     made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3", n_public=10)
     assert (made.n, made.d) == (10, Fraction(1, 120))
     publish_to(scores_frame(), made, tmp_path / "view", insecure_seed=1)
@@ -77,7 +77,7 @@ def test_each_verdict_is_reached_and_says_why():
 
 
 def test_the_reading_as_differential_privacy_is_that_of_all_views():
-    # R-AB-2: the largest ratio of likelihoods over all views, for exchanging one tuple and for adding one.
+    # the largest ratio of likelihoods over all views, for exchanging one tuple and for adding one.
     rates, domain = Rates(Fraction(2, 5), Fraction(1, 10)), list(range(4))
 
     def largest(first: set[int], second: set[int]) -> Fraction:
@@ -116,7 +116,7 @@ class _OneWord(Draws):
 
 
 def test_noise_is_rounded_up_and_true_tuples_down():
-    # R-AB-5: where floating point could decide either way, a fake is shown and a true tuple is not.
+    # where floating point could decide either way, a fake is shown and a true tuple is not.
     half, draws = np.array([0.5]), _OneWord()
     assert draws.chances(half, up=True).all()
     assert not draws.chances(half, up=False).any()

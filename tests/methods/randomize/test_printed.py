@@ -106,7 +106,7 @@ def test_inclusion_and_exclusion_over_all_subsets_counts_the_domain_once_too_lit
 
 
 def test_the_poisson_limit_is_as_close_as_le_cam_says():
-    # R-AB-7: for m = 10^6 and beta = 1e-4 the total variation is 2.4e-5, below beta.
+    # for m = 10^6 and beta = 1e-4 the total variation is 2.4e-5, below beta.
     counts = np.arange(400)
     distance = np.abs(binom.pmf(counts, 10**6, 1e-4) - poisson.pmf(counts, 100)).sum() / 2
     assert distance == pytest.approx(2.4e-5, abs=5e-7)

@@ -1,4 +1,4 @@
-"""The privacy theorem by enumeration of all tables and views, the updates by all patterns and histories, and properties (R-AB-30)."""
+"""The privacy theorem by enumeration of all tables and views, the updates by all patterns and histories, and properties."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_printed_series_breaks_its_promise(views, reached):
 
 
 def test_shrinking_noise_gives_new_tuples_away():
-    # R-AB-17: with c_i of the source a tuple inserted at version v has the ratio s/c_v.
+    # with c_i of the source a tuple inserted at version v has the ratio s/c_v.
     d = Fraction(301620, 648023040)
     for views, reached in [(3, 0.339), (6, 0.777)]:
         rates = rates_for(d, GAMMA, views=views, frozen=True)

@@ -1,4 +1,4 @@
-"""Publishing: the joint law, set semantics, public inputs, the ledger, files. Statistical tests have fixed seeds and five-sigma bands (R-AB-29)."""
+"""Publishing: the joint law, set semantics, public inputs, the ledger, files. Statistical tests have fixed seeds and five-sigma bands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Series in batches, beside boxes of k people (R-TS-22): what is shown, what is promised, and what somebody learns from it."""
+"""Series in batches, beside boxes of k people: what is shown, what is promised, and what somebody learns from it."""
 
 from __future__ import annotations
 

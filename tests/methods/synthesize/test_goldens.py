@@ -87,7 +87,7 @@ def test_the_published_theorem_on_dropping_is_behind_a_warning_and_gives_less_no
 
 @pytest.mark.slow
 def test_the_published_theorem_on_dropping_is_false():
-    """n = 100 people with 100 values, a million values kept with 1e-4: the disclosure set of its promise has a chance of about 0.12, not 1e-5 (R-SY-18).
+    """n = 100 people with 100 values, a million values kept with 1e-4: the disclosure set of its promise has a chance of about 0.12, not 1e-5.
 
     An output that shows a value m times whose one person leaves is at least m (n - 1 + r alpha)/... times less likely; the ratio of moving that person to a value
     that nobody has and that does not show is the exact mixture over the number r of values that stay, here drawn.

@@ -124,7 +124,7 @@ PLANS = [
     [*((*each, "tight") for each in PLANS), (*PLANS[0], "thesis"), (*PLANS[2], "thesis")],
 )
 def test_the_planners_promise_holds_with_sixty_digits(groups, domain, epsilon, delta, mode):
-    """The plan's noise meets the bound of section E, tail by tail, for a ratio that is at most the true e^epsilon."""
+    """The plan's noise meets the bound on the disclosure set, tail by tail, for a ratio that is at most the true e^epsilon."""
     plan = rt.synthesize.plan(groups, domain, epsilon, delta, mode)
     ratio = ratio_within(Fraction(epsilon))
     power = precise.power(Fraction(epsilon))

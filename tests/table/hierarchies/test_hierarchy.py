@@ -1,4 +1,4 @@
-"""Hierarchies: total, disjoint, nested, exact; and what is not is refused with the value and the level (R-LD-2)."""
+"""Hierarchies: total, disjoint, nested, exact; and what is not is refused with the value and the level."""
 
 from __future__ import annotations
 

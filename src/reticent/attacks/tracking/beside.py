@@ -25,7 +25,7 @@ WORDS: dict[str, str] = {
 def republished(history: History, how: str, context: Context | None = None) -> PublishedSeries:
     """The tables of a history, published again in a weaker way into a folder that is then removed.
 
-    ``separate``: every release as if it were the first, which is what tools without a memory do. ``m-invariance`` and ``tau``: the printed algorithms (R-TS-19).
+    ``separate``: every release as if it were the first, which is what tools without a memory do. ``m-invariance`` and ``tau``: the printed algorithms.
     People who wait in the history are left out. Raises :class:`Infeasible` where the weaker way cannot publish some table.
     """
     if how not in get_args(Weaker):

@@ -1,4 +1,4 @@
-"""BCF-anonymity: how many rows of a class remain possible when people are only ever added (R-PM-18)."""
+"""BCF-anonymity: how many rows of a class remain possible when people are only ever added."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
     *Adversary.* Knows the quasi values of a victim and whether she is in the first release, so her groups; and that every row of the first release is some row
     of the second with the same sensitive value and a box that overlaps. Rows of her group that cannot be hers are cracked.
 
-    *Guarantee.* Anonymity is the largest number of rows of the group that can be hers at the same time, over all such matchings of the two releases (spec 004,
-    13.2): for somebody in both, rows of her first group matched with rows of her second group; for a newcomer, rows of her group that are matched with none. Where
+    *Guarantee.* Anonymity is the largest number of rows of the group that can be hers at the same time, over all such matchings of the two releases: for somebody in both, rows of her first group matched with rows of her second group; for a newcomer, rows of her group that are matched with none. Where
     no other group competes these are ``sum of min(g1, g2)`` and ``|G| - sum of max(0, G1 - (G2 - g2))`` over sensitive values.
 
     *Cost.* A maximum flow for each pair of groups with somebody in both, and each sensitive value.

@@ -1,4 +1,4 @@
-"""HD-composition: holders of a value that never goes away hide among decoys that stay theirs (R-PM-19)."""
+"""HD-composition: holders of a value that never goes away hide among decoys that stay theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidate sets to a fixpoint: values that a person cannot have are ruled out until nothing more follows (R-TS-8)."""
+"""Candidate sets to a fixpoint: values that a person cannot have are ruled out until nothing more follows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> Va
     *Adversary.* Knows all releases, who is in which group, and event lists. Rules out only what is impossible: everything that remains may still be unlikely.
 
     *Cost.* Linear in sightings where nothing is ruled out; a matching for each group touched by something that was. Raises :class:`DataError` if no assignment
-    of values fits the series (R-TS-8, 13.1: zero worlds is an error, never safe). ``masks`` are candidate sets to start from.
+    of values fits the series (13.1: zero worlds is an error, never safe). ``masks`` are candidate sets to start from.
     """
     starts, members = tracks.members
     home_starts, homes = tracks.homes

@@ -1,4 +1,4 @@
-"""The join attack: who is in which group is not known, only everybody's quasi values and the boxes of groups (R-TS-4, R-TS-8)."""
+"""The join attack: who is in which group is not known, only everybody's quasi values and the boxes of groups."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
 
     *Rules.* A person may be any row of a group whose box holds her quasi values, if everybody can be some row at the same time (counterfeits are rows of their
     groups). Where people show boxes of buckets, she may be in any group of which somebody shows a box that holds her. A track has one value. If the series keeps signatures along tracks (which its definition says publicly), a track stays within one
-    signature: memberships that would break R-TS-7(2,3) are dropped. If signatures before and after a change or a return are always equal or disjoint (which the hardened
+    signature: memberships that would break the uniqueness of later releases are dropped. If signatures before and after a change or a return are always equal or disjoint (which the hardened
     definition says publicly), so are those of memberships (13.1). Tracks before and after a known change differ.
 
     *Adversary.* Knows all releases, everybody's quasi values at each, and event lists; not who is in which group.
@@ -213,7 +213,7 @@ def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places
 def _kept_signatures(
     edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places], tracks: int
 ) -> tuple[Places, Places] | None:
-    """The signature of each track, as starts and numbers, if none changes it (R-TS-7(2,3)): what the definition says publicly about the whole series."""
+    """The signature of each track, as starts and numbers, if none changes it: what the definition says publicly about the whole series."""
     track = np.concatenate([each.track for each in edges])
     shown = np.concatenate([mine[each.group_of] for mine, each in zip(signatures, releases, strict=True)])
     seen = np.full(tracks, -1, dtype=np.int32)

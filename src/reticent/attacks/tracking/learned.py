@@ -110,12 +110,12 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
 
     @cached_property
     def disclosed(self) -> list[Any]:
-        """People whose value is certain at some release (R-TS-6)."""
+        """People whose value is certain at some release."""
         return self._people(self.figures.left == 1)
 
     @cached_property
     def narrowed(self) -> list[Any]:
-        """People for whom fewer values are left at some release than their group shows (R-TS-8)."""
+        """People for whom fewer values are left at some release than their group shows."""
         return self._people(self.figures.left < self.shown)
 
     @cached_property

@@ -27,7 +27,7 @@ Returns = Literal["unknown", "unchanged"]
 
 @dataclass(frozen=True, repr=False)
 class Tracks:
-    """A series as its adversary sees it (R-TS-4). Over sightings (a person in a release): ``person``, ``release`` (both places), ``group``, ``track``.
+    """A series as its adversary sees it. Over sightings (a person in a release): ``person``, ``release`` (both places), ``group``, ``track``.
 
     Over groups of all releases: ``group_release`` and the published values ``values[offsets[g]:offsets[g + 1]]``, rising. Over tracks: ``before`` is the track of
     the same person whose value is known to be another one, ``previous`` the track that ended when this one began with a change or a return (-1: none), ``owner`` the
@@ -59,7 +59,7 @@ class Tracks:
     ) -> Tracks:
         """The view of a series.
 
-        ``knows_change``: a sensitive update shows that old and new value differ (R-TS-8, 13.1). ``returns="unchanged"``: the publisher declared that values do not
+        ``knows_change``: a sensitive update shows that old and new value differ (13.1). ``returns="unchanged"``: the publisher declared that values do not
         change while somebody is absent. ``releases`` are the numbers of those that the adversary has; event lists are known for all.
         """
         if returns not in ("unknown", "unchanged"):

@@ -1,4 +1,4 @@
-"""m-Distinct: values change only along declared updates, and every candidate set keeps at least m values (R-PM-20)."""
+"""m-Distinct: values change only along declared updates, and every candidate set keeps at least m values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consistent worlds, counted exactly: every assignment of values to people that fits all releases is one world (R-TS-8)."""
+"""Consistent worlds, counted exactly: every assignment of values to people that fits all releases is one world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Auditing for partial disclosure: answers may move beliefs a little, and only rarely more (R-QA-9..12).
+"""Auditing for partial disclosure: answers may move beliefs a little, and only rarely more.
 
 ``game``         lambda, beta, delta and rounds; the finite check and the sample sizes
 ``priors``       what everybody believes before any answer

@@ -1,4 +1,4 @@
-"""Sums of classes of people: how they are distributed before any answer, and which sums leave everybody in the class safe (R-QA-11)."""
+"""Sums of classes of people: how they are distributed before any answer, and which sums leave everybody in the class safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The privacy game of partial disclosure: what may be learnt, how often, and for how long (R-QA-9, R-QA-11).
+"""The privacy game of partial disclosure: what may be learnt, how often, and for how long.
 
 People's values are independent draws from a public prior. A sequence of answers is lambda-safe for a person and an interval
 when the posterior chance of the interval, *given the answers*, is within a factor 1 + lambda of its prior chance (the printed
@@ -116,7 +116,7 @@ class PriorCells:
         return (Fraction(self.game.lambda_) * (self.c - 1) - 2) / (self.c + 1)
 
     def samples(self, eta: Number) -> int:
-        """As many samples as suffice: the error of a share is worst at the threshold, so its own variance counts (R-QA-10)."""
+        """As many samples as suffice: the error of a share is worst at the threshold, so its own variance counts."""
         slack = self.slack
         return _ceiling(81 * self.count * (1 + slack) * (1 + slack / 3) ** 2 / slack**2, 2 / _chance(eta))
 

@@ -1,4 +1,4 @@
-"""Sums under a Gaussian prior: the posterior is Gaussian, so safety has a closed form (R-QA-11).
+"""Sums under a Gaussian prior: the posterior is Gaussian, so safety has a closed form.
 
 In deviations from the prior mean, answers to linear questions with orthonormal basis U leave person i with the law N(shift_i,
 1 - p_i), p_i the i-th diagonal entry of the projector U^T U. A new question adds one direction u and one standard normal unknown t:

@@ -1,6 +1,6 @@
-"""The probabilistic auditor of maxima and minima of distinct values (R-QA-12, derived for the spec, not from the thesis).
+"""The probabilistic auditor of maxima and minima of distinct values (derived for the spec, not from the thesis).
 
-On the scale u = H(x) of the prior every value is uniform on [0, 1]. What maxima say are disjoint predicates, as in R-QA-7: ``max(S) = M``, where
+On the scale u = H(x) of the prior every value is uniform on [0, 1]. What maxima say are disjoint predicates: ``max(S) = M``, where
 each member is the holder with chance 1/|S| and otherwise uniform below M, and ``max(S) < M``, where each is uniform below M. The chance of an
 unsafe answer is then a sum over the gaps between the bounds and over the bounds themselves, in closed form; drawing data sets and
 voting gives the same and is kept for comparison. Anything above M has become impossible, so M must lie near the top: only large sets
@@ -174,7 +174,7 @@ class Synopsis:
         return self.chance_below(members, level) - self.chance_below(members, level, strictly=True)
 
     def remember(self, members: IntArray, answer: Fraction, level: float) -> None:
-        """The maximum was ``answer``, which is ``level`` on the scale of the prior (R-QA-7)."""
+        """The maximum was ``answer``, which is ``level`` on the scale of the prior."""
         if not 0 < level <= 1:
             raise DataError(
                 "The recorded answer lies outside the support of the prior, so the prior does not fit this column."
@@ -228,7 +228,7 @@ class ProbabilisticMaxAuditor(ChanceAuditor):
     from a continuous prior. With ``c`` the finite check of Lemma 2.6.1 judges safety, otherwise all windows of prior chance 1/beta.
 
     *Guarantee*: (lambda, delta, beta, T)-private as for sums, with the chance of an unsafe answer in closed form, rounded up. *Adversary*:
-    knows the prior, all questions, answers and refusals. *Cost*: O(members + predicates met) a decision. *Source*: R-QA-12.
+    knows the prior, all questions, answers and refusals. *Cost*: O(members + predicates met) a decision. *Source*: Kenthapadi, Mishra, Nissim, Simulatable auditing (2005).
     """
 
     function: ClassVar[str] = "max"

@@ -1,4 +1,4 @@
-"""SAFE by sampling, and the vote over possible answers (R-QA-10, R-QA-11).
+"""SAFE by sampling, and the vote over possible answers.
 
 One batch of data sets judges all people and all cells at once: each share is an average over the batch, and the union bound
 does not ask for independent batches. So it is people times cells cheaper than a batch for each pair, with the same guarantee.
@@ -61,7 +61,7 @@ def safe(prior: Prior, cells: PriorCells, data: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class Vote:
-    """The vote of R-QA-11 by hit-and-run: ``votes`` possible answers, each judged by ``samples`` data sets.
+    """The vote by hit-and-run: ``votes`` possible answers, each judged by ``samples`` data sets.
 
     ``thin`` steps are made for each data set. A possible data set is itself a draw from the posterior after its own answer, so the
     chain that judges this answer starts there and needs no burn-in.

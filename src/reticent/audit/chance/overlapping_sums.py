@@ -1,4 +1,4 @@
-"""Sums that overlap, under a uniform or an exponential prior: decided by exact, independent draws (R-QA-11).
+"""Sums that overlap, under a uniform or an exponential prior: decided by exact, independent draws.
 
 People who are in the same questions form a class. Before any answer the sums of the classes are independent, and each has a known density (``class_sums``); the
 answers are linear in them. So given the answers, only a few sums are left to chance. They are drawn by rejection: free ones from the prior, the rest follows from the

@@ -1,4 +1,4 @@
-"""What the answered sums say about everybody, one class for each kind of prior (R-QA-11), the exact ones first."""
+"""What the answered sums say about everybody, one class for each kind of prior, the exact ones first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public priors: what everybody believes about a value before any answer; all log-concave (R-QA-9)."""
+"""Public priors: what everybody believes about a value before any answer; all log-concave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probabilistic sum auditor: answers unless an unsafe answer is too likely (R-QA-11)."""
+"""The probabilistic sum auditor: answers unless an unsafe answer is too likely."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
     ``votes`` and ``samples`` default to what the guarantee asks for, which is practical for a few dozen people only; with ``exact_only``
     such questions are denied at once.
     *Adversary*: knows the prior, all questions, answers and refusals; values are independent draws from the prior.
-    *Source*: spec 002, R-QA-9..11, with E1 to E3 corrected.
+    *Source*: Kenthapadi, Mishra, Nissim, Simulatable auditing (2005), with corrections.
 
     >>> from reticent.audit.chance import Game, Gaussian
     >>> auditor = ProbabilisticSumAuditor(100, Gaussian(), Game(lambda_=1, beta=5, delta="0.1", rounds=10))
@@ -88,7 +88,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
 def decide(
     history: QueryHistory, query: AggregateQuery, prior: Prior, game: Game, *, asked: int | None = None, key: bytes
 ) -> Decision:
-    """Answer or deny ``query`` after ``history``: a function of its arguments, without a handle to the data (R-QA-1).
+    """Answer or deny ``query`` after ``history``: a function of its arguments, without a handle to the data.
 
     ``asked`` is the number of rounds used, which is at least the number of answers; ``key`` is the private randomness.
     """

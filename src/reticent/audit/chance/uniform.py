@@ -1,4 +1,4 @@
-"""Sums under a uniform prior while the questions reduce to sums of disjoint groups: exact (R-QA-11).
+"""Sums under a uniform prior while the questions reduce to sums of disjoint groups: exact.
 
 Given that the m values of a group add up to a, one of them lies in [l, u] with chance (F(a-l) - F(a-u)) / (F(a) - F(a-1)), F the
 distribution function of the sum of m-1 values. That ratio is log-concave in the value, so windows at the two ends have the

@@ -1,4 +1,4 @@
-"""Hit-and-run: data sets drawn from the prior given linear answers, for any log-concave prior (R-QA-11).
+"""Hit-and-run: data sets drawn from the prior given linear answers, for any log-concave prior.
 
 Each step picks a random direction along which all answers stay as they are, and a new point on the chord inside the support: uniformly
 for a uniform prior, by slice sampling otherwise. Chains start at an interior point of a linear program, never at real data.

@@ -1,4 +1,4 @@
-"""Offline auditing: who does a log of questions and answers expose, with a proof (R-QA-13).
+"""Offline auditing: who does a log of questions and answers expose, with a proof.
 
 ``question_log``               the log and its file format; ``trace_classes``: people with the same trace
 ``log_check``         ``check_log`` chooses the method

@@ -1,4 +1,4 @@
-"""The data that fit a log, as a region: a box, equations, and "somebody holds this extreme" (R-QA-13).
+"""The data that fit a log, as a region: a box, equations, and "somebody holds this extreme".
 
 Sums are equations; a maximum bounds its members and says that one of them reaches the bound. People of one trace class are
 interchangeable, so a class becomes a few single people (the first stands for all) and one bundle with the total of the rest.

@@ -1,4 +1,4 @@
-"""Logs that linear algebra alone does not decide: bounded and Boolean columns, and sums beside maxima or minima (R-QA-13).
+"""Logs that linear algebra alone does not decide: bounded and Boolean columns, and sums beside maxima or minima.
 
 General Boolean and mixed logs are hard (coNP and NP), so the search has a limit, and what it leaves open is reported as
 undecided. What is reported as exposed or as hidden is proved in fractions: by an argument, or by two data sets that differ.

@@ -1,4 +1,4 @@
-"""Boolean sums over intervals of a fixed order: exact by shortest paths (R-QA-13).
+"""Boolean sums over intervals of a fixed order: exact by shortest paths.
 
 With prefix sums s_0..s_n a question is ``s_j - s_i = a``, and a value is ``0 <= s_j - s_i <= j - i``. Both are difference
 constraints, so the greatest ``s_j - s_i`` is the length of a shortest path. Only the ends of questions are nodes: between two

@@ -1,4 +1,4 @@
-"""``check_log``: reads a log of questions and answers and says who is exposed, with a proof (R-QA-13)."""
+"""``check_log``: reads a log of questions and answers and says who is exposed, with a proof."""
 
 from __future__ import annotations
 

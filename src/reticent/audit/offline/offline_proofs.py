@@ -1,4 +1,4 @@
-"""Proofs that a reader can check by hand: why a value follows from a log, or why a log contradicts itself (R-QA-13).
+"""Proofs that a reader can check by hand: why a value follows from a log, or why a log contradicts itself.
 
 Every certificate has ``holds(log)``, which checks it again from the log alone in exact arithmetic, ``lines(log)``, the
 proof in words, and ``as_json()``. None of them knows how it was found.

@@ -1,4 +1,4 @@
-"""A log of questions and the answers given: what an offline audit reads (R-QA-13).
+"""A log of questions and the answers given: what an offline audit reads.
 
 A log file holds one JSON object per line::
 

@@ -1,4 +1,4 @@
-"""The largest part of a log that exposes nobody (R-QA-13): exact for up to 20 questions, greedy beyond.
+"""The largest part of a log that exposes nobody: exact for up to 20 questions, greedy beyond.
 
 A part of a safe log is safe, so a log is cured by leaving out one question of every *conflict*, a set of questions that together
 expose somebody. Conflicts are found one after the other: take the largest part that avoids the known ones, check it, and

@@ -1,4 +1,4 @@
-"""Trace classes: people who appear in exactly the same questions are one column (R-QA-3)."""
+"""Trace classes: people who appear in exactly the same questions are one column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maxima, or minima, of values without bounds: who alone can hold an answer (R-QA-4, R-QA-7, R-QA-13).
+"""Maxima, or minima, of values without bounds: who alone can hold an answer.
 
 With duplicates, person j can hold the maximum of a question iff none of its questions has a smaller one; a value is determined
 iff its holder is the only one left, and a log fits some data iff every question has a holder. With distinct values

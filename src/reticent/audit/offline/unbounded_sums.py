@@ -1,4 +1,4 @@
-"""Sums of unbounded values: who is pinned down by linear algebra alone (R-QA-3, R-QA-13).
+"""Sums of unbounded values: who is pinned down by linear algebra alone.
 
 A person is exposed iff its unit vector is a combination of the questions. Random vectors that every question maps to 0 find
 the candidates; for each the combination itself is computed in exact fractions and checked. Everybody else differs

@@ -1,11 +1,11 @@
-"""The audited SQL front: exact answers or refusals that say nothing, from a real database (R-QA-1, R-QA-14).
+"""The audited SQL front: exact answers or refusals that say nothing, from a real database.
 
 ``settings``       what the steward declared, checked; ``reticent.policy.audit_policy`` reads it from a file
 ``statement``      the SQL that may be asked, read by sqlglot; nothing of it reaches a database
 ``database``       one consistent look at a table: ``embedded`` (DuckDB over a file) and ``postgres``
 ``row_variables``  rows and variables: a variable is one value of one person; ``secret`` the key of their hashes
 ``column``         a sensitive column as its auditor sees it: the family lock, and what was answered
-``service``        the order of R-QA-1: lock, decide, write down, compute, return
+``service``        one order of steps: lock, decide, write down, compute, return
 ``replies``        what somebody who asked gets back
 ``access``         roles, quotas and tokens; ``guarantee`` what is promised, in words. Noisy answers from a budget are drawn by ``reticent.noise``
 """

@@ -1,4 +1,4 @@
-"""The probabilistic auditors of a column, as the policy declares them (R-QA-9 to R-QA-12)."""
+"""The probabilistic auditors of a column, as the policy declares them."""
 
 from __future__ import annotations
 

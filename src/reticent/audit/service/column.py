@@ -1,4 +1,4 @@
-"""A sensitive column as its auditor sees it: the family it is locked to, and what was answered so far (R-QA-14)."""
+"""A sensitive column as its auditor sees it: the family it is locked to, and what was answered so far."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GONE = Decision(
 
 
 class ColumnAudit:
-    """Decides on one column from declared facts and past answers; has no way to the data (R-QA-1).
+    """Decides on one column from declared facts and past answers; has no way to the data.
 
     Mutable because it remembers what was answered. It can be made again from the ledger at any time. ``rounds`` is how many decisions were
     taken so far, denied ones too, which probabilistic auditors count; ``key`` makes their randomness repeatable.

@@ -1,4 +1,4 @@
-"""Rows and variables: which variable of an auditor every row's value is (R-QA-14).
+"""Rows and variables: which variable of an auditor every row's value is.
 
 A variable is *one value of one person*. So an inserted row brings new variables, a deleted row's variables stay in what was answered, a
 modified value is a new variable, and a value that comes back is the variable that it was. What was seen is kept as keyed

@@ -1,4 +1,4 @@
-"""The audited table: lock, decide, write down, compute, return (R-QA-1, R-QA-14).
+"""The audited table: lock, decide, write down, compute, return.
 
 One history counts for everybody, because users may tell each other what they learned. Processes take turns through the ledger;
 whoever has the turn first catches up with what others decided. The same step, :meth:`AuditService._settle`, finishes a decision in ordinary

@@ -47,7 +47,7 @@ class PriorSettings:
 
 @dataclass(frozen=True)
 class Chance:
-    """Parameters of a probabilistic auditor (R-QA-9): (lambda, delta, beta, T)-privacy under a prior."""
+    """Parameters of a probabilistic auditor: (lambda, delta, beta, T)-privacy under a prior."""
 
     ratio: Fraction
     beta: Fraction
@@ -103,7 +103,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class ProtectedColumn:
-    """A column whose values are protected, and what is declared about it; nothing is inferred from the data (R-QA-7).
+    """A column whose values are protected, and what is declared about it; nothing is inferred from the data.
 
     ``bounds`` are what everybody knows of the range, or ``"ignored"``; ``decimals`` makes exact numbers of floating-point ones;
     ``nulls="public"`` says that everybody may know for whom the value is missing. ``changes`` is what people may know of how values change:

@@ -1,4 +1,4 @@
-"""The SQL that may be asked: aggregates of sensitive columns over rows chosen by public ones (R-QA-14).
+"""The SQL that may be asked: aggregates of sensitive columns over rows chosen by public ones.
 
 sqlglot reads the text. What is known here becomes a :class:`Statement`; everything else is refused, pointing into the text.
 Nothing of the text is ever sent to a database, not even its constants: rows are chosen in memory from the public columns.

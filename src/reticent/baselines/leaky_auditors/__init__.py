@@ -1,4 +1,4 @@
-"""Auditors whose refusals leak, and the attacks that prove it: for demonstration only, nothing else imports this room (R-QA-8).
+"""Auditors whose refusals leak, and the attacks that prove it: for demonstration only, nothing else imports this room.
 
 * ``gates`` – what an attacker faces: a gate in front of data. `AuditedGate` is ours.
 * ``auditors`` – three gates that look at the true answer before they decide.

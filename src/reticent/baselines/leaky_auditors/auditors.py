@@ -38,7 +38,7 @@ class _LeakyGate(ABC):
 
 
 class ChinGate(_LeakyGate):
-    """Maxima of distinct values, denied iff the *true* answer would determine somebody (R-QA-8 i).
+    """Maxima of distinct values, denied iff the *true* answer would determine somebody.
 
     The synopsis is a list of disjoint predicates (people, whether ``=`` or ``<``, bound); denied queries are forgotten.
     """
@@ -79,7 +79,7 @@ class ChinGate(_LeakyGate):
 
 
 class OppositeGate(_LeakyGate):
-    """The "conservative" Boolean auditor (R-QA-8 ii): sums of zeros and ones, answered iff afterwards everybody has somebody
+    """The "conservative" Boolean auditor: sums of zeros and ones, answered iff afterwards everybody has somebody
     of opposite value in the same answered queries.
     """
 

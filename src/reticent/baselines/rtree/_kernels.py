@@ -1,4 +1,4 @@
-"""The tree of :class:`RPlusTree`, compiled: points are inserted one by one, and a leaf that overflows is cut in two (R-PM-33).
+"""The tree of :class:`RPlusTree`, compiled: points are inserted one by one, and a leaf that overflows is cut in two.
 
 A leaf that has more than ``capacity`` rows looks for the two of its points that lie farthest apart, pair by pair, and is cut on the axis on which these differ most, as near to the
 middle of its rows as leaves ``minimum`` on both sides; if that axis has no such cut, on the next one. A leaf without any tries again after ``minimum`` further rows.

@@ -1,4 +1,4 @@
-"""The method ``RPlusTree``: the spatial index that was used for k-anonymity before Bang, to compare with (R-PM-33)."""
+"""The method ``RPlusTree``: the spatial index that was used for k-anonymity before Bang, to compare with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RPlusTree(GroupMethod):
 
     A baseline for comparisons, which the choice of a default method does not try: Mondrian keeps any definition, and cuts with all rows in view.
     Guarantee: KAnonymity, and no other definition. Adversary: the definition's. Boxes show true extremes.
-    Cost: O(points x (depth + minimum x columns)). Source: spec 004, R-PM-33 with 13.3.
+    Cost: O(points x (depth + minimum x columns)). Source: Iwuchukwu, Naughton, K-anonymization as spatial indexing (2007), with corrections.
 
     Parameters:
         minimum: the smallest number of rows in a leaf; by default k.

@@ -171,7 +171,7 @@ def _in_groups(rows: SparkRows, table: Table, recoding: Recoding) -> dict[str, R
 
 
 def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Context) -> dict[str, Rows]:
-    """Two tables joined by a bucket only, which are numbered at random; files have the rows of each in the order of their values (R-WK-23)."""
+    """Two tables joined by a bucket only, which are numbered at random; files have the rows of each in the order of their values."""
     points, _ = recoding.published_points()
     names = pl.DataFrame({BUCKET: context.randomness.order(len(points[0])) + 1})
 

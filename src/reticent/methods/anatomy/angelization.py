@@ -1,4 +1,4 @@
-"""The method ``Angelization``: labels that hide identity, and batches of different sensitive values, made independently of each other (R-PM-36)."""
+"""The method ``Angelization``: labels that hide identity, and batches of different sensitive values, made independently of each other."""
 
 from __future__ import annotations
 

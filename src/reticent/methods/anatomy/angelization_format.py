@@ -1,4 +1,4 @@
-"""The format ``angelize``: generalized rows with the number of a batch, and the sensitive values of each batch in another table (R-PM-36).
+"""The format ``angelize``: generalized rows with the number of a batch, and the sensitive values of each batch in another table.
 
 People who look alike are in many batches, and a batch has people who look different. Who looks like whom is judged by labels; what may be concluded about sensitive
 values by batches: a person's row is one of those with the person's labels, so that what is concluded is a mixture of what their batches show.

@@ -1,4 +1,4 @@
-"""Which sensitive values meet in a group, and which row of each value goes there (R-PM-34).
+"""Which sensitive values meet in a group, and which row of each value goes there.
 
 Which values meet follows from how often each occurs, and from draws: from nothing that tells who has which. A release of all rows shows these numbers anyway. Who goes where
 is then drawn uniformly among the people who share a value, so that every way to give the values of a group to its people makes the release
@@ -103,5 +103,5 @@ def _one_of(places: Ids, randomness: Randomness) -> int:
 
 
 def most_eligible(times: Ids) -> int:
-    """The largest number of different values for which groups can be formed: no value has more than one row in so many (R-PM-11)."""
+    """The largest number of different values for which groups can be formed: no value has more than one row in so many."""
     return int(times.sum()) // int(times.max())

@@ -1,4 +1,4 @@
-"""The method ``Anatomy``: exact quasi values in one table, sensitive values in another, connected by groups without a repeated value (R-PM-34)."""
+"""The method ``Anatomy``: exact quasi values in one table, sensitive values in another, connected by groups without a repeated value."""
 
 from __future__ import annotations
 

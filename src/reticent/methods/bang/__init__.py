@@ -1,4 +1,4 @@
-"""Classes from a spatial index: dense parts of the space are regions inside larger ones (spec 004, section 4).
+"""Classes from a spatial index: dense parts of the space are regions inside larger ones ([Anjum2013], chapter 3).
 
 ``method``      Bang, the method that ``publish`` takes
 ``region_index``       a table's index: built once, cut for any k

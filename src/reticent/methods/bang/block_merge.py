@@ -1,4 +1,4 @@
-"""Blocks that have become too small are merged with what lies around them (R-BA-6 with 13.2)."""
+"""Blocks that have become too small are merged with what lies around them."""
 
 from __future__ import annotations
 

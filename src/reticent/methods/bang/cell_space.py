@@ -1,4 +1,4 @@
-"""The space of an index: every quasi column as a line of cells, points as keys of interleaved bits, and ranges of cells as labels (R-BA-1 to R-BA-3)."""
+"""The space of an index: every quasi column as a line of cells, points as keys of interleaved bits, and ranges of cells as labels."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def _given_edges(column: str, scale: Any, kind: ValueType, spared: int) -> tuple
 
 @dataclass(frozen=True)
 class GridSpace:
-    """The quasi columns as axes of a grid. Halvings go round the axes; one that has no bits left is passed over (R-BA-2)."""
+    """The quasi columns as axes of a grid. Halvings go round the axes; one that has no bits left is passed over."""
 
     axes: tuple[ColumnAxis, ...]
 

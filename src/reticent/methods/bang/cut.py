@@ -1,4 +1,4 @@
-"""A cut of an index: classes of blocks, what is published of each, and the draft of a release (R-BA-10, R-BA-11)."""
+"""A cut of an index: classes of blocks, what is published of each, and the draft of a release."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class BangCut:
 
     @cached_property
     def extents(self) -> tuple[Ids, Ids]:
-        """The cells between which the rows of every published region truly lie: the first on each axis (row), and the first behind (R-BA-15)."""
+        """The cells between which the rows of every published region truly lie: the first on each axis (row), and the first behind."""
         shown, index = self.published, self.index
         cells = index.space.cells(index.units.codes)
         owner = shown.of_block[index.region_of]
@@ -233,7 +233,7 @@ class BangCut:
         return tuple(found)
 
     def combinations(self, asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
-        """How many combinations of leaves each class holds, or of those ``asked`` for on each axis: a block has those of its region but for the regions directly inside (R-BA-8, R-UM-3)."""
+        """How many combinations of leaves each class holds, or of those ``asked`` for on each axis: a block has those of its region but for the regions directly inside."""
         directory = self.index.directory
         wanted = [np.ones(axis.hierarchy.size, dtype=bool) for axis in directory.space.axes] if asked is None else asked
         volume = np.ones(len(directory))

@@ -1,4 +1,4 @@
-"""Several cuts of one index that go out are one series: they are judged on their common refinement, by all that they promise together (R-BA-10 with 13.2).
+"""Several cuts of one index that go out are one series: they are judged on their common refinement, by all that they promise together.
 
 Cuts for several k lie inside each other, so that whoever holds all of them knows no more than the finest tells: of promised group sizes the smallest counts. Any other promise must hold for the common parts of all cuts.
 """

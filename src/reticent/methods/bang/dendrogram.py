@@ -1,4 +1,4 @@
-"""The order in which blocks are merged, and cuts through it: classes of at least k rows for any k, without a look at the data (R-BA-9, R-BA-10)."""
+"""The order in which blocks are merged, and cuts through it: classes of at least k rows for any k, without a look at the data."""
 
 from __future__ import annotations
 

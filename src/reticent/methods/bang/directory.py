@@ -1,4 +1,4 @@
-"""The directory of an index: regions, one inside the other, the blocks that they leave to each other, and who lies in which (R-BA-4, R-BA-5, R-BA-8)."""
+"""The directory of an index: regions, one inside the other, the blocks that they leave to each other, and who lies in which."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class BangDirectory:
         return made, region[top]
 
     def holding(self, keys: Words) -> Ids:
-        """The innermost region of every key: the last that begins at or before it, or one around that (R-BA-4)."""
+        """The innermost region of every key: the last that begins at or before it, or one around that."""
         (starts, ends), asked = self._ends, sortable(keys)
         found: Ids = np.searchsorted(starts, asked, side="right") - 1
         while True:
@@ -190,7 +190,7 @@ class BangDirectory:
 
     @cached_property
     def neighbours(self) -> NDArray[np.int32]:
-        """Pairs of regions that share a face, or of which one lies directly inside the other: all of them, each once, in no order (R-BA-9)."""
+        """Pairs of regions that share a face, or of which one lies directly inside the other: all of them, each once, in no order."""
         assert self.trie is not None
         count, trie = len(self), self.trie
         loops = loops_for(_MOST_BESIDE * count * len(self.space.axes))
@@ -220,7 +220,7 @@ class BangDirectory:
 
     @cached_property
     def volumes(self) -> NDArray[np.float64]:
-        """The share of the space that each block has: that of its region without the regions directly inside it (R-BA-8)."""
+        """The share of the space that each block has: that of its region without the regions directly inside it."""
         own: NDArray[np.float64] = np.ldexp(1.0, -self.level)
         inner = np.flatnonzero(self.encloser >= 0)
         found: NDArray[np.float64] = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(self))

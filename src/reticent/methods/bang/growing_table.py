@@ -1,4 +1,4 @@
-"""A table that grows, as a series of releases: the folder that remembers it, and the draft of the next release (R-BA-17 with 13.2).
+"""A table that grows, as a series of releases: the folder that remembers it, and the draft of the next release.
 
 The first release fixes regions and the order of merging. A state is written aside before the ledger hears of it, and the true one is what the ledger says: a process that is killed leaves the series before
 or after a release. People who wait are not remembered; they are in the table and in no release.

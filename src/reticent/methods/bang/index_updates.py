@@ -1,4 +1,4 @@
-"""Rows that come to an index, and rows that leave it, before anything of it is published (R-BA-5, R-BA-6 with 13.2).
+"""Rows that come to an index, and rows that leave it, before anything of it is published.
 
 Only blocks that a batch touches are looked at: its rows go to the region of the longest prefix, blocks that become too large are split by the rule of the build on their own rows, and
 blocks that become too small are merged. The result depends on the rows of a batch and not on their order. It may differ from an index that is built of all rows at once.

@@ -1,4 +1,4 @@
-"""The index of a table larger than memory: its keys are sorted on the disk, and what is kept in memory are leaves, regions and blocks (R-BA-18).
+"""The index of a table larger than memory: its keys are sorted on the disk, and what is kept in memory are leaves, regions and blocks.
 
 Two passes over the rows. The first spools the keys of the points, sorted by chunks; merged in portions they become the leaves of the trie, in which the regions are found. The second gives every row to the block of its
 region. The result is the index that all points together would give, but for the points: it can be saved and cut for any k, and a cut tells its classes, but not the class of every point.

@@ -2,7 +2,7 @@
 
 They are plain, so that they run as they stand on small tables and compiled on large ones (:mod:`reticent.methods.bang._kernels`). Nothing here knows columns or labels.
 
-*Build* (R-BA-4, R-BA-5 with 13.2). All of it works on the binary trie of the sorted keys: inner nodes are places where keys part, leaves are keys. A region is the part of the space
+*Build*. All of it works on the binary trie of the sorted keys: inner nodes are places where keys part, leaves are keys. A region is the part of the space
 under a prefix, and its *top* is the highest node inside it; no two regions have the same top, since each has rows that no other has.
 """
 
@@ -212,7 +212,7 @@ def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: 
             owner[node - inner] = region[node]
 
 
-# Blocks around a block (R-BA-9).
+# Blocks around a block.
 
 
 def outlined(
@@ -323,7 +323,7 @@ def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
         free[theirs] += 1
 
 
-# Merging (R-BA-9): clusters 0 .. b - 1 are the blocks, and cluster b + i is what the i-th merging made of two.
+# Merging: clusters 0 .. b - 1 are the blocks, and cluster b + i is what the i-th merging made of two.
 
 
 def balanced(
@@ -513,7 +513,7 @@ def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
             order[starts[cluster]] = cluster
 
 
-# What is published of merged blocks (R-BA-11 with 13.2).
+# What is published of merged blocks.
 
 
 def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any, became: Any) -> None:

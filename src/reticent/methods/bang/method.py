@@ -47,7 +47,7 @@ class Bang(GroupMethod):
     Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
     cut for a larger k, and the certificate claims nothing against somebody who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
     Cost: n log n for the index; a further cut looks at blocks only.
-    Source: BangA, spec 004, section 4 with 13.2.
+    Source: [Anjum2013], chapter 3 (BangA), with corrections.
 
     Example:
         >>> import reticent as rt

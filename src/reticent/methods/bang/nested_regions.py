@@ -1,4 +1,4 @@
-"""Regions one inside the other, read from a release alone: which class holds a point, and which classes a condition meets (R-BA-12, R-BA-13).
+"""Regions one inside the other, read from a release alone: which class holds a point, and which classes a condition meets.
 
 The ends of all labels cut every column into steps, and a region is a range of steps in each. Of the regions that hold a point the one of the greatest level has it; the rest of a region, without the
 regions directly inside it, is its block.

@@ -1,4 +1,4 @@
-"""Who of the people that came since the last release enters the next one, and in which classes (R-BA-17 with 13.2, R-PM-18).
+"""Who of the people that came since the last release enters the next one, and in which classes.
 
 Whoever holds two releases of a table that grows subtracts one from the other: what is left of a class are its new people. So those who are new in a class satisfy the definition on their own, or they wait.
 Classes are clusters of the first release's order of merging, and later ones are made of whole earlier ones.
@@ -94,7 +94,7 @@ def clusters_of(tree: Dendrogram, group: Ids) -> Ids:
 
 
 def matched_at_once(before: Groups, after: Groups, inside: Ids) -> tuple[int, int | None]:
-    """BCF-anonymity of two releases, the classes of the first of which lie ``inside`` classes of the second (R-PM-18): the fewest rows of an earlier class that can all be rows of the later one at the same
+    """BCF-anonymity of two releases, the classes of the first of which lie ``inside`` classes of the second: the fewest rows of an earlier class that can all be rows of the later one at the same
     time, and the fewest rows of a class with new people that need not be anybody's of before (None: nobody is new).
 
     Since no row of another class can be a counterpart, both follow from sums over sensitive values of the smaller count.

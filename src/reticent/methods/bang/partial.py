@@ -1,4 +1,4 @@
-"""The trie of some keys, and regions found in it: where the regions of a directory lie in each other, and how some blocks are split further (R-BA-4, R-BA-5)."""
+"""The trie of some keys, and regions found in it: where the regions of a directory lie in each other, and how some blocks are split further."""
 
 from __future__ import annotations
 

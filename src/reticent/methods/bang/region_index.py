@@ -1,4 +1,4 @@
-"""An index of a table: built once, cut for any k (R-BA-4 to R-BA-10)."""
+"""An index of a table: built once, cut for any k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two releases of a table that grows, subtracted from each other as anybody can: who is new in every class (R-BA-17).
+"""Two releases of a table that grows, subtracted from each other as anybody can: who is new in every class.
 
 Both have regions of the same halvings, so that their regions together lie one inside the other. What a region leaves to those inside it belongs to one class of each release.
 """

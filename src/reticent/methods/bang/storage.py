@@ -1,4 +1,4 @@
-"""The folder of a saved index: a description, and arrays that are memory-mapped when it is opened (R-BA-18).
+"""The folder of a saved index: a description, and arrays that are memory-mapped when it is opened.
 
 The folder is private: it holds the values, the points and the counts of the table. It appears whole or not at all, its owner alone may read it, and every file is checked against its hash before anything is used.
 """

@@ -1,4 +1,4 @@
-"""Clusters of people with proven radii or costs (spec 002, section 5).
+"""Clusters of people with proven radii or costs.
 
 ``method``    Gather and Cellular, the methods that ``fit`` points and that ``publish`` takes
 ``units``     what is clustered: people as records of a metric, in the order of their content, and parts of them

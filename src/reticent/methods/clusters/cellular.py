@@ -1,4 +1,4 @@
-"""Clusters of the least total cost: for every cluster a set-up cost, and for every member the radius of its cluster (R-CL-7 to R-CL-10).
+"""Clusters of the least total cost: for every cluster a set-up cost, and for every member the radius of its cluster.
 
 A *candidate* is a centre v with a reach d, one of the distances from v; its potential members are the points within d. The dual of the linear program over candidates gives every
 point a price; a candidate opens when the prices of its members above its reach pay for its set-up. The sum of prices is a lower bound of what any clusters cost.
@@ -117,7 +117,7 @@ class _Payments:
 
 
 def grow(candidates: Candidates, leave: int = 0, context: Context | None = None) -> PriceGrowth:
-    """Raise the prices of all points together until all but ``leave`` of them are frozen (R-CL-9, step 2).
+    """Raise the prices of all points together until all but ``leave`` of them are frozen (step 2).
 
     The next candidate to open is the one with the least reach + (set-up - what frozen members pay) / unfrozen members; its unfrozen members freeze. Whoever is not frozen in the end
     has the last price.
@@ -140,7 +140,7 @@ def grow(candidates: Candidates, leave: int = 0, context: Context | None = None)
 
 
 def primal_dual(distances: Floats, setup: float, context: Context | None = None) -> CellularClusters:
-    """Clusters of any size that cost at most four times the optimum (R-CL-8).
+    """Clusters of any size that cost at most four times the optimum.
 
     When a candidate opens, its unassigned tight members are assigned to it; it also takes whoever is unassigned and tight to another candidate that shares a tight point with it, and such candidates are shut.
     A point is tight to a candidate within whose reach it lies once its price has come up to that reach.
@@ -193,7 +193,7 @@ def cellular(
     limit: float | None = None,
     context: Context | None = None,
 ) -> CellularClusters:
-    """Clusters of at least ``r`` points that cost at most 60 times the optimum (R-CL-9); for all but at most ``spare`` points without a proved factor (R-CL-10).
+    """Clusters of at least ``r`` points that cost at most 60 times the optimum; for all but at most ``spare`` points without a proved factor.
 
     Every candidate pays for r times its reach when it opens, so that borrowing members later is paid for. Opened candidates are kept by falling reach unless one that is kept shares a
     contributor. Clusters that are too small borrow the nearest points, and then borrowed points are given to one cluster each (:func:`_given_back`).

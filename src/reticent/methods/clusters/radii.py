@@ -1,4 +1,4 @@
-"""Clusters of at least r points with the least radius: r-gather, with outliers, with at most k clusters (R-CL-2 to R-CL-6).
+"""Clusters of at least r points with the least radius: r-gather, with outliers, with at most k clusters.
 
 All of these work on one square table of distances, whose points stand in the order of their content: ties go to the first. Thresholds are distances of that table, and are compared
 with the same stored numbers. *d\\** is the largest distance inside a cluster of an optimal solution and *R\\** its radius, wherever centres may lie: d* <= 2 R*.
@@ -39,7 +39,7 @@ class Clustering:
 
 
 def gather(distances: Floats, r: int, k: int | None = None, context: Context | None = None) -> Clustering:
-    """Every point in a cluster of at least ``r`` (and at most ``k`` clusters); the radius is at most twice the optimal one (R-CL-2, R-CL-5).
+    """Every point in a cluster of at least ``r`` (and at most ``k`` clusters); the radius is at most twice the optimal one.
 
     A threshold T passes if every point has r points within T, and the centres that a scan finds (more than T apart, within T of everybody) can have r points each within T, which a
     maximum flow decides. Every T >= d* passes: two centres lie in different optimal clusters, each of which has r points within T of its centre. So a threshold that passes above
@@ -58,7 +58,7 @@ def gather(distances: Floats, r: int, k: int | None = None, context: Context | N
 
 
 def gather_most(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
-    """All but at most ``spare`` points in clusters of at least ``r``; the radius is at most four times the optimal one (R-CL-3).
+    """All but at most ``spare`` points in clusters of at least ``r``; the radius is at most four times the optimal one.
 
     Points with fewer than r of those left within T are peeled off, again and again. Whoever is in an optimal cluster has r points of it within d*, so at T = d* nobody of them
     is. The least T that leaves enough points is at most d*; clusters are balls of T around points, and leftovers join a clustered point within T.
@@ -88,7 +88,7 @@ def gather_most(distances: Floats, r: int, spare: int, context: Context | None =
 
 
 def gather_around_records(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
-    """The same around centres that are points; the radius is at most three times that of the best such centres (R-CL-4).
+    """The same around centres that are points; the radius is at most three times that of the best such centres.
 
     A candidate has r points within R; their balls must reach enough points. A candidate that no chosen ball covers and whose own ball has r uncovered points is chosen and takes them, so that
     it stays a member of its cluster; any other point that some candidate reaches goes to the nearest chosen centre, at most 3 R away.
@@ -115,7 +115,7 @@ def gather_around_records(distances: Floats, r: int, spare: int, context: Contex
 
 
 def centre_most(distances: Floats, k: int, r: int, spare: int, context: Context | None = None) -> Clustering:
-    """At most ``k`` clusters of at least ``r`` points, for all but at most ``spare``; four times the optimal radius at most (R-CL-6).
+    """At most ``k`` clusters of at least ``r`` points, for all but at most ``spare``; four times the optimal radius at most.
 
     Points are peeled as in :func:`gather_most`. Then the uncovered point with most uncovered ones within T becomes a centre and covers what lies within 2 T, up to k times. Centres are more
     than 2 T apart, so each keeps its whole ball of T, which has r points *of those left*: without the peeling it might not.

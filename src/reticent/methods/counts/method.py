@@ -161,7 +161,7 @@ class CentralCounts(_CountsMethod):
 
 @dataclass(frozen=True)
 class JointCounts(_CountsMethod):
-    """Publish how many rows of several parties lie in each cell of a public domain, with noise that they add together and nobody knows (R-DN-14).
+    """Publish how many rows of several parties lie in each cell of a public domain, with noise that they add together and nobody knows.
 
     Guarantee: NoisyCounts(epsilon, delta), also against up to ``faults`` of the parties together (default: as many as the protocol bears). Adversary: fewer than a third of
     the parties, who may lie, collude or crash; with ``level="semi-honest"`` fewer than half, who only look. Here every party is a process on this machine and ``party`` the column

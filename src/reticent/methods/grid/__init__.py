@@ -1,4 +1,4 @@
-"""Releases on a public grid: columns are cut into cells that were declared before anybody looked at the data (spec 004, R-PM-21 to R-PM-24, R-BA-16).
+"""Releases on a public grid: columns are cut into cells that were declared before anybody looked at the data.
 
 ``axes``        the grid: columns, their cells, and what these stand for
 ``sample_law``  what a random sample hides: the exact delta of cells with enough sampled rows

@@ -1,4 +1,4 @@
-"""A public grid: every published column is cut into cells that were declared before anybody looked at the data (R-BA-1, R-BA-16).
+"""A public grid: every published column is cut into cells that were declared before anybody looked at the data.
 
 Nothing in a grid may come from the rows: not its ranges, not its values, not how fine it is. Quantiles and boxes that were shrunk to the rows are
 therefore not possible here.

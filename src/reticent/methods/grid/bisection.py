@@ -1,6 +1,6 @@
-"""Halving a grid again and again in the middle: where a box is cut never depends on the rows, only whether it is (R-BA-16 ii).
+"""Halving a grid again and again in the middle: where a box is cut never depends on the rows, only whether it is.
 
-A box is a range of cells on every axis. It is cut in the middle of one axis, the axes take turns, and one that has a single cell left is passed over (R-BA-2).
+A box is a range of cells on every axis. It is cut in the middle of one axis, the axes take turns, and one that has a single cell left is passed over.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class SampleDetails:
 @dataclass(frozen=True)
 class BisectionPlan:
     """Noise on counts of a grid that is halved: on each of up to ``depth`` counts that decide about one row's boxes, on that of the box which is left, and on
-    a histogram of each box where there is one (R-BA-16 ii).
+    a histogram of each box where there is one.
 
     One row more changes one box a level by one, so that its losses are the inverse scales, and add up; boxes of a level are apart and cost nothing more.
     The count that is published of a box is drawn afresh: the one that stopped its halving was small by chance more often than not.

@@ -1,4 +1,4 @@
-"""GridSample and GridCounts: how a table and a public grid become a draft that is differentially private, or blends people in crowds (R-BA-16)."""
+"""GridSample and GridCounts: how a table and a public grid become a draft that is differentially private, or blends people in crowds."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class _GridMethod(ABC):
 
 @dataclass(frozen=True)
 class GridSample(_GridMethod):
-    """Keep every row with the public chance ``sample``, and publish the cells of a public grid that have at least ``least`` kept rows, with their numbers (R-BA-16 i).
+    """Keep every row with the public chance ``sample``, and publish the cells of a public grid that have at least ``least`` kept rows, with their numbers.
 
     ``grid`` maps every published column to its cells, none of which may come from the data: a list of values, ``{"from": 0, "to": 100, "step": 10}``,
     ``{"breaks": [0, 18, 65, 120]}``, or a level of the column's declared hierarchy. Sensitive columns are columns of the grid like others: a cell counts the people who are
@@ -225,7 +225,7 @@ class GridSample(_GridMethod):
 
 @dataclass(frozen=True)
 class GridCounts(_GridMethod):
-    """Halve a public grid in the middle, again and again, wherever a noisy count is at least ``stop``, and publish a noisy count of every box that is left (R-BA-16 ii).
+    """Halve a public grid in the middle, again and again, wherever a noisy count is at least ``stop``, and publish a noisy count of every box that is left.
 
     ``grid`` is as for :class:`GridSample`. Boxes are halved at most ``depth`` times, the columns taking turns; each of these levels has the same part of epsilon, and so have the published
     counts. ``histogram`` names a column of the grid that is not halved: its values are counted in every box, for ``share`` of epsilon.

@@ -1,4 +1,4 @@
-"""What a promise on a sample costs, before there is a table: how many rows a cell must have to be shown (R-PM-24)."""
+"""What a promise on a sample costs, before there is a table: how many rows a cell must have to be shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class GridPlan(SaidInLines):
-    """Cells with at least ``least`` rows of a sample of ``sample`` keep (epsilon, ``delta``); ``known`` says how delta is known, ``bound`` is that of R-PM-24."""
+    """Cells with at least ``least`` rows of a sample of ``sample`` keep (epsilon, ``delta``); ``known`` says how delta is known, ``bound`` is the one by Chernoff."""
 
     sample: Fraction
     epsilon: Fraction

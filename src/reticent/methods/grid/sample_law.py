@@ -1,4 +1,4 @@
-"""What a random sample hides: rows are kept with a public chance, and only cells with enough kept rows are shown (R-PM-23, R-PM-24).
+"""What a random sample hides: rows are kept with a public chance, and only cells with enough kept rows are shown.
 
 A cell that holds n rows shows a count X ~ Binomial(n, beta) if X >= k, and nothing otherwise. One row more or less changes the law of one cell only, so that the
 loss is that between n and n - 1 rows, at the worst n. Removing a row is covered whenever e^epsilon (1 - beta) >= 1. Adding one makes j kept rows
@@ -34,7 +34,7 @@ Certified = Literal["exact", "bound", "tail"]
 
 @dataclass(frozen=True)
 class AddedRowLoss:
-    """A delta that holds for every table, rounded up, and how it is known: the ``exact`` least one, the ``bound`` of R-PM-24, or a bound of its ``tail``."""
+    """A delta that holds for every table, rounded up, and how it is known: the ``exact`` least one, the ``bound`` in closed form, or a bound of its ``tail``."""
 
     delta: Fraction
     known: Certified
@@ -64,7 +64,7 @@ class SamplePlan:
 
     @property
     def crowd(self) -> int:
-        """How many people at least are alike in whatever is shown of them, which their being swapped for each other does not change at all (R-PM-23)."""
+        """How many people at least are alike in whatever is shown of them, which their being swapped for each other does not change at all."""
         return self.least
 
     def added_row_loss(self, epsilon: Fraction) -> AddedRowLoss:
@@ -83,7 +83,7 @@ class SamplePlan:
         return self.sample is not None and delta < self.sample and self.added_row_delta(epsilon) <= delta
 
     def bound(self, epsilon: Fraction) -> Fraction:
-        """The bound of R-PM-24, rounded up: the largest chance that more than gamma n of n rows are kept, over the n that matter."""
+        """The bound in closed form, rounded up: the largest chance that more than gamma n of n rows are kept, over the n that matter."""
         if self.sample is None or not self.covers_removal(epsilon):
             return Fraction(1)
         return _SampleLoss(self.least, self.sample, epsilon, _FIRST_BITS).bound().delta

@@ -1,4 +1,4 @@
-"""The sets of quasi columns that adversaries may hold, and groups as each of them sees these (R-LD-4)."""
+"""The sets of quasi columns that adversaries may hold, and groups as each of them sees these."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from reticent.methods.lattice.node_space import NodeSpace
 
 
 def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Every node evaluated, nothing inferred (R-LD-22)."""
+    """Every node evaluated, nothing inferred."""
     passing = np.zeros(evaluator.space.shape, dtype=bool)
     for levels in evaluator.space.nodes():
         passing[evaluator.space.at(levels)] = evaluator.evaluate(levels).passes
@@ -54,7 +54,7 @@ def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
 
 
 def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Passing nodes by growing sets of columns (R-LD-21, R-PM-31).
+    """Passing nodes by growing sets of columns.
 
     A node over some columns stands for the node of the whole lattice that suppresses all others; dropping a column only merges
     groups, so what fails on a set of columns fails on every larger one. Needs a hierarchy with a single-part top in every

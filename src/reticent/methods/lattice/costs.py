@@ -52,7 +52,7 @@ def spread_costs(frequencies: FrequencySet) -> Costs:
 
 
 def spread(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
-    """Normalized certainty penalty of each part (R-UM-2): its range by the domain's, or its leaves by all leaves."""
+    """Normalized certainty penalty of each part: its range by the domain's, or its leaves by all leaves."""
     cover, parts = hierarchy.cover(level), hierarchy.levels[level].parts
     by_leaves = np.where(cover > 1, cover / hierarchy.size, 0.0)
     if not hierarchy.is_numeric:

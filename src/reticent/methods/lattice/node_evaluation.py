@@ -174,7 +174,7 @@ class Evaluator:
         return nobody if self._counting is None else nobody | self._counting.failing(points.bare_groups())
 
     def _suppressed_in_sets(self, points: Points) -> Mask:
-        """With several quasi sets each must be safe on its own (R-LD-4); what one leaves out is missing in the others."""
+        """With several quasi sets each must be safe on its own; what one leaves out is missing in the others."""
         mask = np.zeros(len(points), dtype=bool)
         while True:
             before = int(mask.sum())

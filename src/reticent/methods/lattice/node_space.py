@@ -1,4 +1,4 @@
-"""The lattice of generalizations as an array: one axis per quasi column, one cell per node (R-LD-3)."""
+"""The lattice of generalizations as an array: one axis per quasi column, one cell per node."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class NodeSpace:
         return backwards.reshape(self.shape)
 
     def minimal(self, passing: NDArray[np.bool_]) -> list[NodeLevels]:
-        """Passing nodes without a passing direct specialization, in lexicographic order (R-LD-23)."""
+        """Passing nodes without a passing direct specialization, in lexicographic order."""
         minimal = passing.copy()
         for axis in range(passing.ndim):
             finer = [slice(None)] * passing.ndim

@@ -1,6 +1,6 @@
 """What a search minimizes, in a form that a search can use: values of nodes, and bounds for many nodes at once.
 
-The measures are those of ``utility`` (R-LD-30, R-UM-1..3); there they are computed from any release, here from the
+The measures are those of ``utility``; there they are computed from any release, here from the
 groups of a node. Tests hold the two equal.
 
 Three facts let a search skip nodes. *Floors*: the objective of a node is never below what it would be with no row suppressed, which for

@@ -25,7 +25,7 @@ _MOST_PLACES, _SCATTER = 22, np.uint32(0x9E3779B1)
 class Points:
     """The groups of a node: sizes, and (made when asked for) one code per column and histograms.
 
-    A coarser node is made from a finer one by :meth:`at`, never from the rows (R-LD-21). Most nodes are decided by sizes alone, so
+    A coarser node is made from a finer one by :meth:`at`, never from the rows. Most nodes are decided by sizes alone, so
     everything else waits until somebody looks at it. ``keys`` holds the packed parts of the source's groups at this node, ``distinct``
     the keys of the groups here.
     """

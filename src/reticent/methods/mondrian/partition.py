@@ -1,4 +1,4 @@
-"""Mondrian's partition, all groups of a generation at once (R-PM-32).
+"""Mondrian's partition, all groups of a generation at once.
 
 A round proposes one cut for every open group: in the column where the group is widest, between two values near its median. Cuts
 that the definition allows are made; a group whose cut is refused tries its next column, and is finished when none

@@ -1,5 +1,5 @@
 """Randomized views: a random part of the true tuples among random tuples of the whole domain, so that no tuple proves anything and counts
-can still be estimated (alpha-beta publishing, spec 003).
+can still be estimated (alpha-beta publishing, Rastogi, Suciu and Hong 2007).
 
 ``plans``           from public facts to a plan: its rates, guarantee and cost; ``rates`` the arithmetic, ``attainable`` what can be had at all
 ``view_domain``          the public domain and its tuples as keys; ``tuple_sets`` sorted sets of them

@@ -36,7 +36,7 @@ def is_above_wall(n: int, size: int, d: Fraction, gamma: Fraction) -> bool:
 
 
 def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Law | None, error: Fraction) -> Feasibility:
-    """The verdict of R-AB-25 for rates that were found, or for none."""
+    """Whether a promise can be kept usefully, for rates that were found, or for none."""
     wall = float(gamma / (1 - gamma)) * n / math.sqrt(size)
     k = wall * size / n
     if d >= gamma:
@@ -75,7 +75,7 @@ def feasibility(
     preset: str = "tight",
     error: Number = "0.05",
 ) -> Feasibility:
-    """Whether a view can be private and useful, without making a plan; never raises because the answer is no (R-AB-25)."""
+    """Whether a view can be private and useful, without making a plan; never raises because the answer is no."""
     size = ViewDomain.of(domain).size
     rows = whole(n, "n", low=1)
     prior, belief = prior_of(rows, size, k, d), exact(gamma, "gamma")

@@ -1,4 +1,4 @@
-"""What the manifest of a randomized release holds as its details, so that anybody can estimate from it (R-AB-31): the plan, and which view it is.
+"""What the manifest of a randomized release holds as its details, so that anybody can estimate from it: the plan, and which view it is.
 
 No seed, no data. Everything else about the release (its rates, its promise, its errors) follows from the plan.
 """
@@ -52,7 +52,7 @@ class ViewManifest:
 
     @property
     def approximation(self) -> Fraction:
-        """How far the law of a count that was drawn may be from the exact one, in total variation: 0 unless it was drawn from its Poisson limit (R-AB-7).
+        """How far the law of a count that was drawn may be from the exact one, in total variation: 0 unless it was drawn from its Poisson limit.
 
         It follows from the size of the domain, so that nobody needs to state it.
         """

@@ -1,4 +1,4 @@
-"""How many tuples of the domain meet a condition (R-AB-13..16): exactly, without walking the domain; by sampling where nothing else is possible.
+"""How many tuples of the domain meet a condition: exactly, without walking the domain; by sampling where nothing else is possible.
 
 The condition is brought into a form without negations above single comparisons. There it is true exactly when the and/or of "this comparison is
 true" is, also with nulls, so that counting needs no third truth value.
@@ -31,7 +31,7 @@ Part = Node | Factor
 
 @dataclass(frozen=True)
 class Sample:
-    """A domain count that was sampled (R-AB-15): ``hits`` of ``tries`` uniform tuples of a domain of ``size`` met the condition."""
+    """A domain count that was sampled: ``hits`` of ``tries`` uniform tuples of a domain of ``size`` met the condition."""
 
     hits: int
     tries: int
@@ -88,7 +88,7 @@ def count_domain(condition: str | Condition, domain: ViewDomain | Mapping[str, A
 
 
 def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = SAMPLES, seed: int = 0) -> DomainCount:
-    """The exact count where it can be had, else the share of uniform tuples that meet the condition (R-AB-15)."""
+    """The exact count where it can be had, else the share of uniform tuples that meet the condition."""
     try:
         return DomainCount(Fraction(int(count_exactly(condition, domain))))
     except TooLarge:
@@ -182,7 +182,7 @@ class _Counter:
         """The count of ``rest and (any of disjuncts)``.
 
         Disjuncts that fit into tables are joined by one complement: all minus none of them. The others are counted by inclusion and exclusion over
-        non-empty subsets (R-AB-14, erratum 8), or as disjoint terms when there are many.
+        non-empty subsets (erratum 8), or as disjoint terms when there are many.
         """
         narrow = [self.factor(part).complement() for part in disjuncts if self.is_narrow(part)]
         total: Any = self.count(rest) - self.count([*rest, *narrow]) if narrow else 0

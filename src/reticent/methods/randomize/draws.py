@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 _WORD = 64
 _BERNOULLI_BLOCK = 1 << 20
-# Beyond this many trials a binomial count is drawn from its Poisson limit (R-AB-7).
+# Beyond this many trials a binomial count is drawn from its Poisson limit.
 POISSON_ABOVE = 2**62
 # More than floating point can be off by in the few operations that lead to a probability.
 _ROUNDING = 2.0**-48
@@ -72,7 +72,7 @@ class Draws:
         return heads
 
     def chances(self, probabilities: NDArray[np.float64], *, up: bool) -> NDArray[np.bool_]:
-        """Independent coins with these probabilities, in floating point: rounded ``up`` for noise, else down (R-AB-5)."""
+        """Independent coins with these probabilities, in floating point: rounded ``up`` for noise, else down."""
         words = self.raw(len(probabilities))
         towards = probabilities * (1 + _ROUNDING if up else 1 - _ROUNDING)
         chosen: NDArray[np.bool_] = words < (towards * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
@@ -82,7 +82,7 @@ class Draws:
         """A count of successes, by inversion of the distribution function with a 64-bit uniform number.
 
         The error of the law is that of the function, below 1e-9 in total variation; above 2^62 trials the Poisson limit
-        takes its place, at a distance of at most ``probability`` (Le Cam, R-AB-7).
+        takes its place, at a distance of at most ``probability`` (Le Cam).
         """
         if trials <= 0 or probability <= 0:
             return 0
@@ -94,7 +94,7 @@ class Draws:
             return self.poisson(float(trials * probability))
         from scipy.special import betaincc
 
-        # Noise is rounded up, never down (R-AB-5).
+        # Noise is rounded up, never down.
         p = min(float(probability) * (1 + _ROUNDING), 1.0)
         return self._inverted(
             lambda count: float(betaincc(count + 1.0, float(trials - count), p)),

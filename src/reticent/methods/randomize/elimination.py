@@ -1,4 +1,4 @@
-"""Counting the assignments that satisfy all factors, by eliminating one column after another (R-AB-13), in whole numbers.
+"""Counting the assignments that satisfy all factors, by eliminating one column after another, in whole numbers.
 
 This replaces the printed tree procedure, whose scaling gives a probability of 16/15 where 4/15 is true (erratum 7).
 """

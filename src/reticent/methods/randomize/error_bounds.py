@@ -1,4 +1,4 @@
-"""How far a count can be off: the spread of the estimator, and two bounds on its error (R-AB-12)."""
+"""How far a count can be off: the spread of the estimator, and two bounds on its error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEAN_DISTANCE = math.sqrt(2 / math.pi)
 
 
 def level_of(error: Number | None, otherwise: Fraction, queries: int = 1) -> Fraction:
-    """The probability with which one answer may miss, so that ``queries`` answers miss with ``error`` together (R-AB-12: eps/N)."""
+    """The probability with which one answer may miss, so that ``queries`` answers miss with ``error`` together (eps/N)."""
     level = otherwise if error is None else exact(error, "error", above=0, below=1)
     return level / whole(queries, "queries", low=1)
 

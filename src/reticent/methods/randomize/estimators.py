@@ -24,7 +24,7 @@ from reticent.methods.randomize.exact_intervals import exact_interval
 
 @dataclass(frozen=True)
 class Estimate(IntervalAnswer):
-    """An unbiased answer to a counting or sum query, and how far it can be off (R-AB-11, R-AB-12).
+    """An unbiased answer to a counting or sum query, and how far it can be off.
 
     ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for display only. ``interval`` holds
     the true answer with probability at least 1 - ``error``; so does ``value`` plus or minus ``bound``. ``shown`` is what the view shows,
@@ -125,7 +125,7 @@ class Stratum:
         return (self.shown - self.noise) / self.gain
 
     def variance(self, most: Fraction) -> float:
-        """The variance of :attr:`value`, with the estimate clipped to what is possible in place of the truth (R-AB-11)."""
+        """The variance of :attr:`value`, with the estimate clipped to what is possible in place of the truth."""
         squares = (self.shown_squares - self.noise_squares) / self.gain
         true = max(Fraction(0), min(squares, most, self.total_squares))
         spread = true * self.kept + (self.noise_squares - true * self.absent) * (1 - self.absent)

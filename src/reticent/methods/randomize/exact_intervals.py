@@ -1,4 +1,4 @@
-"""Exact intervals (R-AB-12): every count that does not make what was published too unlikely.
+"""Exact intervals: every count that does not make what was published too unlikely.
 
 With q true tuples in a query that N tuples can be shown for, the release shows Bin(q, s) + Bin(N - q, beta) of them. That grows with q, so the
 counts that fit form an interval whose ends are found by bisection. Perturbed records (FRAPP) show the same law with N = n.

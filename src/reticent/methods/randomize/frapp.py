@@ -31,7 +31,7 @@ from reticent.methods.randomize.view_domain import Keys, ViewDomain
 
 
 def kept_share(k: Number, gamma: Number) -> Fraction:
-    """g_f = gamma/(gamma + k(1-gamma)): as private as alpha-beta with the same k and gamma (R-AB-27).
+    """g_f = gamma/(gamma + k(1-gamma)): as private as alpha-beta with the same k and gamma.
 
     Up to a factor 1 + O(k/m) in the odds; :meth:`FrappPlan.for_belief` is exact.
     """
@@ -146,7 +146,7 @@ def frapp_plan(n: int, domain: ViewDomain | Mapping[str, Any], k: Number, gamma:
 
 
 def error_constants(k: Number, gamma: Number, error: Number = "0.05") -> dict[str, float]:
-    """The printed error constants of both methods (R-AB-27): rho1 of alpha-beta, rho2 of FRAPP, and their ratio."""
+    """The printed error constants of both methods: rho1 of alpha-beta, rho2 of FRAPP, and their ratio."""
     times, belief, level = exact(k, "k"), exact(gamma, "gamma"), math.log(2 / float(exact(error, "error")))
     odds = float(times * (1 - belief) / belief)
     return {
@@ -185,7 +185,7 @@ class Perturbed:
 
     @property
     def value(self) -> Fraction:
-        """What the records add up to: (shown - q n W)/(g_f - q), unbiased (R-AB-27)."""
+        """What the records add up to: (shown - q n W)/(g_f - q), unbiased."""
         return (self.shown - self.rows * self.plan.replaced * self.total) / self.plan.gain
 
     @property

@@ -63,7 +63,7 @@ class Layer:
         return (self.shown - self.noise) * (1 / self.gain)
 
     def variances(self) -> Floats:
-        """The variances of :attr:`values`, with the estimate clipped to what is possible in place of the truth (R-AB-11)."""
+        """The variances of :attr:`values`, with the estimate clipped to what is possible in place of the truth."""
         true: Floats = np.clip(self.values, self.least, self.most)
         return np.maximum(self.spread(true), 0.0) * (1 / self.gain**2)
 
@@ -76,7 +76,7 @@ class Layer:
         return np.asarray(true * (self.kept - self.absent * (1 - self.absent)) + (1 - self.absent) * self.noise)
 
     def widest(self) -> Floats | float:
-        """A variance that none can pass, as R-AB-12 states it: true tuples and noise both in full."""
+        """A variance that none can pass: true tuples and noise both in full."""
         return self.most * self.kept + (1 - self.absent) * self.noise
 
 

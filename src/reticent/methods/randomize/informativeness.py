@@ -1,4 +1,4 @@
-"""How much a view says at all (R-AB-3): when an algorithm, or a single view, is meaningless.
+"""How much a view says at all: when an algorithm, or a single view, is meaningless.
 
 An algorithm is *meaningless* when its views hardly differ between tables inside and outside of a query, for two thirds of the balanced queries. A
 view is *k-meaningless* when it says nothing beyond a part S of the table: whoever knows S, all but n/k tuples, cannot tell from it whether the rest

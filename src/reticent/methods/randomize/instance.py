@@ -1,4 +1,4 @@
-"""The private instance: the distinct tuples of the data, checked against what was declared in public (R-AB-8, R-AB-9)."""
+"""The private instance: the distinct tuples of the data, checked against what was declared in public."""
 
 from __future__ import annotations
 

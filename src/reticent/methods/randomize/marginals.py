@@ -1,4 +1,4 @@
-"""All counting queries on one to three columns at once: every equality on every combination of columns, with standard errors (R-AB-16)."""
+"""All counting queries on one to three columns at once: every equality on every combination of columns, with standard errors."""
 
 from __future__ import annotations
 

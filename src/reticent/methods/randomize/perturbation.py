@@ -1,4 +1,4 @@
-"""Perturbation, the baseline (004, R-PM-35): every sensitive value is kept with one probability, and else drawn from all values; other columns stay as they are.
+"""Perturbation, the baseline (004): every sensitive value is kept with one probability, and else drawn from all values; other columns stay as they are.
 
 With d values, each kept with probability p, a row shows its own value with g = p + (1 - p)/d and any other with q = (1 - p)/d: the arithmetic is that of
 :class:`FrappPlan` over the one column. Of n rows, o show a value: (o - n (1 - p)/d)/p have it, without bias.
@@ -77,7 +77,7 @@ class Perturbation:
     cost together.
 
     Guarantee: that of the definition (LocalDP, or BoundedBelief about records), judged on the rates exactly. Adversary: the definition's; knows everybody's other values.
-    Not covered: the other columns, which are published as they are. Cost: O(n). Source: 004, R-PM-35, 13.3.
+    Not covered: the other columns, which are published as they are. Cost: O(n).
 
     Example:
         >>> import reticent as rt

@@ -1,4 +1,4 @@
-"""The format ``perturbed``: true rows but for one column, whose values were drawn; counts are estimated without bias, with error bars (R-PM-35)."""
+"""The format ``perturbed``: true rows but for one column, whose values were drawn; counts are estimated without bias, with error bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perturbed records (FRAPP, 3.9): counts, sums and averages estimated from them (R-AB-27)."""
+"""Perturbed records (FRAPP, 3.9): counts, sums and averages estimated from them."""
 
 from __future__ import annotations
 

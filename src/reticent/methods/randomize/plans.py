@@ -1,4 +1,4 @@
-"""Plans (R-AB-4..6): the rates of a view, their guarantee, their cost, and whether it is worth it."""
+"""Plans: the rates of a view, their guarantee, their cost, and whether it is worth it."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class Plan:
 
     @cached_property
     def feasibility(self) -> Feasibility:
-        """The verdict of R-AB-25 with its reason."""
+        """Whether the promise can be kept usefully, with the reason."""
         return judge(self.n, self.domain.size, self.d, self.gamma, self.law, self.error)
 
     @property
@@ -214,14 +214,14 @@ class Plan:
 
     @cached_property
     def is_meaningless(self) -> bool | None:
-        """Whether its views say nothing (R-AB-3), where the domain is small enough to decide that; None elsewhere."""
+        """Whether its views say nothing, where the domain is small enough to decide that; None elsewhere."""
         if self.domain.size > _DECIDED_CELLS or self.views > 1 or self.source is not None:
             return None
         return is_meaningless(self.rates, self.domain.size, self.n)
 
     @property
     def meaningless_k(self) -> float:
-        """From about which k on a usual view is k-meaningless: it says nothing beyond n(1 - 1/k) tuples (R-AB-3; a rule of thumb)."""
+        """From about which k on a usual view is k-meaningless: it says nothing beyond n(1 - 1/k) tuples (a rule of thumb)."""
         return least_k(self.rates, self.domain.size, self.n)
 
     def error_bound(self, domain_count: int, queries: int = 1) -> float:
@@ -411,12 +411,12 @@ def plan(
     source: NoiseSource | Mapping[str, Any] | None = None,
     rho: Number | None = None,
 ) -> Plan:
-    """A plan from public facts (R-AB-4..6, R-AB-9): nothing here looks at data.
+    """A plan from public facts: nothing here looks at data.
 
     ``domain`` gives for every column its values or their number; ``k`` (times the average density) or ``d`` the belief before, ``gamma`` the
     belief after. ``n_public`` is an upper bound of the number of tuples that may be known instead of ``n``; then ``n`` appears nowhere.
     ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
-    printed error constant; below 1 it is refused, since such accuracy gives tuples away (R-AB-26).
+    printed error constant; below 1 it is refused, since such accuracy gives tuples away.
 
     ``source`` is a public distribution that noise is drawn from (3.7). ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
     means for every tuple alike; with ``d`` the least likely tuple has enough noise, which costs more than uniform noise would.

@@ -1,6 +1,6 @@
-"""The exact audit (R-AB-21): what an adversary with stated beliefs thinks after a view. For tuples, for blocks, for any small prior.
+"""The exact audit: what an adversary with stated beliefs thinks after a view. For tuples, for blocks, for any small prior.
 
-Adversaries are values (R-AB-1): what they believe before, checked to be bounded by d. Tuples are named by anything hashable. Every prior is at
+Adversaries are values: what they believe before, checked to be bounded by d. Tuples are named by anything hashable. Every prior is at
 most ``d`` or exactly 1: what is known already needs no hiding.
 """
 

@@ -53,7 +53,7 @@ class Rates:
         return self.alpha + self.beta
 
     def noise(self, index: int) -> Fraction:
-        """The chance of a tuple that is neither true nor in an earlier view, at view ``index`` (from 1); R-AB-17."""
+        """The chance of a tuple that is neither true nor in an earlier view, at view ``index`` (from 1)."""
         return (1 - self.s) ** (index - 1) * self.beta if self.frozen else self.beta
 
     def ratios(self, adversary: Adversary) -> Ratios:
@@ -73,7 +73,7 @@ class Rates:
         return Ratios(max(linked.highest, alone.highest), alone.lowest)
 
     def _independent(self) -> Ratios:
-        """Best and worst case view by view: a tuple is in V' or not, a member or not (R-AB-17, all patterns and histories)."""
+        """Best and worst case view by view: a tuple is in V' or not, a member or not (all patterns and histories)."""
         one = Fraction(1)
         highest = {True: one, False: one}
         lowest = {True: one, False: one}
@@ -106,7 +106,7 @@ class Rates:
         return posterior(prior, self.s / self.beta if seen else (1 - self.s) / (1 - self.beta))
 
     def swap_ratio(self) -> Fraction | None:
-        """e^epsilon of differential privacy when one tuple is exchanged for another; None where it has no bound (R-AB-2)."""
+        """e^epsilon of differential privacy when one tuple is exchanged for another; None where it has no bound."""
         return self.s * (1 - self.beta) / (self.beta * (1 - self.s)) if self.s < 1 else None
 
     def change_ratio(self) -> Fraction | None:
@@ -125,7 +125,7 @@ def rates_for(
     frozen: bool = False,
     counted: bool = False,
 ) -> Rates:
-    """The rates of a preset (R-AB-4), against an adversary (R-AB-20), for a number of views (R-AB-17).
+    """The rates of a preset, against an adversary, for a number of views.
 
     ``tight`` (s = 1/2, posterior exactly gamma), ``paper`` (s = 1/2, over-noised as printed), ``max-utility`` (the least variance), ``floor`` (the
     user chooses the worst posterior/prior ratio). Against exclusive adversaries noise grows like 1/(s(1-s)), so that
@@ -176,7 +176,7 @@ def _kept(
 
 
 def _up(value: Fraction) -> Fraction:
-    """A fraction just above with 64 significant bits: rounding of noise goes up (R-AB-5), however small it is."""
+    """A fraction just above with 64 significant bits: rounding of noise goes up, however small it is."""
     grid = _GRID << max(0, value.denominator.bit_length() - value.numerator.bit_length())
     return Fraction(math.ceil(value * grid), grid)
 

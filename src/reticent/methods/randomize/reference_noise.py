@@ -1,7 +1,7 @@
 """Non-uniform noise (3.7): fakes drawn from a public reference distribution, so that they look like the data and fewer are needed.
 
 ``beta(t) = c source(t)``: a tuple that outsiders find likely gets more noise. The source is a product of one distribution a column, mixed with a
-uniform share, because a true tuple with source 0 would be unprotected (R-AB-24). It must be public knowledge, never fitted to the table.
+uniform share, because a true tuple with source 0 would be unprotected. It must be public knowledge, never fitted to the table.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class NoiseSource:
         return (1 - float(self.uniform)) * product + float(self.uniform / self.domain.size)
 
     def probability(self, condition: Condition) -> Fraction:
-        """The probability that a tuple of the source meets a condition: the domain's count with the source's weights (R-AB-23)."""
+        """The probability that a tuple of the source meets a condition: the domain's count with the source's weights."""
         return self.expectation(condition)
 
     def expectation(self, condition: Condition, column: str | None = None, values: Sequence[Fraction] = ()) -> Fraction:
@@ -261,7 +261,7 @@ class SourceRates:
         return max(found.highest, 1 / found.lowest) if found.lowest else None
 
     def fakes(self, true: Keys, draws: Draws) -> Keys:
-        """Every tuple outside the table independently with beta(t), by the Poissonized sampler (R-AB-22).
+        """Every tuple outside the table independently with beta(t), by the Poissonized sampler.
 
         The printed sampler (a binomial count, draw until reached) does not include tuples independently with beta(t); this one does: a tuple is drawn
         at least once with probability 1 - exp(-kappa beta(t)), and then accepted with what is missing to beta(t).

@@ -1,4 +1,4 @@
-"""The one sampler of uniform views (R-AB-7): listed tuples with their own chances, every other tuple of the domain with one chance.
+"""The one sampler of uniform views: listed tuples with their own chances, every other tuple of the domain with one chance.
 
 The domain is cut into slabs of consecutive keys. Inclusions are independent, so each slab is drawn by itself and written before the next:
 the law is exactly that of one coin for every tuple, the work is that of the tuples which come out, and memory that of a slab.

@@ -1,6 +1,6 @@
 """A randomized view: tuples, some true and most not, with everything that is needed to count on them (3.3).
 
-Nothing here has seen the table: estimates use the view and its manifest only (R-AB-31).
+Nothing here has seen the table: estimates use the view and its manifest only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class View(Reader):
     """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
 
-    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18).
+    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them.
     """
 
     called: ClassVar[str] = "A randomized view has"
@@ -122,7 +122,7 @@ class View(Reader):
         )
 
     def rows_estimate(self, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """How many rows of the original table meet a condition: tuples, or where these may repeat the sum of their capped counts (R-AB-8)."""
+        """How many rows of the original table meet a condition: tuples, or where these may repeat the sum of their capped counts."""
         if self.manifest.duplicates == "refuse":
             return replace(self.estimate(condition, error=error), counts="people")
         if self.manifest.duplicates != "count":
@@ -193,7 +193,7 @@ class View(Reader):
         return self.keys[among(self.keys, self._beside)]
 
     def _strata(self, asked: Condition, column: str | None = None, weights: Sequence[Fraction] = ()) -> list[Stratum]:
-        """The strata of a query: the whole domain, or for a later view the part that earlier views showed and the rest (R-AB-18)."""
+        """The strata of a query: the whole domain, or for a later view the part that earlier views showed and the rest."""
         rates, index = self.rates, self.manifest.index
         totals = self._totals(asked, column, weights)
         inside = held(asked, self.domain, self.keys, column, weights)
@@ -228,7 +228,7 @@ class View(Reader):
         inside: tuple[Fraction, Fraction],
         totals: tuple[DomainCount, Fraction],
     ) -> Stratum:
-        """The stratum of non-uniform noise (R-AB-23): the sum of beta(t) over the query is c times its expectation under the source."""
+        """The stratum of non-uniform noise: the sum of beta(t) over the query is c times its expectation under the source."""
         if not totals[0].is_exact:
             raise PolicyError(f"The condition {asked.text!r} is too wide to count its noise. Use fewer columns.")
         noise = rates.scale * rates.source.expectation(asked, column, weights)

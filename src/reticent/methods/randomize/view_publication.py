@@ -39,7 +39,7 @@ def publish(
     budget: Mapping[str, Any] | None = None,
     insecure_seed: int | None = None,
 ) -> View:
-    """A view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta (R-AB-7..10).
+    """A view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta.
 
     ``domain`` lists the values of every column, as they were declared in public; ``source`` is a public distribution for non-uniform noise.
     ``dataset`` names the data: then the view is certified and recorded before this returns, and a second independent view of them is a

@@ -1,4 +1,4 @@
-"""Several views of data that change (3.5), by the corrected scheme (R-AB-17..19).
+"""Several views of data that change (3.5), by the corrected scheme.
 
 Independent re-runs are a breach: a tuple seen in three of them is almost surely true. Here a tuple that an earlier view showed keeps a high chance
 to show again even when it is not true. The printed scheme promises too much (erratum 11): noise is inflated by exp((v-1)/v), and does not shrink

@@ -1,4 +1,4 @@
-"""Republishing: a table that changes, in releases that stay safe together (tau-safety, spec 004).
+"""Republishing: a table that changes, in releases that stay safe together (tau-safety, [Anjum2013]).
 
 ``history``      a series of releases and all that its publisher remembers; ``history_folder`` its folder; ``state`` what is kept after a release; ``feed`` changes instead of a snapshot
 ``method``       the method Republish; ``diff`` what happened to whom, ``assignment`` who goes where, ``group_formation`` new rows into groups, ``box_scales`` boxes and distances

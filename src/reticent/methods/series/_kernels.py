@@ -343,7 +343,7 @@ def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width:
 def split_regions(
     points: Any, ordered: Any, starts: Any, width: int, totals: Any, place: Any, bits: int, slot: Any
 ) -> None:
-    """Divide the rows of every bucket into groups of one row a value, by regions of a grid of 2^bits cells a column (R-TS-23).
+    """Divide the rows of every bucket into groups of one row a value, by regions of a grid of 2^bits cells a column.
 
     Arguments are those of :func:`match_near`; ``place`` is that of each row's value. A part of a bucket is split into a region that holds about half of its rows and what is
     around it, and rows of values that one side has too many of go to the other: both sides keep the signature. Parts of one group are groups.

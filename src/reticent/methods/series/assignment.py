@@ -1,4 +1,4 @@
-"""The publisher's core: everybody of the next release into groups whose signatures stay safe beside all earlier releases (R-TS-10 to R-TS-15).
+"""The publisher's core: everybody of the next release into groups whose signatures stay safe beside all earlier releases.
 
 Rows come as columns, with what binds each: a group that stays as it is, a signature that must be kept, a signature that must be avoided, or nothing.
 Rows with one signature are a *bucket*. Who is where afterwards is a :class:`Placement`.
@@ -81,7 +81,7 @@ class Placement:
     """Who is where: the group of each row (-1: it waits), the signature of each group as padded rows, and the counterfeits of each group.
 
     ``held_back`` arrivals wait because they were not m-eligible, all of them; ``unplaced`` changed rows because no disjoint signature exists.
-    ``fresh`` changed rows got a signature of their own, and ``needed`` is the lower bound of the counterfeits that balance alone needs (R-TS-9). ``eligibility`` counterfeits are
+    ``fresh`` changed rows got a signature of their own, and ``needed`` is the lower bound of the counterfeits that balance alone needs. ``eligibility`` counterfeits are
     there because new rows must be m-eligible: the printed algorithm adds them to the rows, otherwise they stand where arrivals stayed out of vacancies to be beside the most
     frequent value. Unless balance is blind, counterfeits are ``needed + eligibility``, and no choice of arrivals for the vacancies needs fewer.
     """
@@ -103,7 +103,7 @@ def place(
 
     Guarantee: every group holds at least m different values, each once; ``bound`` rows keep their signature, and changed ones avoid their old one.
     Adversary: that of :class:`reticent.methods.series.TauSafety`. Cost: O(n log n); matching by distance looks at windows of at most 128 rows a value.
-    Source: R-TS-10 to R-TS-15 as corrected by 13.1.
+    Source: [Anjum2013], chapter 4, with corrections.
     """
     work = _Placing(rows, rules, domain, shuffler)
     if rules.balance == "blocks":
@@ -161,7 +161,7 @@ class _Placing:
         self.needed = int(self._vacancies()[2].sum())
 
     def place_changed(self) -> None:
-        """People whose new value is outside their old signature (R-TS-21): into vacancies, together, or with a fresh signature.
+        """People whose new value is outside their old signature: into vacancies, together, or with a fresh signature.
 
         With blind balance nobody's value decides where somebody else goes: everyone gets a fresh signature, drawn uniformly among those possible.
         """
@@ -275,7 +275,7 @@ class _Placing:
         return np.bincount(self.value[rows], minlength=self.domain).astype(np.int64)
 
     def _wait(self, arrivals: Ints, supply: Ints, first: bool) -> None:
-        """All arrivals wait: which of them do must not depend on their values (13.1, R-TS-13)."""
+        """All arrivals wait: which of them do must not depend on their values (13.1)."""
         worst, total = int(supply.max()), int(supply.sum())
         if first or self.rules.baseline is not None:
             raise Infeasible(
@@ -356,7 +356,7 @@ class _Placing:
         return np.flatnonzero(kept)
 
     def _fake_for_eligibility(self, rest: Ints) -> None:
-        """Counterfeits as the printed algorithm adds them: of values other than the most frequent, the least represented first (R-TS-13)."""
+        """Counterfeits as the printed algorithm adds them: of values other than the most frequent, the least represented first."""
         missing = missing_for_eligibility(rest, self.rules.m)
         self.eligibility, top = missing, int(np.argmax(rest))
         for _ in range(missing):
@@ -418,7 +418,7 @@ class _Placing:
         return signature.astype(np.int64), place.astype(np.int64), vacant[signature, place].astype(np.int64)
 
     def grouped(self) -> Placement:
-        """Every bucket divided into groups of one row a value (R-TS-15), beside the groups that stay; groups are numbered at random."""
+        """Every bucket divided into groups of one row a value, beside the groups that stay; groups are numbered at random."""
         rows = self._arranged(np.flatnonzero(self.signature >= 0))
         cells, width = self._cells(rows), self.book.width
         order = sort_equal(cells, len(self.book) * width)[0]
@@ -477,7 +477,7 @@ def domain_blocks(values: int, m: int) -> list[list[int]]:
 
 
 def _lower_bound(value: Ints, vacant: Ints, arriving: Ints, domain: int) -> int:
-    """Counterfeits that balance needs at least: for each value the vacancies that arrivals cannot fill (R-TS-9)."""
+    """Counterfeits that balance needs at least: for each value the vacancies that arrivals cannot fill."""
     need = np.bincount(value, vacant, domain)
     supply = np.bincount(arriving, minlength=domain)
     return int(np.maximum(need - supply, 0).sum())

@@ -1,4 +1,4 @@
-"""The format ``batch-series``: a release of a series whose groups are batches (R-TS-22). One table has the sensitive values of each batch, another the boxes of people, with their batch.
+"""The format ``batch-series``: a release of a series whose groups are batches. One table has the sensitive values of each batch, another the boxes of people, with their batch.
 
 Who looks like whom is told by boxes, which are made without a look at batches. The table of boxes lists people only, counterfeits are counted by batch.
 """

@@ -1,4 +1,4 @@
-"""Scales of quasi columns: where values lie, how far apart they are, and the boxes of groups (R-TS-16, R-TS-18).
+"""Scales of quasi columns: where values lie, how far apart they are, and the boxes of groups.
 
 A number without a hierarchy is shown as a range between multiples of a declared width, so that the range of a group with one person does not show the
 person's value. Everything else is shown as a node of its hierarchy.

@@ -1,4 +1,4 @@
-"""What happened to whom since the last release, and what that binds each row of the next snapshot to (R-TS-1, R-TS-3, R-TS-10)."""
+"""What happened to whom since the last release, and what that binds each row of the next snapshot to."""
 
 from __future__ import annotations
 

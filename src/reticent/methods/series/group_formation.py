@@ -1,4 +1,4 @@
-"""New rows into groups without a repeated value: which values go together, and how many rows of each (R-TS-13, R-TS-14)."""
+"""New rows into groups without a repeated value: which values go together, and how many rows of each."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class AssignStep:
 
 
 def is_eligible(counts: Ints, m: int) -> bool:
-    """Whether rows with these counts of values can be divided into m-unique groups: none exceeds 1/m of them (R-PM-11)."""
+    """Whether rows with these counts of values can be divided into m-unique groups: none exceeds 1/m of them."""
     return m * int(counts.max(initial=0)) <= int(counts.sum())
 
 
 def missing_for_eligibility(counts: Ints, m: int) -> int:
-    """How many rows with values other than the most frequent one are missing for m-eligibility: m * c_1 - gamma (R-TS-13)."""
+    """How many rows with values other than the most frequent one are missing for m-eligibility: m * c_1 - gamma."""
     return max(0, m * int(counts.max(initial=0)) - int(counts.sum()))
 
 
 def assign_steps(counts: Ints, m: int, ties: Callable[[int], Ints]) -> Iterator[AssignStep]:
-    """How to divide m-eligible rows with these ``counts`` of values: steps that leave the rest m-eligible each time (R-TS-14).
+    """How to divide m-eligible rows with these ``counts`` of values: steps that leave the rest m-eligible each time.
 
     Values are sorted by count, ties in random order. For the least beta >= m there is a largest alpha with alpha <= s_beta,
     s_1 - alpha <= (gamma - alpha * beta) / m and s_(beta+1) <= (gamma - alpha * beta) / m.

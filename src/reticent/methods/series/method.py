@@ -123,20 +123,20 @@ class Republish:
 
     The definition is ``TauSafety(m)`` (or, for baselines, what they keep). ``domain`` declares every sensitive value that can ever occur, at least 3m - 1 of them:
     made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small,
-    ``"bang"`` (experimental, R-TS-23) splits by regions of a grid;
+    ``"bang"`` (experimental) splits by regions of a grid;
     ``balance="filled"`` fills shortages with new people where it can, ``"blind"`` with counterfeits only. With ``"blocks"`` signatures are blocks of neighbours in the declared domain: nobody waits,
     nothing need be remembered of people who left, and with random choice the bound holds against an adversary who knows the algorithm. Its price are counterfeits up to the most frequent
     value of each block, so declare values of similar frequency next to each other, from public knowledge. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
     ``baseline="tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison.
 
-    With ``TauSafety(m) & KAnonymity(k)`` the groups are batches (R-TS-22): sensitive values are shown batch by batch, and quasi values by buckets of at least k people that have nothing to do
+    With ``TauSafety(m) & KAnonymity(k)`` the groups are batches: sensitive values are shown batch by batch, and quasi values by buckets of at least k people that have nothing to do
     with batches. Buckets are made from quasi values alone, without a look at groups, sensitive values or counterfeits. So what is shown of a person follows from the quasi
     values and from who is in which group, which the adversary of ``TauSafety`` knows: it tells nothing more.
 
     By itself it makes the first release of a series that nobody continues; :class:`reticent.methods.series.History` (``reticent republish``) keeps what the next one needs.
 
     Guarantee: the definition's. Adversary: the definition's. Cost: O(n log n), windows of at most 128 rows a value where rows are matched by distance.
-    Source: R-TS-10 to R-TS-18, section 13.1.
+    Source: [Anjum2013], chapter 4, with corrections.
 
     Example:
         >>> import reticent as rt
@@ -401,7 +401,7 @@ class Republish:
         rules: PublishingRules,
         shown: PeopleByGroup,
     ) -> Evidence:
-        """The groups as they will be seen, and the last two releases with those who are gone (R-TS-7 is judged step by step); in batches, also who looks alike."""
+        """The groups as they will be seen, and the last two releases with those who are gone (uniqueness over time is judged step by step); in batches, also who looks alike."""
         release = after.release
         sensitive = next(iter(table.sensitive))
         column = SensitiveColumn(sensitive, self._domain(sensitive, table.schema[sensitive]))
@@ -467,7 +467,7 @@ def _check_domain(domain: Any) -> None:
 
 
 def divide_people(points: NDArray[np.float64], k: int, shuffler: Shuffler) -> Ints:
-    """The bucket of each person, given scaled quasi values: at least ``k`` people each, numbered at random (R-TS-22).
+    """The bucket of each person, given scaled quasi values: at least ``k`` people each, numbered at random.
 
     The people of a bucket are halved along their widest column while both halves have ``k``. Nothing but quasi values is looked at, and people with the same values are parted at
     random, so buckets tell nothing about groups or sensitive values. :class:`Infeasible` if there are fewer than ``k`` people.

@@ -22,7 +22,7 @@ _NEW, _IN, _OUT, _ANY = range(4)
 
 
 class EventKind(IntEnum):
-    """What happened to a person of a release since the one before, with the kind of each update (R-TS-1, R-TS-3)."""
+    """What happened to a person of a release since the one before, with the kind of each update."""
 
     INSERTED = 0
     UNCHANGED = 1
@@ -37,7 +37,7 @@ class EventKind(IntEnum):
 
     @property
     def needs(self) -> int:
-        """Where somebody must have been before: never in, in the release before, or out (R-TS-2)."""
+        """Where somebody must have been before: never in, in the release before, or out."""
         return (_NEW, _IN, _IN, _IN, _OUT)[self]
 
     @property
@@ -59,7 +59,7 @@ class SeriesRelease:
     the group is ``low[g, c] <= position <= high[g, c]`` for every quasi column ``c``, on the scale of the column
     (:meth:`PublishedSeries.positions`).
 
-    Where quasi values are shown by buckets that have nothing to do with groups (R-TS-22), ``buckets`` is the bucket of each person, and ``low`` and ``high`` are over buckets. The
+    Where quasi values are shown by buckets that have nothing to do with groups, ``buckets`` is the bucket of each person, and ``low`` and ``high`` are over buckets. The
     public then sees how many people of each group are in each bucket.
     """
 
@@ -127,7 +127,7 @@ class SeriesRelease:
         return coded // max(len(self), 1), coded % max(len(self), 1), many
 
     def signature(self, group: int) -> frozenset[int]:
-        """The distinct published sensitive values of a group, as codes (R-PM-15)."""
+        """The distinct published sensitive values of a group, as codes."""
         return frozenset(self.values[self.offsets[group] : self.offsets[group + 1]].tolist())
 
 
@@ -204,7 +204,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
             )
 
     def event_lists(self) -> dict[Any, str]:
-        """Every person's event list, a symbol a release (R-TS-1)."""
+        """Every person's event list, a symbol a release."""
         lists: dict[Any, list[str]] = {}
         for place, release in enumerate(self.releases):
             symbols = [kind.symbol for kind in EventKind]
@@ -221,7 +221,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
     def check_events(self, people: pl.Series, codes: Iterable[NDArray[np.int32]]) -> None:
         """Refuse events that cannot follow each other; ``people`` and ``codes`` are those of :meth:`coded_people`.
 
-        Event lists are ``_* ( i [_u]* ( d _* r [_u]* )* ( d _* )? )?``: nothing happens to somebody before the insertion, whoever leaves was there, and whoever returns had left (R-TS-2).
+        Event lists are ``_* ( i [_u]* ( d _* r [_u]* )* ( d _* )? )?``: nothing happens to somebody before the insertion, whoever leaves was there, and whoever returns had left.
         A series that begins with a later release may have inserted anybody before.
         """
         state = np.full(len(people), _NEW if self[0].number == 1 else _ANY)

@@ -78,7 +78,7 @@ class SeriesVerdict(ShownAsCard):
 
 
 def check_tau_safety(history: HasSeries | PublishedSeries, *, hardened: bool = True) -> SeriesVerdict:
-    """Check a whole series (a History or its ``series``) against R-TS-7, with the rule of 13.1 across changes unless ``hardened=False``."""
+    """Check a whole series (a History or its ``series``) for uniqueness over time, with the hardened rule across changes unless ``hardened=False``."""
     series = PublishedSeries.of(history)
     found = [*find_groups_not_unique(series), *find_violations(series, hardened=hardened)]
     return SeriesVerdict(series.m, hardened, tuple(found))

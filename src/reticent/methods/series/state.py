@@ -20,7 +20,7 @@ from reticent.methods.series.signatures import Ints, flat_rows, padded_rows
 
 @dataclass(frozen=True)
 class DeletedPeople:
-    """Everybody who left, under a keyed hash, with the signature of the group that they were last in: the map ``Del`` (R-TS-20).
+    """Everybody who left, under a keyed hash, with the signature of the group that they were last in: the map ``Del``.
 
     It is personal data: it outlives the rows that it is about. ``signatures`` are padded rows, ``since`` the numbers of the releases with which people left.
     """
@@ -52,7 +52,7 @@ class DeletedPeople:
         )
 
     def remembered(self, first: int) -> DeletedPeople:
-        """The map without those who left before release ``first``: should they return, they are new (R-TS-20)."""
+        """The map without those who left before release ``first``: should they return, they are new."""
         kept = self.since >= first
         return DeletedPeople(self.marks.filter(pl.Series(kept)), self.signatures[kept], self.since[kept])
 

@@ -1,4 +1,4 @@
-"""Sensitive values that came and went between releases, and those that are missing for groups that must go on (R-TS-9). The steward's: never public."""
+"""Sensitive values that came and went between releases, and those that are missing for groups that must go on. The steward's: never public."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Guarantee: for k = 2 the cost is at most 2 times the least possible, and 3/2 times where every column has two values; for k = 3 and columns with two values at most
 2 times. Other columns are no obstacle for k = 3, but nothing is proven for them.
 Cost: one variable for each pair of rows; about a second for 150 rows.
-Source: R-KS-5, R-KS-6.
+Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (2005), with corrections.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def factor(distances: NDArray[np.int64], fewest: int, context: Context) -> Edges
 
 
 def pairs_and_paths(edges: Edges, count: int) -> Ids:
-    """The components of a [1,2]-factor, after edges whose both ends have another one were taken away: pairs, and paths of three (R-KS-5)."""
+    """The components of a [1,2]-factor, after edges whose both ends have another one were taken away: pairs, and paths of three."""
     degree = np.bincount(edges.ravel(), minlength=count)
     links: list[list[int]] = [[] for _ in range(count)]
     for one, other in edges.tolist():
@@ -88,7 +88,7 @@ def cycles(edges: Edges, count: int) -> Iterator[list[int]]:
 
 
 def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
-    """A cycle cut into runs of three, and one or two of four where the length asks for it, in the cheapest of all ways (R-KS-6).
+    """A cycle cut into runs of three, and one or two of four where the length asks for it, in the cheapest of all ways.
 
     The ways are all rotations and, with two runs of four, all places of the second.
     """

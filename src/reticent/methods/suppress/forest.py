@@ -2,7 +2,7 @@
 
 Guarantee: the forest weighs at most the least possible cost, and parts use disjoint edges of it, so the cost is at most max(2k-1, 3k-5) times the least possible.
 Cost: all distances, so quadratic in the rows.
-Source: R-KS-2, R-KS-4. The source's own DECOMPOSE splits off parts that are too small (E17) and is not used.
+Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (2005). Its own DECOMPOSE splits off parts that are too small and is not used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class NeighbourForest:
 
 
 def forest(near: Neighbours, least: int) -> NeighbourForest:
-    """Join every component of fewer than ``least`` vertices to the nearest vertex outside it that its root has (R-KS-2)."""
+    """Join every component of fewer than ``least`` vertices to the nearest vertex outside it that its root has."""
     count = len(near.nearest)
     parent, weight = np.full(count, -1, dtype=np.int64), 0
     component, members = list(range(count)), [[vertex] for vertex in range(count)]
@@ -89,7 +89,7 @@ class _Part:
 
 
 def split(parent: Ids, least: int) -> list[list[int]]:
-    """Parts of every tree, of ``least`` to max(2k-1, 3k-5) vertices, that use disjoint edges (R-KS-4)."""
+    """Parts of every tree, of ``least`` to max(2k-1, 3k-5) vertices, that use disjoint edges."""
     children: list[list[int]] = [[] for _ in range(len(parent))]
     roots = []
     for vertex, above in enumerate(parent.tolist()):

@@ -1,4 +1,4 @@
-"""Ladders: the ways in which a cell can be hidden, column by column, and what each costs in whole units (R-KS-1)."""
+"""Ladders: the ways in which a cell can be hidden, column by column, and what each costs in whole units."""
 
 from __future__ import annotations
 

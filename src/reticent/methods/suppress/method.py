@@ -65,7 +65,7 @@ class Suppress(GroupMethod):
 
     Guarantee: every class passes the definition, a class of all stars included; values that are shown are true. Adversary: that of the definition.
     A star is a symbol of its own (``reading``). Cost: starred cells, each weighing what ``weights`` says of its column (1 if nothing); columns in ``keep`` are
-    never starred. Source: R-KS-1..7 as corrected in 002, 7.2.
+    never starred. Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (2005), with corrections.
 
     ``algorithm="auto"`` runs what has a proven factor where the table is small (a few rows for ``factor``, about 1,500 for ``forest``), the greedy by ``patterns`` in
     any case, and improves the cheapest. ``forest`` and ``factor`` cut larger tables into parts; the factor then holds for each part. ``exact=True`` finds the least
@@ -373,7 +373,7 @@ class SuppressionFit(ShownAsCard):
 
     @property
     def lower_bound(self) -> int | Fraction:
-        """No partition costs less: the sum over rows of the distance to the (k-1)-st nearest other row (R-KS-2); by patterns where that takes too long."""
+        """No partition costs less: the sum over rows of the distance to the (k-1)-st nearest other row; by patterns where that takes too long."""
         bounds = self._work.bounds
         return _plain(Fraction(bounds.patterns if bounds.nearest is None else bounds.nearest, self._work.unit))
 

@@ -1,4 +1,4 @@
-"""How far the (k-1)-st nearest other row is from every row: the lower bound of the forest (R-KS-2).
+"""How far the (k-1)-st nearest other row is from every row: the lower bound of the forest.
 
 Few points are compared pair by pair. Of many, the number of rows at each distance follows from how many rows look alike under every pattern, by inclusion and
 exclusion, so that no pair is compared.

@@ -134,7 +134,7 @@ class PatternGreedy:
 
 
 def least_prices(units: Units, context: Context) -> tuple[NDArray[np.int64], bool]:
-    """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (R-KS-2, sharper); and whether it was found for all.
+    """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (sharper); and whether it was found for all.
 
     No partition shows a row of the unit for less, so the sum over rows is a lower bound; it is at least that of the nearest neighbours, since people
     who look alike at some cost are at most that far apart. Units for which the affordable patterns are not enough get what the last of these costs.

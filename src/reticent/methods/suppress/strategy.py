@@ -65,7 +65,7 @@ def solve_by_size(units: Units, algorithm: Algorithm, context: Context) -> Parti
 
 
 def solve_by_judgement(units: Units, passing: Passing, context: Context) -> PartitionResult:
-    """Classes that pass whatever is asked of them, by patterns; nothing is proven of the cost (R-KS-7)."""
+    """Classes that pass whatever is asked of them, by patterns; nothing is proven of the cost."""
     group = PatternGreedy(units, passing, context).run()
     return PartitionResult(settled(units, group, passing, context))
 

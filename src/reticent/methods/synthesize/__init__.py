@@ -1,4 +1,4 @@
-"""Synthetic data with probabilistic differential privacy: every group's rows are replaced by as many drawn ones (spec 000b, part B).
+"""Synthetic data with probabilistic differential privacy: every group's rows are replaced by as many drawn ones (Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008).
 
 ``plan``            from public facts to a plan: noise, promise, share of real data
 ``required_noise``  how much noise a group needs; ``beta_binomial`` the tails that decide it

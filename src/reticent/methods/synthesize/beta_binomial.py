@@ -53,7 +53,7 @@ def relative_error(total: float) -> float:
 
 
 def log_mass(draws: Floats, inside: Floats, outside: Floats, hits: Floats) -> Floats:
-    """The logarithm of the chance of a number of hits; ``hits`` need not be whole (the reference sample interpolates, R-SY-9)."""
+    """The logarithm of the chance of a number of hits; ``hits`` need not be whole (the reference sample interpolates)."""
     total = inside + outside
     return np.asarray(
         gammaln(draws + 1)

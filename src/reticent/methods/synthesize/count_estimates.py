@@ -1,4 +1,4 @@
-"""Counting queries on synthetic rows: the noise is taken out, and the spread of what was drawn is told (section E)."""
+"""Counting queries on synthetic rows: the noise is taken out, and the spread of what was drawn is told."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class DeclaredDomain:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredParts:
-    """A public partition of the values: each value with the part that it belongs to, and whole weights that say how likely it is within its part (R-SY-16)."""
+    """A public partition of the values: each value with the part that it belongs to, and whole weights that say how likely it is within its part."""
 
     values: pl.Series = field(repr=False)
     parts: pl.Series = field(repr=False)
@@ -231,7 +231,7 @@ class DeclaredParts:
 
 
 def refine(frame: pl.DataFrame, column: str, parts: Any, insecure_seed: int | None = None) -> pl.DataFrame:
-    """Synthetic rows with a value inside its part for every part that ``column`` shows, drawn from a public density (R-SY-16).
+    """Synthetic rows with a value inside its part for every part that ``column`` shows, drawn from a public density.
 
     ``parts`` is the public partition that the release was made with, with weights where values of a part are not equally likely. Nothing about people is used, so
     what was promised of the release holds for this too.

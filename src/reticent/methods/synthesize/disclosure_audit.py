@@ -1,4 +1,4 @@
-"""The steward's audit of a release: which groups' actual outputs lie in their disclosure sets (R-SY-7). Computed from confidential counts, never published."""
+"""The steward's audit of a release: which groups' actual outputs lie in their disclosure sets. Computed from confidential counts, never published."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def audit_release(
 
 
 def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints, limit: Fraction) -> Floats:
-    """How often each value that shows may occur, so that the output of its group does not disclose for sure: it is representative for ``limit`` (R-SY-8)."""
+    """How often each value that shows may occur, so that the output of its group does not disclose for sure: it is representative for ``limit``."""
     k, classes = plan.prior.size, plan.prior.classes
     by_size = groups.sizes[shown // k].tolist()
     charges = {size: absence_charge(size, plan.rows_drawn(size), classes, plan.alpha[size]) for size in plan.sizes}

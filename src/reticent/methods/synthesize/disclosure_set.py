@@ -1,4 +1,4 @@
-"""Whether one output gives somebody away: the exact test of the disclosure set (R-SY-7). Its result depends on the confidential rows and stays private."""
+"""Whether one output gives somebody away: the exact test of the disclosure set. Its result depends on the confidential rows and stays private."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def disclosure(
     keep: Keep | None = None,
 ) -> bool:
     """Whether an ``output`` of a group lies in its disclosure set: two neighbours, each within one row of the group's ``counts`` and of each other, differ in
-    their probability of this output by more than the factor e^epsilon (R-SY-6, R-SY-7).
+    their probability of this output by more than the factor e^epsilon.
 
     ``alpha`` is the noise of every value, times its weight where ``domain`` has weights, or a mapping from each value to its noise. With ``keep`` values of
     nobody stay with these probabilities only; ``alpha`` is one number then. Exact: fractions, and as many digits of e^epsilon as it takes. Private: the answer is computed from the true counts and must not be published.
@@ -71,7 +71,7 @@ def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fracti
     """The largest ratio of the probabilities of ``output`` between neighbours next to ``counts``; None if it is infinite.
 
     Moving a person from i to j changes the probability by w_j/w_i with w = 1 + m/(n + alpha). Somebody leaves each value o that has people in turn, and the
-    most and the least of all w, with that of o as it is without the person, are compared (R-SY-7).
+    most and the least of all w, with that of o as it is without the person, are compared.
     """
     if not any(counts.values()):
         return Fraction(1)

@@ -1,4 +1,4 @@
-"""Fewer values: those that nobody has stay in the domain of a group with a public probability only, which leaves less noise (R-SY-17 to R-SY-19).
+"""Fewer values: those that nobody has stay in the domain of a group with a public probability only, which leaves less noise.
 
 Values of the group's people always stay. Which values stayed must never be told: a value that was dropped is nobody's.
 
@@ -13,10 +13,10 @@ falls with Z. Compare term by term, for every set of other values that stays:
 
 So with T = max T_b an output does not distinguish neighbours by more than E if every value with at most one person occurs at most (E f/T - 1) alpha times, and one with x >= 2
 people at most (E/T - 1) (alpha + x - 1) times. T is at most 2^ceil(alpha) where |m| <= n, and 1/f is charged where it occurs only: this never costs more than the loss
-max ln(1/f) + max ceil(alpha) ln 2 of the literature (R-SY-17), needs no |m| = n, and is that of the plain urn if all f are 1.
+max ln(1/f) + max ceil(alpha) ln 2 of the literature, needs no |m| = n, and is that of the plain urn if all f are 1.
 
 How likely. The weight of what stays is at least W but for a tenth of delta, for every table, since people only add to it; then tails fall with it, and a value of nobody shows only if
-it stayed (R-SY-18, section E).
+it stayed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _WORDS_AT_ONCE = 1 << 22
 
 @lru_cache(maxsize=16)
 def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int:
-    """A weight W with P(the values that stay weigh less than W) <= ``chance``, for every table: people only add to it (R-SY-18, section E).
+    """A weight W with P(the values that stay weigh less than W) <= ``chance``, for every table: people only add to it.
 
     The largest such weight where all weights together are at most a million; otherwise in steps of a millionth of them, rounded down class by class.
     """
@@ -183,7 +183,7 @@ def plan_dropping(
     """Plan one group whose values of nobody stay with the public probabilities ``keep``, for the promise (``epsilon``, ``delta``) of what is published.
 
     ``keep`` is one probability for all values, or one for each: a mapping, or a list in the order of the domain; ``domain`` may have weights. ``safe`` certifies delta with the weight of the
-    values that stay; ``thesis`` repeats the published theorem, whose delta is wrong (R-SY-18): it warns, and nothing can be published by it.
+    values that stay; ``thesis`` repeats the published theorem, whose delta is wrong: it warns, and nothing can be published by it.
     """
     prior = PublicPrior.of(domain).keeping(keep)
     whole(size, "size", low=1)
@@ -325,7 +325,7 @@ def sample_dropped(
 ) -> dict[Any, int]:
     """Draw ``size`` synthetic rows of one group whose values of nobody stay with the probabilities ``keep``: how often each value occurs.
 
-    Which values stayed is not told, and must never be (R-SY-19).
+    Which values stayed is not told, and must never be.
     """
     prior, noise = PublicPrior.of(domain).keeping(keep), exact(alpha, "alpha", above=0)
     pools = Pools.of_counts(checked_counts(counts, "counts"), prior)

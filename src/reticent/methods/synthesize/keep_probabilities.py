@@ -1,4 +1,4 @@
-"""With which public probability each value stays in the domain of a group where nobody has it (R-SY-17). It must not be learned from the confidential rows."""
+"""With which public probability each value stays in the domain of a group where nobody has it. It must not be learned from the confidential rows."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _PEOPLE = (0, 1, 2, 3)
 
 
 def least_scales(needs: Sequence[RequiredNoise], starts: Sequence[Fraction] | None = None) -> list[Fraction]:
-    """Of each need the least certified scale of at least its start, within 0.1 per cent of the least that R-SY-12 and section E allow.
+    """Of each need the least certified scale of at least its start, within 0.1 per cent of the least that the bound on the disclosure set allows.
 
     The needs differ in their sizes and charges only. What is returned is rounded up to a short decimal and certified itself, with exact thresholds.
     """

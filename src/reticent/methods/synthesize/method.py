@@ -50,7 +50,7 @@ _HELD = 2_000_000
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Replace the value of every row by a drawn one, group by group, from a Polya urn that holds the group's values and noise (R-SY-2, R-SY-3).
+    """Replace the value of every row by a drawn one, group by group, from a Polya urn that holds the group's values and noise.
 
     Quasi columns make the groups, which are published with their sizes; the one sensitive column is the value that is drawn.
     ``groups`` declares every group with its public size: a file or frame with the group's columns and ``size``, or a mapping. ``domain`` declares every value
@@ -69,7 +69,7 @@ class Synthetic:
     Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tails.
     Adversary: the definition's.
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
-    Source: R-SY-1 to R-SY-5, R-SY-10 to R-SY-18, section E.
+    Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber, Privacy: theory meets practice on the map (2008), with corrections.
 
     One draw a plan: a draw is recorded before anybody sees it, and another one is another release. Epsilon and delta of all releases of a named data set are
     spent from its budgets, whose totals ``budget`` declares (``{"epsilon": 10, "delta": "1e-4"}``); without it the first release spends all there is.

@@ -1,4 +1,4 @@
-"""The exact test of one output where values of nobody were dropped: how much more likely one table makes it than its neighbour (R-SY-7, R-SY-17).
+"""The exact test of one output where values of nobody were dropped: how much more likely one table makes it than its neighbour.
 
 The chance of an output is a mean over the values that stayed. One person who moves from o to v changes it by a factor for o, a factor for v, and the mean of
 G(Z) = Gamma(n + Z)/Gamma(n + Z + |m|) over the weight Z of what stays, where o need not stay any more and v must, if they do not show. Tables that are compared are the true one with

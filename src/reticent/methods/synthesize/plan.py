@@ -38,9 +38,9 @@ _SIZES_SHOWN = 12
 class PlanOptions:
     """How a plan spends its promise.
 
-    ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release`` (R-SY-13); a person has at most ``rows_per_person`` rows (section E).
-    ``screen``: draws that are not good are drawn again (R-SY-14, R-SY-15). ``keep``: values that nobody of a group has stay with this public probability, or
-    ``"by value"`` with that which the domain lists for each, or ``"by group"`` with that which the domain lists for each under the name that a group has (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
+    ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release``; a person has at most ``rows_per_person`` rows.
+    ``screen``: draws that are not good are drawn again. ``keep``: values that nobody of a group has stay with this public probability, or
+    ``"by value"`` with that which the domain lists for each, or ``"by group"`` with that which the domain lists for each under the name that a group has. Both at once have no proof and are refused.
     """
 
     mode: NoiseMode = "tight"
@@ -121,7 +121,7 @@ class SynthesisPlan(PromisedNoise):
     """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
 
     Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
-    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. ``whole`` is the number of groups of the release where these are some of them. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
+    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. ``whole`` is the number of groups of the release where these are some of them. Guarantee: ``promise``, certified by :meth:`privacy_loss`.
     """
 
     sizes: Mapping[int, int]
@@ -203,7 +203,7 @@ class SynthesisPlan(PromisedNoise):
         return PrivacyLoss(ratio**self.options.rows_per_person, min(delta * share.times, Fraction(1)))
 
     def privacy_loss(self) -> PrivacyLoss:
-        """The loss that the noise of every group certifies, computed again from exact thresholds and tails with a margin (R-SY-12)."""
+        """The loss that the noise of every group certifies, computed again from exact thresholds and tails with a margin."""
         return self._loss
 
     @property
@@ -225,7 +225,7 @@ class SynthesisPlan(PromisedNoise):
         return found
 
     def describe(self) -> dict[str, Any]:
-        """The plan as plain data: the ledger of its promise (R-SY-20)."""
+        """The plan as plain data: the ledger of its promise."""
         share = self.share_of_promise
         return {
             "epsilon": self.epsilon,
@@ -293,8 +293,8 @@ class SynthesisPlan(PromisedNoise):
 class GroupPromise:
     """What each group must keep: the ``ratio`` for one row, and ``delta``, which is the promised one over ``times``.
 
-    A person with c rows has c times epsilon; in one group c e^((c-1) epsilon) times delta, in several c times (section E). ``whole_release`` divides delta by
-    the number of groups (R-SY-13).
+    A person with c rows has c times epsilon; in one group c e^((c-1) epsilon) times delta, in several c times. ``whole_release`` divides delta by
+    the number of groups.
     """
 
     ratio: Fraction
@@ -402,7 +402,7 @@ def plan(
     ``groups`` are the public sizes of all groups (a list, or a mapping from their names), ``domain`` the values that are possible: how many, which ones, or a
     mapping to their public weights. ``epsilon`` and ``delta`` are what is promised to a person with at most ``rows_per_person`` rows. ``mode`` is ``tight``
     (the least noise that exact tails certify) or ``thesis`` (the closed criterion of the literature, certified by exact tails as well). ``delta_scope`` says
-    whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``, R-SY-13). ``screen`` draws again what is not
+    whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``). ``screen`` draws again what is not
     representative, ``drawn`` is a share of each group's size that is drawn (``"1/2"``, ``2``), or maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only, or with one for
     each value (a mapping, a list in the order of the domain, or ``"by value"`` where the domain lists them): the promise holds for what is published then.
     """

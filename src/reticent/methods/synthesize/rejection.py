@@ -1,4 +1,4 @@
-"""Accept or reject: a draw that is good is kept, any other is drawn again (R-SY-14, R-SY-15).
+"""Accept or reject: a draw that is good is kept, any other is drawn again.
 
 Rejecting what is not representative of the table itself would break the promise, since neighbours reject other outputs. What may be rejected is what is not
 representative of the table or of any table one row away.
@@ -39,7 +39,7 @@ def screening_charge(delta: Fraction) -> Fraction:
 def is_good(
     counts: Mapping[Any, int], output: Mapping[Any, int], noise: Callable[[Any], Fraction], gamma: Fraction
 ) -> bool:
-    """Whether some table within one row of ``counts`` has ``output`` among its representative ones: no value more often than gamma (alpha + [n - 1]+) (R-SY-14)."""
+    """Whether some table within one row of ``counts`` has ``output`` among its representative ones: no value more often than gamma (alpha + [n - 1]+)."""
     above = [
         value for value, drawn in output.items() if drawn > gamma * (noise(value) + max(counts.get(value, 0) - 1, 0))
     ]
@@ -60,7 +60,7 @@ def is_good(
 def draw_screened(
     pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, gamma: Fraction, words: WordStream
 ) -> Ints:
-    """So many values for each group, drawn again while they are not good, at most :data:`ATTEMPTS` times, then from the prior alone (section E)."""
+    """So many values for each group, drawn again while they are not good, at most :data:`ATTEMPTS` times, then from the prior alone."""
     totals = [prior.total] * len(drawn)
     found = draw_urns(pools, alphas, drawn, totals, words, prior.weights)
     ends = np.cumsum(drawn)

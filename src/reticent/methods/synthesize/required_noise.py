@@ -1,8 +1,8 @@
 """How much noise a group needs: the least prior weight whose outputs give somebody away with a chance of at most delta.
 
 The noise of a value is ``scale`` times its public weight. An output is *representative* if no value occurs in it more than c (alpha_i + [n_i - 1]+) times, with
-c = E - 1; no representative output distinguishes neighbours by more than E (R-SY-8). How likely a value occurs more often is a tail of a beta-binomial law,
-and a union bound over values gives the chance that an output is not representative, whatever the table (R-SY-12 and section E).
+c = E - 1; no representative output distinguishes neighbours by more than E. How likely a value occurs more often is a tail of a beta-binomial law,
+and a union bound over values gives the chance that an output is not representative, whatever the table.
 
 Where values of nobody stay with a public probability f only (``keep``), an output is representative if a value with at most one person occurs at most
 (E f/T - 1) alpha_i times, and one with x >= 2 people at most (E/T - 1) (alpha_i + x - 1) times; ``dropping`` proves it, and says what the ``charge`` T is.
@@ -63,7 +63,7 @@ class RequiredNoise:
 
     @property
     def enough(self) -> Fraction:
-        """The scale of plain differential privacy: every output is representative. Without dropping every alpha is m/(E - 1) then (R-SY-5)."""
+        """The scale of plain differential privacy: every output is representative. Without dropping every alpha is m/(E - 1) then."""
         steps = (excess * each.weight for excess, each in zip(self.excesses, self.classes, strict=True))
         return short(self.drawn / min(steps))
 

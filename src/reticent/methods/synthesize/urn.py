@@ -1,4 +1,4 @@
-"""Exact draws from Polya urns, many groups at once: never a cell for every value, and no rounding anywhere (R-SY-2, R-SY-3, section E).
+"""Exact draws from Polya urns, many groups at once: never a cell for every value, and no rounding anywhere.
 
 A group's urn holds its people, one ball each, and alpha_i balls of every value; what is drawn goes back with one more of its kind. With alpha = p/q times
 whole weights that add up to W, draw t takes a whole number u below pW + q(n + t): below pW it is a value of the prior, else ball number (u - pW) // q, which is
@@ -58,7 +58,7 @@ def draw_urns(
     """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group, ``totals`` the weight of all its values,
     which is that of ``weights`` where these are not uniform.
 
-    Guarantee: the law is exactly the Dirichlet-multinomial one of R-SY-2, draw by draw, if the words are uniform.
+    Guarantee: the law is exactly the Dirichlet-multinomial one, draw by draw, if the words are uniform.
     Cost: O(draws), a few dozen bytes each.
     """
     groups = np.repeat(np.arange(len(drawn)), drawn)
@@ -127,7 +127,7 @@ def sample(
     domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
     insecure_seed: int | None = None,
 ) -> dict[Any, int]:
-    """Draw ``size`` synthetic rows of one group with these true ``counts``: how often each value occurs (R-SY-2, R-SY-3).
+    """Draw ``size`` synthetic rows of one group with these true ``counts``: how often each value occurs.
 
     ``alpha`` is the noise of every value, times its weight where ``domain`` has weights. Randomness comes from the operating system; ``insecure_seed`` is for
     tests, and what was drawn with it must not be released.

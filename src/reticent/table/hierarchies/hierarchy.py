@@ -1,4 +1,4 @@
-"""Hierarchies: chains of ever coarser partitions of a column's domain (R-LD-2).
+"""Hierarchies: chains of ever coarser partitions of a column's domain.
 
 A :class:`Hierarchy` is a recipe that can be written down before any data are seen. Fitted to a column it becomes a
 :class:`BoundHierarchy`: the leaves, and for each level an array from leaf to part with a label and a meaning for

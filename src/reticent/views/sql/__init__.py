@@ -1,9 +1,9 @@
 """SQL in: schemas from DDL or a live catalogue, queries from text, and the few words that other SQL dialects differ in.
 
 - ``dialect``: parsing, positions, constants, and query texts that SQLite and DuckDB run
-- ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema (R-PP-25)
+- ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema
 - ``catalogue``: the same from a running PostgreSQL or a DuckDB file
-- ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: what the parts of a SELECT mean (R-PP-23..27)
+- ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: what the parts of a SELECT mean
 - ``translate``: the query that a whole text asks
 - ``query_files``: named queries from files, directories and dbt-style models
 """

@@ -1,4 +1,4 @@
-"""Schemas from a running PostgreSQL or a DuckDB file: the catalogue is written down as DDL and read as such (R-PP-25)."""
+"""Schemas from a running PostgreSQL or a DuckDB file: the catalogue is written down as DDL and read as such."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search conditions as alternatives, in SQL's three-valued logic (R-PP-26, R-PP-27)."""
+"""Search conditions as alternatives, in SQL's three-valued logic."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Schemas from DDL (R-PP-25): keys, NOT NULL, small domains, foreign keys, stored views.
+"""Schemas from DDL: keys, NOT NULL, small domains, foreign keys, stored views.
 
-``PRIMARY KEY`` columns are NOT NULL (but for SQLite, which lets NULL into most). A UNIQUE constraint over a nullable column is a partial key (R-PP-27). Texts fold case where
+``PRIMARY KEY`` columns are NOT NULL (but for SQLite, which lets NULL into most). A UNIQUE constraint over a nullable column is a partial key. Texts fold case where
 the column says so (CITEXT, COLLATE NOCASE), and by default in MySQL and SQL Server, whose usual collations do.
 """
 

@@ -1,4 +1,4 @@
-"""Expressions that may raise an error: the error tells of rows that the answer does not show (R-PP-23)."""
+"""Expressions that may raise an error: the error tells of rows that the answer does not show."""
 
 from __future__ import annotations
 

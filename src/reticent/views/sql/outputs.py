@@ -1,4 +1,4 @@
-"""The SELECT list: what a block shows, and what in it leaves the exact fragment (R-PP-23, R-PP-26)."""
+"""The SELECT list: what a block shows, and what in it leaves the exact fragment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named queries from files: ``CREATE VIEW`` scripts, plain SELECTs, Datalog, directories, dbt-style models (R-PP-25)."""
+"""Named queries from files: ``CREATE VIEW`` scripts, plain SELECTs, Datalog, directories, dbt-style models."""
 
 from __future__ import annotations
 

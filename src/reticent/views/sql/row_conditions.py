@@ -1,8 +1,7 @@
-"""What SQL means, as conditions on rows: alternatives, disjuncts and tables (R-PP-24, R-PP-26).
+"""What SQL means, as conditions on rows: alternatives, disjuncts and tables.
 
 A :class:`NamedRows` is what a FROM item or a query yields. Its parts are bags of rows: every disjunct of a part lists what
-is *counted*, so that a part, read as a set of counted tuples, says everything about the bag (the exact rule of
-R-PP-24). DISTINCT counts the outputs only; EXISTS counts nothing.
+is *counted*, so that a part, read as a set of counted tuples, says everything about the bag. DISTINCT counts the outputs only; EXISTS counts nothing.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
     """The rows of a table, each once.
 
     A computed output f(a,b) is replaced by a and b, which show more: PRIVATE stays sound, an overlap proves nothing
-    unless f is injective (R-PP-26). Rows of several SELECTs with computed outputs cannot be compared that way; their
+    unless f is injective. Rows of several SELECTs with computed outputs cannot be compared that way; their
     bags are kept instead, which also reads more.
     """
     if table.opaque:
@@ -146,7 +145,7 @@ def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
 
 
 def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
-    """A table of which only the footprint is known: its rows depend on these parts and on nothing else (R-PP-23)."""
+    """A table of which only the footprint is known: its rows depend on these parts and on nothing else."""
     hidden = tuple(Hidden(why) for _ in table.columns)
     parts = tuple(
         tuple(replace(disjunct, outputs=hidden) for disjunct in part)

@@ -1,4 +1,4 @@
-"""The FROM clause: which tables a query block joins, and what its column names mean (R-PP-23, R-PP-26).
+"""The FROM clause: which tables a query block joins, and what its column names mean.
 
 Tables that are joined normally form one *piece*, a product with conditions. The side of an outer join that may be
 filled up with NULLs is a piece of its own: a condition is attached to it only if rows that fail it cannot change the

@@ -1,4 +1,4 @@
-"""The query that an SQL text asks (R-PP-23..26): one statement, read under a semantics of duplicates."""
+"""The query that an SQL text asks: one statement, read under a semantics of duplicates."""
 
 from __future__ import annotations
 

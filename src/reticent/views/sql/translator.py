@@ -1,4 +1,4 @@
-"""What the parts of a query mean: selects, set operations, FROM items and views, exact where SQL is positive, a footprint everywhere else (R-PP-23..26)."""
+"""What the parts of a query mean: selects, set operations, FROM items and views, exact where SQL is positive, a footprint everywhere else."""
 
 from __future__ import annotations
 
