@@ -322,11 +322,15 @@ def test_values_say_which_meaning_of_a_word_is_meant(name: str, levels: list[obj
 
 
 def test_numbers_of_people_within_households_are_not_those_of_people() -> None:
-    frame = _people(illness=["a", "b", "c"]).with_columns(
-        persnum=pl.Series([1 if n % 3 else 2 + n // 3 % 40 for n in range(ROWS)])
+    threes = range(ROWS // 2)
+    numbers = [n % 3 + 1 if n % 3 < 2 else 3 + n // 3 for n in threes] + [n % 2 + 1 for n in threes]
+    frame = _people(illness=["a", "b", "c"]).with_columns(persnum=pl.Series(numbers))
+    households = frame.with_columns(
+        intnum=pl.Series([4000 + n // 3 * 7 for n in threes] + [7000 + n // 2 * 7 for n in threes])
     )
-    found = propose(frame)
+    found = propose(households)
     assert (_roles(found)["persnum"], found.key, found.unit) == (None, None, None)
+    assert propose(frame).key == "persnum"
 
 
 def test_a_number_of_people_is_found_in_a_medical_file_too() -> None:

@@ -221,7 +221,8 @@ def propose(
         return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal=refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
     looked = _with_known(_in_doubt(frame, [_first_look(column, weight) for column in profiles]))
-    first, related, relation_notes = _each_once(frame, [_of_people(frame, column, looked) for column in looked])
+    numbered = [_within_households(frame, _of_people(frame, column, looked), looked) for column in looked]
+    first, related, relation_notes = _each_once(frame, numbered)
     columns = _told_apart([_shared(frame, _with_hierarchy(column, beside)) for column in _with_known(first)])
     definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
@@ -326,10 +327,8 @@ def _repeats(column: ColumnProposal) -> bool:
 
 
 def _numbers_others(column: ColumnProposal) -> bool:
-    """Whether a name says that schools, firms or visits are numbered, or some value has so large a part of the rows that it is the first person of every household."""
-    found = column.profile
-    crowded = found.times[0] > _CROWDED * found.rows and found.times[0] > _UNEVEN * found.filled / found.distinct
-    return crowded or bool(_OF_OTHERS & set(words_of(column.name)))
+    """Whether a name says that schools, firms or visits are numbered."""
+    return bool(_OF_OTHERS & set(words_of(column.name)))
 
 
 def _numbers_people(column: ColumnProposal) -> bool:
@@ -447,7 +446,7 @@ def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[Co
         not (column.role == "quasi" or (column.role == "sensitive" and is_by_context(found)))
         or not several
         or found.type not in ("integer", "text")
-        or _OF_OTHERS & set(words_of(column.name))
+        or _numbers_others(column)
     ):
         return column
     lasting = [
@@ -460,6 +459,26 @@ def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[Co
         return column
     why = f"its values stand for people: {' and '.join(map(repr, same[:2]))} are the same in all rows of each"
     return ColumnProposal(found, "identifier", why)
+
+
+def _within_households(
+    frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]
+) -> ColumnProposal:
+    """The column without a role, where it numbers the people of a household: some value has very many rows, and only beside another number it tells the rows apart."""
+    found = column.profile
+    if column.role != "identifier" or not found.times:
+        return column
+    crowded = found.times[0] > _CROWDED * found.rows and found.times[0] > _UNEVEN * found.filled / found.distinct
+    beside = [
+        each.name
+        for each in columns
+        if each.name != column.name
+        and each.profile.type == "integer"
+        and found.rows > each.profile.distinct > found.rows // 5
+    ]
+    if not crowded or not any(frame.select(column.name, name).n_unique() == found.rows for name in beside):
+        return column
+    return ColumnProposal(found, None, f"{column.reason}{_OTHERS_APART}")
 
 
 def _is_constant(column: ColumnProfile) -> bool:
