@@ -7,8 +7,10 @@ parameters. The kinds that live in the tests alone go the same way.
 from __future__ import annotations
 
 import hashlib
+import html
 import inspect
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -152,6 +154,23 @@ def test_a_report_is_written_of_every_kind(job, releases, tmp_path):
         for table in (None, job.table()):
             page = write_report(target, tmp_path / "report.html", table=table, public=table is None)
             assert page.read_text("utf-8").rstrip().endswith("</html>")
+
+
+@pytest.mark.slow
+@every_kind
+def test_no_kind_shows_a_tick_above_attacks_that_succeed(job, releases, tmp_path):
+    """The report runs the adversaries: its headline is at most as good as that of verify, and names each that succeeds."""
+    release, folder = releases(job)
+    table = job.table()
+    found = () if table.streamed else rt.attack(release, raw=table).succeeding
+    page = html.unescape(rt.report(release, tmp_path / "report.html", raw=table).read_text("utf-8"))
+    state = re.search(r'<div class="verdict([^"]*)">.*?<strong>(.*?)</strong>', page, re.DOTALL)
+    verified = rt.verify([folder] if job.series else folder).headline
+    assert (state[1] == "") == (state[2] == "Holds.")
+    if found or verified.reasons:
+        assert state[2] != "Holds."
+    for each in found:
+        assert each.reservation in page
 
 
 # What is seen.

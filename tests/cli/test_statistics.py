@@ -75,3 +75,12 @@ def test_a_statistic_that_is_misspelt_is_named_with_the_way_out(statistics: Path
     assert refused.code == 2
     assert "'mean'" in refused.err
     assert not (statistics / "release").exists()
+
+
+def test_nobody_is_looked_up_in_statistics(statistics: Path, reticent: Command) -> None:
+    """Comparing the table with artificial records, of which there are none, ended in an error of a library."""
+    assert reticent("publish", "policy.toml", "--output", "release").code == 0
+    for options in (("--raw", "policy.toml"), ("--people", "patients.csv"), ()):
+        attacked = reticent("attack", "release", *options)
+        assert attacked.code == 0
+        assert "No adversary can run on this" in " ".join(attacked.out.split())

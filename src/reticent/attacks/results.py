@@ -91,8 +91,11 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
             {"adversaries": len(self), "succeed": ", ".join(succeeding) or "none"},
             tone_of(not succeeding),
             [CardTable(heads, rows, "What adversaries achieve (for your eyes only)")],
-            notes=["\n".join(_told(before, after, compared)) for before, after in self.pairs],
+            notes=["\n".join(_told(before, after, compared)) for before, after in self.pairs] or [_NOBODY],
         )
+
+
+_NOBODY = "No adversary can run on this: it shows no records that somebody could be looked up in. What is promised rests on how it was made."
 
 
 def _told(before: Findings | None, after: Findings, compared: bool) -> list[str]:

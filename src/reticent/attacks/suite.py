@@ -89,7 +89,8 @@ def _every(
     frame = None if people is None else listed_people(people, [who])
     if seen.is_artificial and frame is not None:
         shared = [name for name in seen.names if name in frame.columns]
-        yield from artificial_adversaries(Cohorts.of(frame, control, shared), seen)
+        if shared:
+            yield from artificial_adversaries(Cohorts.of(frame, control, shared), seen)
         return
     told = [] if frame is None else [name for name in seen.sensitive if name in frame.columns]
     if frame is not None:
@@ -191,11 +192,13 @@ def compare(
 def _compared_with_artificial(
     table: Table | None, after: AdversaryView, control: Any, seed: int, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
-    """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table."""
+    """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table, nor where no record is shown, as in statistics."""
     if table is None:
         return []
     rows = _rows_of_people(table, seed)
     known, secret = ([name for name in names if name in after.names] for names in (table.quasi, table.sensitive))
+    if not known and not secret:
+        return []
     cohorts = Cohorts.of(rows, control, known, secret, seed=seed, context=context, codes=coded_columns(table))
     before = AdversaryView.in_noise(rows.select(cohorts.columns))
     chosen = artificial_adversaries(cohorts, after)

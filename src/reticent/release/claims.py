@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -29,6 +30,7 @@ from reticent.release.reference_histogram import ReferenceColumn, declared_refer
 from reticent.release.statements import covers, scope_of
 
 Status = Literal["holds", "fails", "not re-checked"]
+_LARGEST_DENOMINATOR = 1_000_000
 
 
 class Check(NamedTuple):
@@ -212,6 +214,8 @@ def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn])
 
 
 def _shown(value: Any) -> str:
+    """A figure as it is, or rounded where it is a fraction that nobody reads."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    long = isinstance(value, Fraction) and value.denominator > _LARGEST_DENOMINATOR
+    return f"{float(value):.6g}" if isinstance(value, float) or long else str(value)

@@ -262,7 +262,7 @@ def _judged_how(side: PublicSide, claims: Sequence[Check], definitions: Sequence
     if any(isinstance(each, HistoryDefinition) and each.shown_part() is not None for each in definitions):
         what = f"the part of {what} that one release shows"
     groups = side.seen.groups if "groups" in side.form.keeps else None
-    judged = "the way the rows were drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
+    judged = "the plan of what was drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
     return f"Recomputed from the published files in exact arithmetic: {judged} {what}."
 
 

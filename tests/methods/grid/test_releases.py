@@ -258,7 +258,7 @@ def test_adversaries_see_crowds_in_a_sample_and_noise_in_counts(sampled, counted
 def test_reports_and_previews_are_made(sampled, counted, tmp_path):
     for release, _ in (sampled, counted):
         page = write_report(release, tmp_path / "report.html", table=table()).read_text("utf-8")
-        assert "the way the rows were drawn satisfies" in page
+        assert "the plan of what was drawn satisfies" in page
         assert f"{release.frame.height:,}</b><span>{release.public.form.row_noun} published" in page
         assert "rows left out" not in page
         assert "are not in the release" not in page
