@@ -111,8 +111,8 @@ def test_random_faults_between_processes_change_no_answer_and_nobody_hangs(parti
         began = time.monotonic()
         named = {party + 1: name for party, name in liars.items()}
         answer = run_task(planned, task, rows, named, {}, patience, Context(), began)
-        # Each of the runs ends by its own deadline, twelve times that of a round.
-        assert time.monotonic() - began < 20 * patience
+        # A faulty party may hold every honest one up once, for a round.
+        assert time.monotonic() - began < (20 + len(liars) * (parties - len(liars))) * patience
         reports = {each.party - 1: each for each in answer.results}
         honest = [party for party in range(parties) if party not in liars]
         assert len({reports[party].numbers for party in honest}) == 1, liars

@@ -190,6 +190,8 @@ def run_task(
                 setting=("budgets",),
                 value=party,
             )
+    # A faulty party may hold every other one up for a whole deadline, each in a round of its own.
+    total = patience * (_LONGEST + task.threshold * (task.parties - task.threshold))
     identities = [Identity.new() for _ in range(everybody)]
     keys = [identity.public.hex() for identity in identities]
     processes: list[_Process] = []
@@ -204,7 +206,7 @@ def run_task(
                 "values": [int(value) for value in owners[party]],
                 "patience": patience,
                 "gathering": max(_START, patience),
-                "total": patience * _LONGEST,
+                "total": total,
                 "behaviour": behaviours.get(party + 1),
                 "budget": [str(own.ledger), own.dataset, own.epsilon, own.delta] if own else None,
             }
@@ -217,7 +219,7 @@ def run_task(
             processes[: task.parties],
             enough,
             min(patience, _GRACE),
-            patience * _LONGEST + _START,
+            total + _START,
             context,
             "computing jointly",
         )

@@ -21,7 +21,7 @@ class OutOfBudget(Exception):
 
 @dataclass(slots=True)
 class SearchBudget:
-    """Search nodes and seconds left for one pair of queries, and whether to go on. Mutable: every search step takes from it."""
+    """Search nodes and seconds of processor time left for one pair of queries, and whether to go on: a busy machine decides nothing. Mutable: every search step takes from it."""
 
     nodes: int = NODES
     seconds: float = SECONDS
@@ -32,7 +32,7 @@ class SearchBudget:
     def __post_init__(self) -> None:
         if self.nodes < 1 or self.seconds <= 0:
             raise PolicyError(f"A budget needs at least one node and some time, not {self.nodes} and {self.seconds} s.")
-        self._until = time.monotonic() + self.seconds
+        self._until = time.thread_time() + self.seconds
 
     def tick(self) -> None:
         """Count one step of search."""
@@ -42,8 +42,8 @@ class SearchBudget:
         self.look_at_the_clock()
 
     def look_at_the_clock(self) -> None:
-        """Stop when the time is up; for work that is no search but may be long."""
+        """Stop when the processor time is up; for work that is no search but may be long."""
         if self.context is not None:
             self.context.check("searching")
-        if time.monotonic() > self._until:
-            raise OutOfBudget(f"the search was cut off after {self.seconds:g} s (raise --seconds)")
+        if time.thread_time() > self._until:
+            raise OutOfBudget(f"the search was cut off after {self.seconds:g} s of work (raise --seconds)")

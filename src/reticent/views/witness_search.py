@@ -296,6 +296,9 @@ class _WitnessSearch:
 
     def _confirmed(self, name: str, row: Row, view_row: Row) -> DatabaseWitness | None:
         """The witness after another engine saw the same, where one runs both texts."""
+        if any((name, each) not in known for known, each in zip(self.critical, (row, view_row), strict=True)):
+            # It was tried beside another row, and was no witness.
+            return None
         hidden, shown = (known[name, each] for known, each in zip(self.critical, (row, view_row), strict=True))
         about = (self.secret, self.view, self.schema)
         witness = DatabaseWitness(name, row, view_row, hidden, shown, (), (), about)

@@ -43,7 +43,7 @@ _WAITING = (
 _RERUNS = (57, 57)
 _EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
 _FORGETS = "People who left are forgotten {0} releases later. Whoever comes back after that stays out of the series."
-_AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
+_AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values. No figure is stated here: how likely a value then becomes was not computed."
 
 
 @dataclass(frozen=True)
