@@ -182,7 +182,7 @@ def draws_of_groups(people: NDArray[np.int64], affected: NDArray[np.int64]) -> f
 
 
 def needs_groups(seen: AdversaryView) -> str | None:
-    """Why somebody who looks at groups of true rows cannot run; None where there are groups."""
+    """Why an adversary who looks at groups of true rows cannot run; None where there are groups."""
     return NOT_TRUE if seen.groups is None else None
 
 

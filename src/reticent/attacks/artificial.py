@@ -80,7 +80,7 @@ class ArtificialRecordsAttack(ABC):
 
 @dataclass(frozen=True)
 class Membership(ArtificialRecordsAttack):
-    """Somebody who has a person's whole record wants to know whether that person was in the data.
+    """An adversary who has a person's whole record wants to know whether that person was in the data.
 
     The sign is a synthetic record that is much nearer to the person than other people are: the distance to the nearest of many other people, divided by that to the
     nearest synthetic record. A common record, which somebody else has too, says nothing. People are said to have been in the data from a value of the sign on that
@@ -131,7 +131,7 @@ def _reached_by(signs: NDArray[np.float64], share: float) -> float:
 
 @dataclass(frozen=True)
 class Linkability(ArtificialRecordsAttack):
-    """Somebody has two lists about the same people, with different columns, and wants to know who in one is who in the other.
+    """An adversary has two lists about the same people, with different columns, and wants to know who in one is who in the other.
 
     A person is linked where one synthetic record is the nearest both by the columns of the first list and by those of the second: it bridges them. The
     two sets are ``first`` and the rest; by default columns are dealt out so that both sets tell people apart about equally well.
@@ -190,7 +190,7 @@ class Linkability(ArtificialRecordsAttack):
 
 @dataclass(frozen=True)
 class NearestGuess(ArtificialRecordsAttack):
-    """Somebody who knows most of a person guesses one more column: it is what the nearest synthetic record says.
+    """An adversary who knows most of a person guesses one more column: it is what the nearest synthetic record says.
 
     Where several records are equally near, the value is taken that most of them have. A guessed number or date is right within ``tolerance`` of the range that the
     middle 90 % of people have.
@@ -241,7 +241,7 @@ class NearestGuess(ArtificialRecordsAttack):
 
 @dataclass(frozen=True)
 class Isolation(ArtificialRecordsAttack):
-    """Somebody who knows nobody takes descriptions from synthetic rows and hopes that each fits exactly one real person.
+    """An adversary who knows nobody takes descriptions from synthetic rows and hopes that each fits exactly one real person.
 
     A description is drawn from a random row: columns in random order until no other synthetic row fits, then a random number more. A category is described by its
     value; a number or a date by its value, or as being at least (above the median; else at most) that. ``descriptions`` are drawn. On the other side

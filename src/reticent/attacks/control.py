@@ -64,7 +64,7 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
 
 
 def naively(seen: AdversaryView, table: Table) -> AdversaryView:
-    """What somebody holds who takes all rows for true, with the roles that the columns of ``table`` have."""
+    """What an adversary holds who takes all rows for true, with the roles that the columns of ``table`` have."""
     quasi, sensitive = ([name for name in names if name in seen.names] for names in (table.quasi, table.sensitive))
     return seen.naive(quasi, sensitive)
 

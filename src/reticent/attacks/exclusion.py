@@ -1,4 +1,4 @@
-"""Exclusion of values: somebody who can rule out a few sensitive values of a person is left with the rest of the group."""
+"""Exclusion of values: an adversary who can rule out a few sensitive values of a person is left with the rest of the group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reticent.core import AdversaryView, Groups
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Somebody who knows a person's group and ``exclusions`` values that the person does not have.
+    """An adversary who knows a person's group and ``exclusions`` values that the person does not have.
 
     The values ruled out are the worst ones: the most frequent others of the group. A person is hit when what is left says their
     real value with a chance of at least ``threshold``, decided in integers. Recursive (c, l)-diversity stops everybody with ``l - 2``

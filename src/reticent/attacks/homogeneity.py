@@ -14,7 +14,7 @@ from reticent.definitions import HomogeneityAudit, homogeneity_audit
 
 @dataclass(frozen=True)
 class Homogeneity:
-    """Somebody who knows which group a person is in reads off a value that (almost) all of the group share.
+    """An adversary who knows which group a person is in reads off a value that (almost) all of the group share.
 
     A group is affected when its most frequent value reaches the share ``threshold`` of it, decided in integers. All people of
     an affected group are hit, a deviating minority included: to be wrongly believed ill is harm too. *Baseline.* Everybody, where all that was

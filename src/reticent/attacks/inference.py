@@ -22,7 +22,7 @@ _CONTROL = "control group"
 
 @dataclass(frozen=True)
 class Inference:
-    """Somebody trains a model on what was published and guesses the sensitive value of people in the data.
+    """An adversary trains a model on what was published and guesses the sensitive value of people in the data.
 
     The ``model`` tells what the columns say about people in general: naive Bayes over the labels, or a random ``forest`` (which
     needs scikit-learn). It is taken together with the rows that fit the person, which is what the release says about this

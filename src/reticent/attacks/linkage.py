@@ -21,7 +21,7 @@ from reticent.table import NULL_LABEL
 
 @dataclass(frozen=True)
 class Linkage:
-    """Somebody who holds a list of people looks each of them up among the published rows.
+    """An adversary who holds a list of people looks each of them up among the published rows.
 
     A person is *hit* when exactly one published row fits (one person's rows, where somebody may have several): then it is
     theirs, if they are in the data at all. The details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows
@@ -29,7 +29,7 @@ class Linkage:
     who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
 
     ``columns`` are those that the adversary compares (default: all quasi columns that the list has). Declared columns that follow from quasi columns are compared as well, where
-    the list has them: whoever knows the ones computes the others. ``declared`` names further declared columns that this adversary is taken to know. A null in the list is
+    the list has them: an adversary who knows the ones computes the others. ``declared`` names further declared columns that this adversary is taken to know. A null in the list is
     something the adversary does not know or, with ``null_is_unknown=False``, a value that is known to be missing in the data. A row whose value is missing is nobody's candidate who has a value:
     that it could be anybody's protects nobody. ``who`` names a column to call people by, ``about`` picks the person of the
     example, ``sample`` attacks that many people drawn at random.

@@ -1,4 +1,4 @@
-"""In which worlds a method chooses what was published, for somebody who knows how it chooses."""
+"""In which worlds a method chooses what was published, for an adversary who knows how it chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimality: somebody who knows how the release was chosen rules out every world in which another would have been chosen."""
+"""Minimality: an adversary who knows how the release was chosen rules out every world in which another would have been chosen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class Minimality:
-    """Somebody who knows everybody's quasi values, the hierarchies, the definition and the method.
+    """An adversary who knows everybody's quasi values, the hierarchies, the definition and the method.
 
     The least distorted release that keeps a promise tells that less distorted ones would have broken it. Worlds are the assignments of
     each group's values to its people, and of any values to people who were left out; those in which the method would have published something

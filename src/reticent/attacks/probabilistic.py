@@ -27,7 +27,7 @@ _MARGIN = 1e-4
 
 @dataclass(frozen=True)
 class ProbabilisticLinkage:
-    """Somebody whose list has mistakes weighs the evidence of every column, as Fellegi and Sunter do.
+    """An adversary whose list has mistakes weighs the evidence of every column, as Fellegi and Sunter do.
 
     In each column a person's detail is wrong with chance ``errors`` (one for all columns, or by column) and is then drawn like anybody's. A row
     whose label covers it weighs (1 - errors)/f + errors, any other row weighs errors, where f is the share of the list that the label

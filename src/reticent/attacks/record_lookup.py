@@ -19,7 +19,7 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class Sighting:
-    """Somebody who holds each record possible with chance ``prior`` before looks whether the release shows it.
+    """An adversary who holds each record possible with chance ``prior`` before looks whether the release shows it.
 
     A view shows a true record with chance s and any other with chance beta, so that seeing it multiplies the odds by s/beta, and
     not seeing it by (1 - s)/(1 - beta). Perturbed records are kept with chance g and come out as a given other one with chance q: seeing one

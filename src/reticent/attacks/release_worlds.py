@@ -189,7 +189,7 @@ def shown_values(seen: AdversaryView, table: Table) -> pl.DataFrame:
 
 
 def _values(seen: AdversaryView, table: Table, *, is_complete: bool) -> pl.DataFrame:
-    """The combinations of sensitive values, those of the release first; all that are possible, where somebody was left out."""
+    """The combinations of sensitive values, those of the release first; all that are possible, where records were suppressed."""
     shown = shown_values(seen, table)
     if is_complete:
         return shown

@@ -16,7 +16,7 @@ from reticent.table import SensitiveColumn
 
 @dataclass(frozen=True)
 class Remainder:
-    """Somebody who knows that a person is in the data and in no published group subtracts: what is left is the histogram of those left out.
+    """An adversary who knows that a person is in the data and in no published group subtracts: what is left is the histogram of those left out.
 
     They are hit when their most frequent value reaches the share ``threshold`` of them, as in a group (:class:`Homogeneity`), decided in integers.
     *Baseline.* Everybody, where the whole table shares the value.

@@ -54,7 +54,7 @@ class _Kinds:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Somebody who knows a person's group learns the kind of value that (almost) all of it have.
+    """An adversary who knows a person's group learns the kind of value that (almost) all of it have.
 
     With numbers, a kind is a range of the given ``width``: a group is affected when some range holds at least the share ``threshold``
     of it, and not of all that was published (default width: a tenth of the published range). With ``categories`` (name -> values) a kind is a

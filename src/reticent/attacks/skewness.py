@@ -20,7 +20,7 @@ _RARE = 0.0005
 
 @dataclass(frozen=True)
 class Skewness:
-    """Somebody who compares a person's group with all that the public knows.
+    """An adversary who compares a person's group with all that the public knows.
 
     That is the whole table where the certificate tells how it is spread (as it does with t-closeness and the like), else all published rows.
     All people of a group are hit when one of its values is more frequent there than in the whole: by more than ``gain``

@@ -136,10 +136,10 @@ def compare(
 ) -> list[tuple[Findings | None, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
-    Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): somebody who knows their quasi
+    Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): an adversary who knows their quasi
     columns, without a mistake, and which values are missing. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
     (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
-    value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Nor is there for a :class:`Register`, which counts the people
+    value. An adversary who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Nor is there for a :class:`Register`, which counts the people
     of a table that says that each row is a person although an identifier repeats. Where a release
     was made for several sets of quasi columns, everybody is tried with each set. Artificial records are attacked with the table's own
     people against ``control`` (:mod:`reticent.attacks.artificial`).
@@ -271,7 +271,7 @@ def run_adversaries(target: Any, *adversaries: Adversary, context: Context | Non
         for each in chosen:
             context.step("attacking", len(found), len(seen.sets) * len(chosen), each.name)
             one = _named(each.attack(seen.known(columns)), each, seen, columns)
-            # Whoever looks up a list counts the people on it.
+            # An adversary who looks up a list counts the people on it.
             listed = getattr(each, "people", None) is not None
             found.append(_of_records(one) if seen.counted == "records" and not listed else one)
     return found

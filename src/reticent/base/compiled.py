@@ -1,4 +1,4 @@
-"""Loops that become machine code when they are first called: whoever calls none of them does not wait until numba is imported."""
+"""Loops that become machine code when they are first called: code that calls none of them does not wait until numba is imported."""
 
 from __future__ import annotations
 

@@ -309,7 +309,7 @@ def _bars(counted: Mapping[str, float], label: str, width: float) -> str:
 
 
 def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -> Figure:
-    """How sure the best guess about a person would be for somebody who knows the person's group: people by that chance."""
+    """How sure the best guess about a person would be for an adversary who knows the person's group: people by that chance."""
     steps = 10
     filled = sizes > 0
     tops, sizes = tops[filled], sizes[filled]

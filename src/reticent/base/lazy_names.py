@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are first used: whoever needs one of them does not wait for the others."""
+"""Packages whose names are loaded when they are first used: a caller that needs one of them does not wait for the others."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class ByunGroups:
     New rows go to the nearest group if those that go there have ``l`` different values among themselves, make groups of their own if they have, and wait otherwise (they may wait for ever). Groups are
     split where in both parts the rows of every release that they came with have ``l`` different values.
 
-    Guarantee: whoever compares all releases finds at least ``l`` values for everybody. Adversary: knows who is in which group of every release, and who came when. Not covered: values
+    Guarantee: an adversary who compares all releases finds at least ``l`` values for everybody. Adversary: knows who is in which group of every release, and who came when. Not covered: values
     that most of a group share (distinct diversity says nothing about frequencies), people who leave, return or change. Source: [Byun2006], as [Anjum2013] reports it; that rows are told apart by the release that they came with is ours.
 
     Example:

@@ -1,4 +1,4 @@
-"""Belief: what somebody who reasons perfectly thinks about a person before and after a release.
+"""Belief: what an adversary who reasons perfectly thinks about a person before and after a release.
 
 ``bayes``            the Bayes-optimal posterior for a stated population, and the disclosure tests on it
 ``bucket_beliefs``   the same where quasi and sensitive values are published apart

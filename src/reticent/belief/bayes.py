@@ -1,4 +1,4 @@
-"""The Bayes-optimal belief of somebody who knows the whole population's joint counts, and that the person is in the table.
+"""The Bayes-optimal belief of an adversary who knows the whole population's joint counts, and that the person is in the table.
 
 The table is a simple random sample of the population. Worlds are the assignments of sensitive values to the population that fit
 its counts, together with the sample; all are equally likely. Among those that show the released histogram, the share in which the person

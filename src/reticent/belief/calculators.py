@@ -24,7 +24,7 @@ def excluding(histogram: Mapping[str, int], values: Iterable[str]) -> dict[str, 
 def knowing(
     histogram: Mapping[str, int], *, excluded: Iterable[str] = (), others: Iterable[str] = (), sharing: int = 0
 ) -> dict[str, Fraction]:
-    """The chances of a person's value for somebody with 3D knowledge.
+    """The chances of a person's value for an adversary with 3D knowledge.
 
     ``excluded``: values that the person does not have. ``others``: the values of other people of the group, one for each. ``sharing``:
     how many further people of the group are known to have the same value as the person. With ``n'`` rows of a value left beside the
@@ -51,7 +51,7 @@ def knowing(
 
 @dataclass(frozen=True)
 class Guess:
-    """The surest that somebody can become, of which value, and with which knowledge."""
+    """The surest that an adversary can become, of which value, and with which knowledge."""
 
     chance: Fraction
     value: str

@@ -106,7 +106,7 @@ def beliefs_of(
     table: Table | None = None,
     context: Context | None = None,
 ) -> tuple[Person, ...]:
-    """What somebody with the release and the population's joint counts believes about everybody who may be in it.
+    """What an adversary with the release and the population's joint counts believes about everybody who may be in it.
 
     ``target`` is a release, its folder, or a table as it stands. The population lists quasi columns and the sensitive column, one row a
     person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out, and so are those who can have

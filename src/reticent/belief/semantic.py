@@ -33,7 +33,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class SemanticAdversary:
-    """What somebody believes before: a weight for each database; these need not add up to 1."""
+    """What an adversary believes before: a weight for each database; these need not add up to 1."""
 
     name: str
     weight: Callable[[Database], Fraction]
@@ -95,7 +95,7 @@ class RandomSetting:
         return tuple(PossibleView(name, chance_of(name)) for name in self.chances)
 
     def between(self, first: Database, second: Database) -> SemanticAdversary:
-        """Somebody who knows that it is one of two databases, and finds both equally likely."""
+        """An adversary who knows that it is one of two databases, and finds both equally likely."""
         return SemanticAdversary(f"{first} or {second}", lambda database: Fraction(database in (first, second)))
 
     def is_database(self, wanted: Database) -> Predicate:
@@ -163,7 +163,7 @@ class SemanticSetting:
         return Predicate(name or f"{person} in {{{', '.join(values)}}}", lambda database: database[place] in chosen)
 
     def ruling_out(self, person: str, values: Sequence[str]) -> SemanticAdversary:
-        """Somebody who knows that a person does not have some values, and thinks all other databases equally likely."""
+        """An adversary who knows that a person does not have some values, and thinks all other databases equally likely."""
         place, excluded = self.people.index(person), frozenset(values)
         name = f"{person} has none of {{{', '.join(sorted(excluded))}}}" if excluded else "knows nothing more"
         return SemanticAdversary(name, lambda database: Fraction(database[place] not in excluded))
@@ -327,7 +327,7 @@ def rho_privacy(
 def gamma_amplification(setting: RandomSetting, gamma: Number) -> SemanticDefinition:
     """gamma-amplification: no output is more than ``gamma`` times as likely for one database as for another.
 
-    In terms of belief: whoever knows that it is one of two databases sees no odds grow by more than ``gamma``, whichever two these are. It
+    In terms of belief: an adversary who knows that it is one of two databases sees no odds grow by more than ``gamma``, whichever two these are. It
     bounds every (rho1, rho2) with ``rho2 (1 - rho1) / (rho1 (1 - rho2)) >= gamma``, whatever the prior.
     """
     return SemanticDefinition(
@@ -340,7 +340,7 @@ def gamma_amplification(setting: RandomSetting, gamma: Number) -> SemanticDefini
 def differential_privacy(setting: RandomSetting, epsilon: Number) -> SemanticDefinition:
     """epsilon-differential privacy: no output is more than ``e^epsilon`` times as likely after one person's value changed.
 
-    In terms of belief: whoever knows everybody but one sees no odds about that one grow by more than ``e^epsilon``; equivalently, every set
+    In terms of belief: an adversary who knows everybody but one sees no odds about that one grow by more than ``e^epsilon``; equivalently, every set
     of values keeps its belief up to that factor. Databases are neighbours where they differ in one place.
     """
     return SemanticDefinition(

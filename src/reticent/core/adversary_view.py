@@ -130,7 +130,7 @@ class WholeColumn:
 
 @dataclass(frozen=True)
 class Channel:
-    """How a noisy release was drawn, for somebody who looks whole records up in it.
+    """How a noisy release was drawn, for an adversary who looks whole records up in it.
 
     A record of the data is shown with chance ``true``, any other with chance ``other`` (of one row), and a record that is not in the data is shown
     at all with chance ``noise``. ``d`` and ``gamma`` are the beliefs before and after that were promised. ``shows`` says which of some records are
@@ -317,7 +317,7 @@ class AdversaryView:
         return shown, int(declared.counts.sum())
 
     def known(self, columns: Sequence[str]) -> AdversaryView:
-        """What somebody sees who knows some of the columns only: rows that these do not tell apart are together."""
+        """What an adversary sees who knows some of the columns only: rows that these do not tell apart are together."""
         if set(columns) == set(self.names):
             return self
         chosen = [self.column(name) for name in columns]
@@ -339,7 +339,7 @@ class AdversaryView:
         )
 
     def knowing(self, names: Sequence[str]) -> AdversaryView:
-        """What somebody sees who also knows some declared columns of people: cells are divided by their values."""
+        """What an adversary sees who also knows some declared columns of people: cells are divided by their values."""
         chosen = [name for name in self.declared if name in names]
         if not chosen:
             return self
@@ -380,7 +380,7 @@ class AdversaryView:
         return encode(rows[column.name], column.labels, column.name, missing).astype(np.int64)
 
     def shapes_of(self, ids: NDArray[Any], count: int, columns: Sequence[str]) -> tuple[Shape, ...]:
-        """The shapes of cells that are numbered by what they show in some columns, for somebody who knows these; nothing where cells are boxes.
+        """The shapes of cells that are numbered by what they show in some columns, for an adversary who knows these; nothing where cells are boxes.
 
         Those that look alike in some columns may differ, and then all that is known is that somebody is in one of them.
         """
@@ -497,7 +497,7 @@ class AdversaryView:
         return ids, first_rows(ids, count)
 
     def combined(self, columns: Sequence[str]) -> tuple[_Array, int]:
-        """The cells numbered by what they show in some columns: their labels and, to somebody who knows all columns, their shapes."""
+        """The cells numbered by what they show in some columns: their labels and, to an adversary who knows all columns, their shapes."""
         chosen = [self.column(name) for name in columns]
         ids, count = number(*_keys(chosen, len(self.sizes)))
         if not self.shapes or count == len(ids) or set(columns) != set(self.names):
@@ -539,7 +539,7 @@ class AdversaryView:
         return replace(self, groups=replace(groups, extras={**groups.extras, POPULATION: counts}))
 
     def naive(self, quasi: Sequence[str], sensitive: Sequence[str]) -> AdversaryView:
-        """What somebody holds who takes all rows for true, with these roles for the columns."""
+        """What an adversary holds who takes all rows for true, with these roles for the columns."""
         chosen, secret = [self.column(name) for name in quasi], [self.column(name) for name in sensitive]
         ids, count = number(*_keys(chosen, len(self.sizes)))
         firsts = first_rows(ids, count)

@@ -108,7 +108,7 @@ class FrequencySet:
         return pl.DataFrame(columns)
 
     def bare(self) -> FrequencySet:
-        """The same points with all rows under one sensitive value, for whoever only counts."""
+        """The same points with all rows under one sensitive value, for callers that only count."""
         filled = self.sizes > 0
         offsets = starts_of(filled)
         histograms = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), self.sizes[filled])

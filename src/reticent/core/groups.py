@@ -191,7 +191,7 @@ class Groups:
     def of(self, column: str | None) -> Groups:
         """One sensitive column's groups, refined by the raw values of the other sensitive columns.
 
-        Somebody who knows a person's other sensitive values looks only at the rows that share them, so that is the
+        An adversary who knows a person's other sensitive values looks only at the rows that share them, so that is the
         group in which the column must be diverse. With one sensitive column these are the groups themselves.
         """
         if not self.domain.columns:

@@ -46,7 +46,7 @@ class Histograms:
 
     @classmethod
     def of_one_value(cls, sizes: NDArray[np.int64]) -> Histograms:
-        """Groups of so many rows, all under one value: for whoever only counts rows."""
+        """Groups of so many rows, all under one value: for callers that only count rows."""
         return cls(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
 
     @cached_property

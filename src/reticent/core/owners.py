@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 class Owners(ABC):
     """How many owners (people or households) each group has, and how many rows the owner with most rows in it.
 
-    Neither number adds up when groups merge, so whoever merges groups merges their owners: somebody with rows in several groups is one owner of the
+    Neither number adds up when groups merge, so a caller that merges groups merges their owners: somebody with rows in several groups is one owner of the
     group that these become.
     """
 

@@ -43,7 +43,7 @@ class Shape(ABC):
 
     @abstractmethod
     def known(self, columns: Sequence[str]) -> Shape:
-        """What is left of the shape for somebody who knows some of the columns only."""
+        """What is left of the shape for an adversary who knows some of the columns only."""
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class LocalEngine:
             histograms = Histograms.from_cells(points.ids[: table.rows], joint, times, len(counted), domain.size)
         distinct = tuple(column.take(points.firsts) for column in codes)
         if distinct:
-            # Whoever recodes these rows need not look for their points.
+            # A caller that recodes these rows need not look for their points.
             remember(distinct, codes, points)
         return FrequencySet(
             table.hierarchies,

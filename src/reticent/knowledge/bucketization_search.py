@@ -4,7 +4,7 @@ A node is any name of a bucketization; a callable turns it into histograms. Coar
 searches use. The full-domain search of ``rt.publish`` does this for tables; here is the same for any chain or
 lattice, and the checks of the paper's own algorithms.
 
-Corrected against the source: binary search on a chain finds a node that is minimal on that chain only (erratum 8), so
+Corrected against the source: binary search on a chain finds a node that is minimal on that chain only, so
 :func:`descend` follows it down to a node that no direct predecessor of which is safe.
 """
 

@@ -166,7 +166,7 @@ def plan(
     bits: int = 1,
     level: str = "byzantine",
 ) -> NoisePlan:
-    """Plan one joint answer that is (epsilon, delta)-indistinguishable for tables in which one row differs (7.1).
+    """Plan one joint answer that is (epsilon, delta)-indistinguishable for tables in which one row differs.
 
     ``query`` is ``"count"`` (of rows with 0 or 1), ``"histogram"`` (a row lies in one of many cells, so that replacing it changes two) or ``"sum"`` (of
     whole numbers of ``bits`` bits). Up to ``faults`` of the parties may lie together: fewer than a third, or with ``level="semi-honest"``
@@ -311,7 +311,7 @@ def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[in
 
 
 def rounds_of(faults: int, query: str, law: str, level: str, precision: int) -> int:
-    """How often all parties wait for each other when nobody complains (3.7).
+    """How often all parties wait for each other when nobody complains.
 
     Byzantine: three broadcasts (who takes part, complaints, digests), dealing, cross-checks, opening the answer, and for counts how many rows there are. Binomial
     noise opens public coins once; exponential noise extracts, squares, opens, and halves comparisons of ``precision`` bits until one is left.

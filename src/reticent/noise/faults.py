@@ -227,7 +227,7 @@ def _next_one(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, .
 
 
 def _column(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
-    """Another column polynomial for one receiver, which agrees at the points of t others (7.1)."""
+    """Another column polynomial for one receiver, which agrees at the points of t others."""
     if receiver != (liar.me + 1) % liar.holders:
         return
     wrong = np.array([1], dtype=object)

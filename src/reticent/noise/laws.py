@@ -93,7 +93,7 @@ class NoiseLaw(ABC):
         """The law as plain data; :func:`law_from` reads it."""
 
     def delta(self, epsilon: Number, move: Move = COUNT) -> Fraction:
-        """The delta at ``epsilon``, rounded up by less than 10^-30 (7.1)."""
+        """The delta at ``epsilon``, rounded up by less than 10^-30."""
         return self.loss(_epsilon(epsilon), move, _FIRST_BITS).high
 
     def keeps(self, epsilon: Number, delta: Number, move: Move = COUNT) -> bool:

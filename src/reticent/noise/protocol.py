@@ -188,7 +188,7 @@ async def _check_counts(
     declared: Mapping[int, int],
     layouts: Mapping[int, BatchLayout],
 ) -> dict[int, HeldShares]:
-    """Open how many rows each dealer's cells hold together, which is public: who counts other than it declared is out (7.1)."""
+    """Open how many rows each dealer's cells hold together, which is public: who counts other than it declared is out."""
     if task.query == "sum":
         return held
     totals = [

@@ -454,7 +454,7 @@ async def open_points(network: Network, item: str, mine: Elements) -> Elements:
     """Open shared values to everybody: all send their points, and what 2t + 1 of them agree on is the value. Liars are blamed.
 
     ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). Fewer agreeing points abort: a missing
-    share is an erasure, never a zero (7.1).
+    share is an erasure, never a zero.
     """
     arrived = await network.exchange(f"{item}/open", to_all(network, gf.to_bytes(mine)))
     points, values = [], []

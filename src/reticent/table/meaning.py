@@ -2,7 +2,7 @@
 missing values, or anything.
 
 A meaning says which leaves of a column it covers, how it is written as a label, how in words and how in JSON. Nothing else looks into
-one; whoever needs to tell the kinds apart asks for the class.
+one; a caller that needs to tell the kinds apart asks for the class.
 """
 
 from __future__ import annotations

@@ -485,7 +485,7 @@ class StoredRows(_CountedRows):
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """Rows that are drawn while they are read: whoever writes them reads them once, and nothing is known of them before."""
+    """Rows that are drawn while they are read: a caller that writes them reads them once, and nothing is known of them before."""
 
     schema: pl.Schema
     drawn: Iterator[pl.DataFrame] = field(repr=False)
@@ -523,7 +523,7 @@ def _cast(frame: pl.DataFrame, kinds: Mapping[str, pl.DataType]) -> pl.DataFrame
 
 
 def held_frame(rows: Rows) -> pl.DataFrame:
-    """All rows in memory, with text as codes (enums) where it is held so: for whoever compares and counts values without reading them."""
+    """All rows in memory, with text as codes (enums) where it is held so: for callers that compare and count values without reading them."""
     return rows.held if isinstance(rows, FrameRows) else rows.frame()
 
 

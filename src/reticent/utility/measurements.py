@@ -1,4 +1,4 @@
-"""A release's measures, each computed when somebody looks at it: most publishers look at one or two."""
+"""A release's measures, each computed on demand: most publishers look at one or two."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Population:
 
 
 class GroupHistograms(Sequence[Mapping[str, int]]):
-    """The histograms of groups, each put into words only when somebody asks about it."""
+    """The histograms of groups, each put into words only on demand."""
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups

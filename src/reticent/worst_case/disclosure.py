@@ -5,8 +5,8 @@
 values (if these people have those values, then one of those people has one of those values); random-worlds prior.
 *Cost*: one float pass over the buckets, then exact arithmetic on the few that can matter.
 *Source*: Martin, Kifer, Machanavajjhala, Gehrke, Halpern (2007). The worst facts are ``A_i -> A`` with one common consequent and give 1 / (1 + R), R
-the least Pr(no atom holds) / Pr(A). Corrected against the source: the recursion ends in 1 and starts without A
-(errata 2, 3), its cost is k^2 a bucket (erratum 5), and Figure 3 at k = 1 is 2/3, not 10/19 (erratum 1).
+the least Pr(no atom holds) / Pr(A). Corrected against the source: the recursion ends in 1 and starts without A,
+its cost is k^2 a bucket, and Figure 3 at k = 1 is 2/3, not 10/19.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def curve(histograms: Measured, k: int) -> list[Fraction]:
 def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
     """The same for an attacker who only knows j facts "this person does not have that value" (F8).
 
-    This is the attacker of l-diversity: never stronger, and often (not always: erratum 7) as strong.
+    This is the attacker of l-diversity: never stronger, and often (not always) as strong.
     """
     buckets, k = Buckets.of(histograms), fact_count(k)
     top, left = buckets.rank(0), buckets.sizes.copy()
@@ -57,7 +57,7 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
 
 
 def worst_negations(buckets: Buckets, k: int) -> tuple[Fraction, int]:
-    """How sure ``k`` negations can make somebody, and the first bucket where they do."""
+    """How sure ``k`` negations can make an adversary, and the first bucket where they do."""
     return _largest_quotient(*_after_negations(buckets, k))
 
 

@@ -5,7 +5,7 @@ its key: ``n`` and the top counts. With ``F(q)`` people holding the ``q`` most f
 ``q`` most frequent values multiplies the chance by ``(n - i - F(q)) / (n - i)`` (F4), and an attacker hands out atoms
 in a *profile* ``k_0 >= k_1 >= ...``.
 
-Corrected against the source: numerators are clamped at 0 and nobody beyond the last person is asked (erratum 4); the
+Corrected against the source: numerators are clamped at 0 and nobody beyond the last person is asked; the
 printed form divides by zero on small buckets.
 """
 

@@ -1,4 +1,4 @@
-"""Tracking: what somebody learns who follows people through the releases of a series.
+"""Tracking: what an adversary learns who follows people through the releases of a series.
 
 ``tracked_view``   what the adversary sees: sightings, groups, and tracks, over which a value cannot have changed
 ``fixpoint``       values ruled out until nothing more follows

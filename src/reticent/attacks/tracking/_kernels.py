@@ -106,7 +106,7 @@ def matched(allowed: Any, room: Any, chosen: Any) -> bool:
 def usable(allowed: Any, room: Any, chosen: Any) -> None:
     """Forbid every pair of member and value that no matching has, given one matching (``chosen``).
 
-    A member may take a value if somebody who holds it can pass on along allowed values to a row that is left over, or to the value that the member gives up.
+    A member may take a value if a member who holds it can pass on along allowed values to a row that is left over, or to the value that the member gives up.
     """
     members, kinds = allowed.shape
     reach = np.zeros((kinds, kinds), dtype=np.bool_)

@@ -69,7 +69,7 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
     *Rules.* A person may be any row of a group whose box holds her quasi values, if everybody can be some row at the same time (counterfeits are rows of their
     groups). Where people show boxes of buckets, she may be in any group of which somebody shows a box that holds her. A track has one value. If the series keeps signatures along tracks (which its definition says publicly), a track stays within one
     signature: memberships that would break the uniqueness of later releases are dropped. If signatures before and after a change or a return are always equal or disjoint (which the hardened
-    definition says publicly), so are those of memberships (13.1). Tracks before and after a known change differ.
+    definition says publicly), so are those of memberships. Tracks before and after a known change differ.
 
     *Adversary.* Knows all releases, everybody's quasi values at each, and event lists; not who is in which group.
 

@@ -26,7 +26,7 @@ def series(
     releases: Collection[int] | None = None,
     context: Context | None = None,
 ) -> Learned:
-    """Return what somebody learns who follows people through the releases: ``{person: {release: {value: chance}}}``.
+    """Return what an adversary learns who follows people through the releases: ``{person: {release: {value: chance}}}``.
 
     *Adversary.* Knows all public releases, who is in which group (mode ``join``: only everybody's quasi values), and everybody's event list with the kind of each
     change. ``knows_change``: a sensitive update shows that old and new value differ. ``returns``: whether values are known to stay while somebody is absent.

@@ -36,7 +36,7 @@ class Clue:
 def explain(learned: Learned, person: Any) -> list[Clue]:
     """The chain of reasoning about a person: the steps that rule out values, each once and in an order in which they follow.
 
-    It is that of somebody who knows the groups, whatever the mode in which the series was attacked. An empty list says that nothing is ruled out.
+    It is that of an adversary who knows the groups, whatever the mode in which the series was attacked. An empty list says that nothing is ruled out.
     """
     left = learned.chances
     return _reasons(left if isinstance(left, ValuesLeft) else fixpoint(learned.tracks, Context()), person)

@@ -1,4 +1,4 @@
-"""What somebody who tracks people sees of a series: who was in which group when, what each group showed, and which values must agree.
+"""What an adversary who tracks people sees of a series: who was in which group when, what each group showed, and which values must agree.
 
 A **track** is a stretch of a person's presence over which her value cannot have changed: as long as she stays and her sensitive value is not updated. Sightings
 of one track have one value; tracks are what the engines reason about.
@@ -59,7 +59,7 @@ class Tracks:
     ) -> Tracks:
         """The view of a series.
 
-        ``knows_change``: a sensitive update shows that old and new value differ (13.1). ``returns="unchanged"``: the publisher declared that values do not
+        ``knows_change``: a sensitive update shows that old and new value differ. ``returns="unchanged"``: the publisher declared that values do not
         change while somebody is absent. ``releases`` are the numbers of those that the adversary has; event lists are known for all.
         """
         if returns not in ("unknown", "unchanged"):

@@ -2,7 +2,7 @@
 
 Which values meet follows from how often each occurs, and from draws: from nothing that tells who has which. A release of all rows shows these numbers anyway. Who goes where
 is then drawn uniformly among the people who share a value, so that every way to give the values of a group to its people makes the release
-equally likely: somebody who knows the method concludes no more than the histogram of a group tells (13.3: the first rows in the order of the file instead
+equally likely: an adversary who knows the method concludes no more than the histogram of a group tells (the first rows in the order of the file instead
 gave people away in 20 of 25 small tables).
 """
 

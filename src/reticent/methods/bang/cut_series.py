@@ -1,6 +1,6 @@
 """Several cuts of one index that go out are one series: they are judged on their common refinement, by all that they promise together.
 
-Cuts for several k lie inside each other, so that whoever holds all of them knows no more than the finest tells: of promised group sizes the smallest counts. Any other promise must hold for the common parts of all cuts.
+Cuts for several k lie inside each other, so that an adversary who holds all of them knows no more than the finest tells: of promised group sizes the smallest counts. Any other promise must hold for the common parts of all cuts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
 
 
 def beside_cuts(cut: BangCut, definition: GroupDefinition, given: Sequence[PriorDisclosure]) -> Judgement:
-    """Whether a cut may go out beside others of the same index: whoever holds all of them knows everybody's class in each, and so their common parts."""
+    """Whether a cut may go out beside others of the same index: an adversary who holds all of them knows everybody's class in each, and so their common parts."""
     if not given or any(each.details.get(_INDEX) != cut.index.fingerprint for each in given):
         return alone(given)
     try:

@@ -441,7 +441,7 @@ class _Growth:
         values: Sequence[NDArray[Any]],
         clusters: Ids,
     ) -> int:
-        """The BCF-anonymity of all releases with this one, which must not be below what is promised; and new people are judged once more, as whoever subtracts finds them."""
+        """The BCF-anonymity of all releases with this one, which must not be below what is promised; and new people are judged once more, as an adversary who subtracts finds them."""
         tree = frozen.dendrogram
         then, now = tree.classes(self.state.clusters), tree.classes(clusters)
         kept = ~fresh | enters

@@ -45,7 +45,7 @@ class Bang(GroupMethod):
 
     Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
     Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
-    cut for a larger k, and the certificate claims nothing against somebody who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
+    cut for a larger k, and the certificate claims nothing against an adversary who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
     Cost: n log n for the index; a further cut looks at blocks only.
     Source: [Anjum2013], chapter 3 (BangA), with corrections.
 

@@ -1,6 +1,6 @@
 """Who of the people that came since the last release enters the next one, and in which classes.
 
-Whoever holds two releases of a table that grows subtracts one from the other: what is left of a class are its new people. So those who are new in a class satisfy the definition on their own, or they wait.
+An adversary who holds two releases of a table that grows subtracts one from the other: what is left of a class are its new people. So those who are new in a class satisfy the definition on their own, or they wait.
 Classes are clusters of the first release's order of merging, and later ones are made of whole earlier ones.
 """
 

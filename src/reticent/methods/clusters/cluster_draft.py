@@ -181,7 +181,7 @@ class ClusterDraft:
     def passing(self, definition: GroupDefinition, failing: str, context: Context) -> ClusterDraft:
         """Clusters that satisfy the definition: each that fails is merged with the nearest, until none does.
 
-        They do so for somebody who knows all quasi columns, whichever sets the table names: whoever knows fewer cannot tell some of the clusters apart.
+        They do so for an adversary who knows all quasi columns, whichever sets the table names: one who knows fewer cannot tell some of the clusters apart.
         Those left out pass as a group, or are put into the nearest clusters: what the public may know about them must be as harmless.
         """
         made = self
@@ -201,7 +201,7 @@ class ClusterDraft:
             made = made._joined(np.flatnonzero(wrong))._told_apart()
 
     def _failing(self, definition: GroupDefinition) -> NDArray[np.bool_]:
-        """The clusters that fail for somebody who knows all quasi columns, or for somebody who knows one of the sets that the table or the definition names."""
+        """The clusters that fail for an adversary who knows all quasi columns, or for one who knows one of the sets that the table or the definition names."""
         judged = self._judged(definition)
         wrong = definition.failing(judged)[: self.count]
         for each in judged_sets(self.table, definition):

@@ -27,7 +27,7 @@ def adversary_sets(table: Table) -> list[Columns]:
 
 
 def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
-    """What must hold for somebody who knows some columns: the sets of the table, and those that parts of the definition name themselves."""
+    """What must hold for an adversary who knows some columns: the sets of the table, and those that parts of the definition name themselves."""
     places = {name: place for place, name in enumerate(table.quasi)}
     for name in (each for columns in own_sets(definition) for each in columns):
         if name not in places:
@@ -40,7 +40,7 @@ def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
 
 @dataclass(frozen=True)
 class JudgedSet:
-    """Columns by name and place, and what must hold for somebody who knows them."""
+    """Columns by name and place, and what must hold for an adversary who knows them."""
 
     names: tuple[str, ...]
     places: Columns

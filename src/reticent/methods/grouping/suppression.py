@@ -174,7 +174,7 @@ class PublishedGroups:
         return int(candidates[best])
 
     def _holds(self, mask: Mask) -> bool:
-        """Whether the published groups still pass: to somebody who knows few columns they lost rows of their own."""
+        """Whether the published groups still pass: to an adversary who knows few columns they lost rows of their own."""
         return all(each.definition.holds(self.seen(each.places, ~mask)[1]) for each in self.sets)
 
 

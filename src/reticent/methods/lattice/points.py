@@ -88,7 +88,7 @@ class Points:
         return Runs.of_keys(self.distinct, self.cards)
 
     def alike(self, columns: Sequence[int]) -> tuple[NDArray[Any], int]:
-        """The number of every group among those that look different to somebody who knows some columns, and how many these are."""
+        """The number of every group among those that look different to an adversary who knows some columns, and how many these are."""
         cards = [self.cards[column] for column in columns]
         return number(*pack([self.codes[column] for column in columns], cards, len(self)))
 

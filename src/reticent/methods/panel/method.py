@@ -37,7 +37,7 @@ FORMAT = "panel"
 class Panel(GroupMethod):
     """People who have rows at the same waves in groups, by the values of all of their rows; a row shows the labels of its group at its wave, the wave itself and the number of the group.
 
-    Guarantee: whoever knows all rows of a person, and of everybody else, finds the group and no less: at every wave it shows as many records as the group has people, which satisfy the
+    Guarantee: an adversary who knows all rows of a person, and of everybody else, finds the group and no less: at every wave it shows as many records as the group has people, which satisfy the
     definition, and values that are the same in all rows of a person are shared out among its people as the definition asks. Where a pseudonym links the rows of a person, it links them within the
     group, in which all sequences show the same labels.
     Adversary: knows the quasi values of all rows of everybody, and who is in the table. Not covered with pseudonyms: whoever knows a sensitive value of one row may find the others of that person.

@@ -1,4 +1,4 @@
-"""What can be had at all (3.8): guaranteed, open, or impossible. Decided from public facts, in whole numbers."""
+"""What can be had at all: guaranteed, open, or impossible. Decided from public facts, in whole numbers."""
 
 from __future__ import annotations
 

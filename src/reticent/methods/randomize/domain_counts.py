@@ -182,7 +182,7 @@ class _Counter:
         """The count of ``rest and (any of disjuncts)``.
 
         Disjuncts that fit into tables are joined by one complement: all minus none of them. The others are counted by inclusion and exclusion over
-        non-empty subsets (erratum 8), or as disjoint terms when there are many.
+        non-empty subsets, or as disjoint terms when there are many.
         """
         narrow = [self.factor(part).complement() for part in disjuncts if self.is_narrow(part)]
         total: Any = self.count(rest) - self.count([*rest, *narrow]) if narrow else 0

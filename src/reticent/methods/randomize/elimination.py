@@ -1,6 +1,6 @@
 """Counting the assignments that satisfy all factors, by eliminating one column after another, in whole numbers.
 
-This replaces the printed tree procedure, whose scaling gives a probability of 16/15 where 4/15 is true (erratum 7).
+This replaces the printed tree procedure, whose scaling gives a probability of 16/15 where 4/15 is true.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Law(Protocol):
 
 
 def variance(rates: Law, true: Fraction, domain_count: int) -> Fraction:
-    """Var of the estimate of a query that ``true`` tuples of the table and ``domain_count`` of the domain meet (3.3)."""
+    """Var of the estimate of a query that ``true`` tuples of the table and ``domain_count`` of the domain meet."""
     return rates.spread(true, Fraction(domain_count)) / rates.alpha**2
 
 
@@ -67,8 +67,8 @@ def noise_ratio(rates: Rates, n: int, size: int) -> Fraction:
 
 
 def printed_rho(rates: Rates, n: int, size: int, error: Fraction) -> float:
-    """rho of the source: error at most rho sqrt(n) for one query (erratum 4: no n under the root).
+    """rho of the source: error at most rho sqrt(n) for one query (there is no n under the root).
 
-    Only believed for alpha >= 1/2, and refuted for small alpha (erratum 5): use :func:`bernstein` to promise something.
+    Only believed for alpha >= 1/2, and refuted for small alpha: use :func:`bernstein` to promise something.
     """
     return math.sqrt(2 * float(noise_ratio(rates, n, size) + 1) * math.log(2 / float(error)))

@@ -1,7 +1,7 @@
 """Estimators (3.3, 3.5, 3.7): from what a view shows and what the domain holds to an unbiased answer with its spread.
 
 A view shows every tuple by itself: with one chance if it is in the table and another if it is not. Every estimator here is a sum over *strata*,
-parts of the domain in which noise can be told beforehand; the printed estimator of later views is biased (erratum 11), the sum over strata is not.
+parts of the domain in which noise can be told beforehand; the printed estimator of later views is biased, the sum over strata is not.
 
 Averages are the ratio of two linear queries. Over the true tuples of a query the weights minus their average add up to exactly 0, so the averages
 that fit a view are those at which the estimate of that sum is no farther from 0 than its bound; no delta method, and no count that must be large.

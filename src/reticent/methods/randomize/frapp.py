@@ -1,4 +1,4 @@
-"""FRAPP, the baseline (3.9): every record is kept with one probability, and else replaced by another tuple of the domain.
+"""FRAPP, the baseline: every record is kept with one probability, and else replaced by another tuple of the domain.
 
 This is the plan and its arithmetic; ``records`` holds what comes out. Let a record add w to a query, 0 if it does not meet the condition. Perturbed it
 adds w with probability g_f, and what another tuple adds with q each: (g_f - q) w + q W on average, where W is what all tuples of the domain add up

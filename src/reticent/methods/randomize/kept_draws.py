@@ -1,4 +1,4 @@
-"""Draws that are kept: by person and value, in a private file, so that a later release shows the same again (004, 13.3)."""
+"""Draws that are kept: by person and value, in a private file, so that a later release shows the same again."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _Mechanism(ABC):
 
 @dataclass(frozen=True)
 class AlphaBeta(_Mechanism):
-    """Alpha-beta publishing (3.2): true tuples with probability s, all others of the public domain with beta.
+    """Alpha-beta publishing: true tuples with probability s, all others of the public domain with beta.
 
     Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
     ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. ``count`` adds a column of how many rows share a
@@ -119,7 +119,7 @@ class AlphaBeta(_Mechanism):
 
 @dataclass(frozen=True)
 class Frapp(_Mechanism):
-    """FRAPP (3.9): every record kept with one probability, else replaced by a uniform other tuple. The baseline.
+    """FRAPP: every record kept with one probability, else replaced by a uniform other tuple. The baseline.
 
     Guarantee: BoundedBelief(d, gamma, "record"): beliefs about one record. It does not hide that a tuple exists.
     ``domain`` and ``budget`` are as for AlphaBeta; ``n_public`` is a rounded upper bound that is published instead of the number of rows.

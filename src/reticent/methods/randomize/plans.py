@@ -47,7 +47,7 @@ class Plan:
 
     ``n`` is the public number of tuples (or an upper bound of it), ``d`` and ``gamma`` the belief before and after, ``rates`` the chances.
     ``error`` is the probability with which stated error bounds may fail. The definition was verified on the rates, exactly. With a ``source``
-    noise is not uniform (3.7): ``rates.beta`` is then the average chance of a tuple that is not true, and :attr:`law` has the chance of each.
+    noise is not uniform: ``rates.beta`` is then the average chance of a tuple that is not true, and :attr:`law` has the chance of each.
     """
 
     n: int
@@ -418,7 +418,7 @@ def plan(
     ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
     printed error constant; below 1 it is refused, since such accuracy gives tuples away.
 
-    ``source`` is a public distribution that noise is drawn from (3.7). ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
+    ``source`` is a public distribution that noise is drawn from. ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
     means for every tuple alike; with ``d`` the least likely tuple has enough noise, which costs more than uniform noise would.
     """
     rows = whole(n, "n", low=1)
@@ -460,7 +460,7 @@ def plan(
 
 
 def _by_density(made: Plan, source: NoiseSource) -> Plan:
-    """The plan with noise for whoever believes at most k times the source's density of each tuple (3.7)."""
+    """The plan with noise for whoever believes at most k times the source's density of each tuple."""
     found = SourceRates.calibrated(source, made.n, made.k, made.gamma, made.s)
     rates = Rates(found.alpha, found.scale / made.domain.size)
     return replace(made, d=made.k * made.n * source.least, rates=rates, source=source)

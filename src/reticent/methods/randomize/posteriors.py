@@ -168,7 +168,7 @@ class ExclusiveAdversary:
 
 @dataclass(frozen=True)
 class ArbitraryAdversary:
-    """Believes in whole tables; any correlation. No useful method resists all of these (3.8), so no plan claims it."""
+    """Believes in whole tables; any correlation. No useful method resists all of these, so no plan claims it."""
 
     d: Number
     worlds: Sequence[tuple[Collection[Hashable], Number]]

@@ -24,7 +24,7 @@ _GRID = 2**64
 class Rates:
     """The chances of one series of at most ``views`` views.
 
-    ``carry`` is the chance of a tuple that an earlier view showed but that is not in the table now (3.5); with one view it plays no part. In a
+    ``carry`` is the chance of a tuple that an earlier view showed but that is not in the table now; with one view it plays no part. In a
     ``frozen`` series the table never changes, and the chance of new noise falls from view to view.
     """
 
@@ -94,7 +94,7 @@ class Rates:
         return Ratios(highest[False], lowest[False], self.views > 1 and not self.frozen)
 
     def spread(self, true: Fraction, cells: Fraction) -> Fraction:
-        """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet (3.3)."""
+        """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet."""
         return true * self.s * (1 - self.s) + (cells - true) * self.beta * (1 - self.beta)
 
     def most_spread(self, n: int, cells: int) -> Fraction:
@@ -102,7 +102,7 @@ class Rates:
         return min(n, cells) * self.s * (1 - self.s) + cells * self.beta * (1 - self.beta)
 
     def posterior(self, prior: Fraction, seen: bool) -> Fraction:
-        """The exact belief in a tuple after one view that shows it, or does not (3.1)."""
+        """The exact belief in a tuple after one view that shows it, or does not."""
         return posterior(prior, self.s / self.beta if seen else (1 - self.s) / (1 - self.beta))
 
     def swap_ratio(self) -> Fraction | None:

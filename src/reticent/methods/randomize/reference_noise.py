@@ -1,4 +1,4 @@
-"""Non-uniform noise (3.7): fakes drawn from a public reference distribution, so that they look like the data and fewer are needed.
+"""Non-uniform noise: fakes drawn from a public reference distribution, so that they look like the data and fewer are needed.
 
 ``beta(t) = c source(t)``: a tuple that outsiders find likely gets more noise. The source is a product of one distribution a column, mixed with a
 uniform share, because a true tuple with source 0 would be unprotected. It must be public knowledge, never fitted to the table.
@@ -175,7 +175,7 @@ def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
 
 @dataclass(frozen=True)
 class SourceRates:
-    """The rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t) (3.7)."""
+    """The rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t)."""
 
     source: NoiseSource
     alpha: Fraction

@@ -1,4 +1,4 @@
-"""A randomized view: tuples, some true and most not, with everything that is needed to count on them (3.3).
+"""A randomized view: tuples, some true and most not, with everything that is needed to count on them.
 
 Nothing here has seen the table: estimates use the view and its manifest only.
 """

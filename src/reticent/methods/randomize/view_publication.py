@@ -1,4 +1,4 @@
-"""Publishing randomized views (3.2): from a plan and a table to tuples that may be shown, through the ``publish`` of every release."""
+"""Publishing randomized views: from a plan and a table to tuples that may be shown, through the ``publish`` of every release."""
 
 from __future__ import annotations
 

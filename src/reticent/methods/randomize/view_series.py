@@ -1,7 +1,7 @@
-"""Several views of data that change (3.5), by the corrected scheme.
+"""Several views of data that change, by the corrected scheme.
 
 Independent re-runs are a breach: a tuple seen in three of them is almost surely true. Here a tuple that an earlier view showed keeps a high chance
-to show again even when it is not true. The printed scheme promises too much (erratum 11): noise is inflated by exp((v-1)/v), and does not shrink
+to show again even when it is not true. The printed scheme promises too much: noise is inflated by exp((v-1)/v), and does not shrink
 from view to view unless the table is frozen.
 """
 

@@ -38,7 +38,7 @@ _MOST_KNOWN = 10_000
 class PublishingRules:
     """How a series is published; fixed for all of its releases.
 
-    With ``balance="blocks"`` the signature of a person is the block of the declared domain that holds the value (:func:`domain_blocks`), whatever the rows are. Without a ``baseline`` the publisher is hardened (13.1). ``"tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison: changed people are
+    With ``balance="blocks"`` the signature of a person is the block of the declared domain that holds the value (:func:`domain_blocks`), whatever the rows are. Without a ``baseline`` the publisher is hardened. ``"tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison: changed people are
     new ones there, groups are made anew each time, and rows that are not eligible get counterfeits (tau) or block the release (m-invariance).
     """
 
@@ -275,7 +275,7 @@ class _Placing:
         return np.bincount(self.value[rows], minlength=self.domain).astype(np.int64)
 
     def _wait(self, arrivals: Ints, supply: Ints, first: bool) -> None:
-        """All arrivals wait: which of them do must not depend on their values (13.1)."""
+        """All arrivals wait: which of them do must not depend on their values."""
         worst, total = int(supply.max()), int(supply.sum())
         if first or self.rules.baseline is not None:
             raise Infeasible(

@@ -232,7 +232,7 @@ def _check_chain(before: PublicSide | None, side: PublicSide) -> None:
 
 
 def risks_of(details: Mapping[str, Any]) -> list[str]:
-    """What remains possible, for every release of a series (13.1)."""
+    """What remains possible, for every release of a series."""
     if details["baseline"] is not None:
         knows = _PRINTED.format(details["baseline"])
     else:

@@ -30,7 +30,7 @@ from reticent.methods.suppress.strategy import (
 
 @dataclass(frozen=True)
 class Demand:
-    """Some columns, and what classes must pass for somebody who knows them; ``least`` people in any case."""
+    """Some columns, and what classes must pass for an adversary who knows them; ``least`` people in any case."""
 
     columns: Columns
     definition: GroupDefinition
@@ -43,7 +43,7 @@ class Demand:
         return cls(judged.places, definition, max(least, definition.least_rows()))
 
     def with_others(self, others: Sequence[Demand]) -> Demand:
-        """What is asked for several sets, of somebody who knows all their columns: it implies each of them, if it is monotone."""
+        """What is asked for several sets, of an adversary who knows all their columns: it implies each of them, if it is monotone."""
         everything = (self, *others)
         columns = tuple(sorted({column for each in everything for column in each.columns}))
         parts = tuple(dict.fromkeys(part for each in everything for part in each.definition.parts()))

@@ -1,6 +1,6 @@
 """Typical values: one value in a column's own type that stands for the values behind a label, on a grid that the label itself gives.
 
-A range says on which grid its typical value lies, so whoever reads the manifest can check it, and the value tells no digit that the
+A range says on which grid its typical value lies, so a reader of the manifest can check it, and the value tells no digit that the
 range does not call for. Numbers lie on multiples of 1, 2 or 5 times a power of ten, dates and moments on beginnings of years, months, days and so on.
 """
 

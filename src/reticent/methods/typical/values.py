@@ -1,8 +1,8 @@
 """Typical values of groups: the median of numbers and dates on the grid of the published range, the most frequent one of categories.
 
-Guarantee: what is published of a group in a column follows from its label and one rank statistic of its rows: no mean, from which whoever knows all
+Guarantee: what is published of a group in a column follows from its label and one rank statistic of its rows: no mean, from which an adversary who knows all
 people of a group but one could reckon the last one's value, and no value that fewer than three people stand behind unless the label names it
-already. Adversary: somebody who knows the range behind each value too. Cost: sorting the points by group and value, once a column.
+already. Adversary: knows the range behind each value too. Cost: sorting the points by group and value, once a column.
 """
 
 from __future__ import annotations
