@@ -349,3 +349,22 @@ def test_a_number_of_people_is_found_in_a_medical_file_too() -> None:
     ).head(ROWS - 1)
     found = propose(frame)
     assert (found.key, found.unit) == ("zper", "person")
+
+
+def test_the_steward_is_told_what_only_its_neighbours_call_sensitive() -> None:
+    ill: dict[str, object] = {"diagnosis": ["a", "b"], "stroke": [0, 1], "angina": [0, 1]}
+    one = propose(_people(**ill, zqa=list(range(30))))
+    assert (
+        one.notes.count(
+            "Only the columns beside it say that 'zqa' is sensitive, so nobody is taken to know it. Move it to quasi if others may know it."
+        )
+        == 1
+    )
+    many = propose(_people(**ill, **{f"zq{letter}": list(range(30)) for letter in "abcdefgh"}))
+    assert any(
+        note.startswith(
+            "Only the columns beside them say that 'zqa', 'zqb', 'zqc', 'zqd', 'zqe', 'zqf' and 2 more are sensitive"
+        )
+        for note in many.notes
+    )
+    assert not any(note.startswith("Only the columns") for note in propose(_people(**ill)).notes)

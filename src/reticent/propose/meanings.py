@@ -7,7 +7,7 @@ import re
 import numpy as np
 import polars as pl
 
-from reticent.propose.names import ranked_kinds, says_survey, words_of
+from reticent.propose.names import BODY_WEIGHT, ranked_kinds, says_survey, words_of
 from reticent.propose.profile import ColumnProfile
 from reticent.propose.vocabulary import Kind
 
@@ -20,7 +20,6 @@ _LARGEST_PARTY = 40
 _FEW_STATES = 6
 _FEW_VALUES, _SHARED_BY = 8, 10
 
-_BODY_WEIGHT = Kind("health", "body weight", topic=True)
 _PAY = Kind("money", "income")
 _DEMOGRAPHIC = Kind("demographic", "a demographic value")
 _AGE, _AGED = Kind("age", "age"), re.compile(r"age[_.]?[a-z0-9]{1,8}")
@@ -62,7 +61,7 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
             return kind
         return _PAY if numeric and "lon" in words_of(column.name) else None
     if kind.meaning == "weight" and numeric and not says_survey(column.name) and _like_bodies(column):
-        return _BODY_WEIGHT
+        return BODY_WEIGHT
     if kind.meaning == "identifier" and is_category(column):
         return None
     if kind.meaning == "key" and (column.type == "number" or is_category(column)):

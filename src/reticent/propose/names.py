@@ -54,7 +54,7 @@ _RESULTS = frozenset(_listed("outcome outcomes result results complication compl
 _CAME_OF = Kind("outcome", "what came of it", topic=True)
 _MOSTLY = 0.5
 _KEY = Kind("key", "it tells people or households apart")
-_BODY_WEIGHT = Kind("health", "body weight", topic=True)
+BODY_WEIGHT = Kind("health", "body weight", topic=True)
 
 
 def kind_of(name: str) -> Kind | None:
@@ -69,7 +69,7 @@ def ranked_kinds(name: str) -> list[Kind]:
     if any(stem in _NUMBERED for stem in _numbered(words)):
         kinds.append(_KEY)
     if any(kind.meaning == "weight" for kind in kinds) and _BODIES & set(words):
-        kinds = [_BODY_WEIGHT if kind.meaning == "weight" else kind for kind in kinds]
+        kinds = [BODY_WEIGHT if kind.meaning == "weight" else kind for kind in kinds]
     if any(kind.sensitive for kind in kinds) and _EVENTS & set(words):
         # The age at which somebody first used drugs tells that they did.
         kinds = [kind for kind in kinds if kind.meaning != "age"]

@@ -47,6 +47,7 @@ _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
 _FEWEST_PEOPLE = 50
 _CROWDED, _UNEVEN = 0.05, 5
+_NAMED = 6
 _OF_PEOPLE = frozenset(
     ["patient", "person", "subject", "participant", "respondent", "individual", "member", "client", "pid"]
 )
@@ -629,14 +630,26 @@ def _nothing_else_known(columns: Sequence[ColumnProposal]) -> list[str]:
 
 
 def _taken_for_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
-    """Which columns are sensitive only because nothing is known of them."""
-    unclear = [column.name for column in columns if column.role == "sensitive" and column.profile.kind is _UNCLEAR]
-    if not unclear:
-        return []
-    return [
-        f"Nothing says whether others know {', '.join(map(repr, unclear))}; in doubt such a column is sensitive. If others know it, move it to quasi: the release is then protected "
-        "against them."
-    ]
+    """Which columns are sensitive only because nothing is known of them, or because of the columns beside them."""
+    sensitive = [column for column in columns if column.role == "sensitive"]
+    unclear = [column.name for column in sensitive if column.profile.kind is _UNCLEAR]
+    beside = [column.name for column in sensitive if is_by_context(column.profile) and column.name not in unclear]
+    notes = []
+    if unclear:
+        notes.append(
+            f"Nothing says whether others know {', '.join(map(repr, unclear))}; in doubt such a column is sensitive. If others know it, move it to quasi: the release is then protected "
+            "against them."
+        )
+    if beside:
+        shown = ", ".join(map(repr, beside[:_NAMED])) + (
+            f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+        )
+        notes.append(
+            f"Only the columns beside them say that {shown} are sensitive, so nobody is taken to know them. Move to quasi what others may know of a person."
+            if len(beside) > 1
+            else f"Only the columns beside it say that {shown} is sensitive, so nobody is taken to know it. Move it to quasi if others may know it."
+        )
+    return notes
 
 
 def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:

@@ -165,8 +165,10 @@ class _SelectionSearch:
     def _fewer_quasi(self, target: float, spare: int) -> list[tuple[str, ...]]:
         """The units that lose most by their worth: about half of those that would have to go if the others kept their loss."""
         losses = self._unit_losses()
+        # Beside a sensitive column one known column is enough to study; alone it is not.
+        spare = min(spare, len(self._quasi) - (1 if self._floors else 2))
         dear = sorted(losses, key=lambda unit: losses[unit] / self._worth[unit[0]], reverse=True)
-        fitting = [unit for unit in dear if len(unit) <= min(spare, len(self._quasi) - 1)]
+        fitting = [unit for unit in dear if len(unit) <= spare]
         if not fitting:
             return []
         if self._loss <= target:
@@ -175,7 +177,7 @@ class _SelectionSearch:
         many = self._too_many(losses, fitting, target)
         chosen: list[str] = []
         for unit in fitting[: max(many // 2, 1)]:
-            if len(chosen) + len(unit) <= min(spare, len(self._quasi) - 1):
+            if len(chosen) + len(unit) <= spare:
                 chosen += unit
         return [tuple(chosen)]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from reticent.propose.meanings import kind_in
-from reticent.propose.names import says_nothing, says_survey, words_of
+from reticent.propose.names import BODY_WEIGHT, says_nothing, says_survey, words_of
 from reticent.propose.profile import ColumnProfile
 from reticent.propose.seen_values import kind_everybody_sees
 from reticent.propose.sensitive_values import kind_of_values
@@ -59,7 +59,6 @@ _TOPICS = (
 )
 _OUTCOME = Kind("outcome", "what happened, or the time until it", topic=True)
 _OF_PATIENTS = ("a patient's condition", "a finding")
-_BODY_WEIGHT = Kind("health", "body weight", topic=True)
 _ANSWER = Kind("opinion", "an answer to a questionnaire", topic=True, inferred=True)
 _TRAIT = Kind("opinion", "personality, one of five traits", topic=True)
 
@@ -96,7 +95,7 @@ def with_kinds(
     kinds = {column.name: _alone(column, codebook) for column in columns}
     kinds |= _of_couples(columns, kinds)
     kinds |= _enclosed(columns, kinds)
-    kinds |= dict.fromkeys(_weighed(columns, kinds), _BODY_WEIGHT)
+    kinds |= dict.fromkeys(_weighed(columns, kinds), BODY_WEIGHT)
     kinds |= dict.fromkeys(_outcomes(columns, kinds), _OUTCOME)
     kinds |= dict.fromkeys(_answers(columns, kinds), _ANSWER)
     kinds |= dict.fromkeys(_big_five(columns, kinds), _TRAIT)
