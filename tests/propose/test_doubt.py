@@ -88,6 +88,7 @@ def test_four_kinds_of_cells_are_no_telephone() -> None:
     [
         ({"trt": ["a", "b"], "stage": [1, 2, 3], "bilirubin": [1, 2, 3], "status": [0, 1]}, ["trt"]),
         ({"time": list(range(90)), "status": [0, 1], "ccr5": ["WW", "WM"]}, ["time"]),
+        ({"outcome": ["Deli", "IA", "EP"], "hiv": ["yes", "no"], "gravida": ["1-2", "3-4", ">4"]}, ["gravida"]),
         ({"relwt": [0.8, 0.9, 1.0, 1.1], "glucose": [90, 140, 200], "group": ["Normal", "Overt_Diabetic", "Chemical_Diabetic"]}, ["relwt"]),
     ],
 )  # fmt: skip
