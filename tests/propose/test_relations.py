@@ -152,6 +152,27 @@ def test_a_policy_says_what_was_left_out_and_that_it_can_be_recomputed_only_wher
     assert "is the natural logarithm of 'wage', and can be recomputed" in inspect(few).policy
 
 
+def test_what_a_study_is_about_stays_where_it_follows_from_others() -> None:
+    """Whoever was alive when a study ended follows from a day and a time: the day goes, and the outcome stays."""
+    draw = random.Random(8)
+    start = datetime.date(1970, 1, 1)
+    admitted = [start + datetime.timedelta(draw.randrange(900)) for _ in range(240)]
+    futime = [draw.randrange(1, 600) for _ in admitted]
+    ended = [each + datetime.timedelta(days) for each, days in zip(admitted, futime, strict=True)]
+    frame = pl.DataFrame(
+        {
+            "age": [draw.randrange(20, 80) for _ in admitted],
+            "surgery.date": admitted,
+            "futime": futime,
+            "fustat": [int(each < datetime.date(1971, 12, 1)) for each in ended],
+        }
+    )
+    columns = {column.name: column for column in propose(frame).columns}
+    assert columns["surgery.date"].role is None
+    assert columns["surgery.date"].reason == "beside others it tells 'fustat', which a study is about"
+    assert columns["fustat"].role == columns["futime"].role == "sensitive"
+
+
 def test_what_is_recomputed_from_a_release_agrees_with_it(tmp_path: Path) -> None:
     """Formulas on published numbers, sums of them, and bands of published ranges: no row contradicts its original."""
     frame = people(400).with_columns(

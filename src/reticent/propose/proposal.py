@@ -714,6 +714,13 @@ def _each_once(
             )
         elif derived.role is not None and all(source.role is not None for source in sources):
             exact = all(source.role == "sensitive" and not _singles_out(source.profile) for source in sources)
+            instead = max(sources, key=_dearness)
+            if not exact and len(sources) > 1 and _dearness(derived) == 0 < _dearness(instead):
+                # What a study is about cannot be recomputed from what is generalized.
+                reason = f"beside others it tells {derived.name!r}, which a study is about"
+                by_name[instead.name] = ColumnProposal(instead.profile, None, reason)
+                notes.append(f"{derived.name!r} {relation.how}; {instead.name!r} is left out, because {reason}.")
+                continue
             why = "can be recomputed" if exact else "would undo its protection"
             by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and {why}")
             kept.append(relation)

@@ -48,8 +48,9 @@ def analyst_designs(table: Table, side: PublicSide) -> tuple[dict[str, DesignCol
 
 
 def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[RegressionModel, ...]:
-    """Each sensitive number or two-valued column regressed on the columns that others may know, as far as the rows allow."""
+    """Each sensitive number or two-valued column regressed on the columns that others may know, as far as the rows allow; a date is nobody's outcome."""
     outcomes = [name for name in table.sensitive if name in design and len(design[name].names) == 1]
+    outcomes = [name for name in outcomes if not table.schema[name].is_temporal()]
     outcomes = [name for name in outcomes if _varies(design[name].values[:, 0])][:_MOST_OUTCOMES]
     room = min(_MOST_TERMS, table.rows // _ROWS_A_TERM)
     terms: list[str] = []
