@@ -213,3 +213,17 @@ def test_89_of_400_records_are_unique_in_all_columns_and_the_words_say_two() -> 
     )
     (reason,) = release.headline.reasons
     assert "89 of 400 records are unique" in reason
+
+
+@pytest.mark.slow
+def test_a_survival_time_that_anybody_computes_is_not_proposed(tmp_path: Path) -> None:
+    """Day of birth, age with decimals and day of the last visit give the days of follow-up, which were promised to stay uncertain because they are published coarser."""
+    path = tmp_path / "patients.csv"
+    rows_of("survival", "jasa").write_csv(path)
+    found = rt.inspect(path, output=tmp_path / "policy.toml")
+    policy = found.parsed()
+    table = policy.table()
+    release = rt.publish(table, policy.definition, policy.method(table, policy.definition))
+    shown = set(release.frame.columns)
+    assert not {"birth.dt", "age", "fu.date", "futime"} <= shown
+    assert release.headline.state != "does not hold"

@@ -273,3 +273,35 @@ def test_closing_is_idempotent_and_names_only_what_is_known() -> None:
         "a": ("c", "b"),
     }
     assert follows(["a"], relations) == {}
+
+
+COARSER: dict[str, Any] = {
+    "microaggregated": {"kind": "microaggregate", "size": 5},
+    "few digits": {"kind": "digits", "digits": 1},
+    "top-coded": {"kind": "round", "to": 100, "top": 300},
+}
+
+
+@pytest.mark.parametrize("coarser", COARSER)
+def test_whoever_computes_the_exact_value_knows_the_coarse_one(coarser: str) -> None:
+    """A survival time from the day of birth, an age with decimals and the day of death: what is published of it is coarse, and shows the formula no longer."""
+    frame = stays(300).with_columns(
+        born=pl.col("admitted") - pl.duration(days=20_000 + 7 * pl.int_range(300)),
+    )
+    frame = frame.with_columns(age=(pl.col("admitted") - pl.col("born")).dt.total_days() / 365.25)
+    frame = frame.with_columns(lived=(pl.col("died") - pl.col("admitted")).dt.total_days())
+    known = ["born", "age", "died"]
+    table = rt.Table(frame, quasi=known, sensitive="lived", coarsen={"lived": COARSER[coarser]})
+    promise = rt.KAnonymity(5) & rt.DistinctLDiversity(2)
+    with pytest.raises(rt.PolicyError, match=r"sensitive column 'lived' is .*cannot be promised"):
+        rt.publish(table, promise, RANGES)
+    # Without one of the sources nobody computes it.
+    fewer = rt.Table(frame, quasi=["born", "died"], sensitive="lived", coarsen={"lived": COARSER[coarser]})
+    assert rt.publish(fewer, promise, RANGES).headline.holds
+
+
+def test_a_declared_column_that_was_made_coarser_is_computed_as_it_was() -> None:
+    coarsen = {"stay": {"kind": "microaggregate", "size": 5}}
+    table = rt.Table(stays(), quasi=CASES["stay"], declared={"stay": WHY}, coarsen=coarsen)
+    with pytest.raises(rt.PolicyError, match="declared column 'stay' is the days from 'admitted' to 'discharged'"):
+        rt.publish(table, rt.KAnonymity(5), RANGES)

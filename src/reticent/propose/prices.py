@@ -70,12 +70,11 @@ class Pricing:
         self._quasi = {column.name: column for column in proposal.columns if column.role == "quasi"}
         sensitive = [column for column in proposal.columns if column.role == "sensitive"]
         self._owner = [proposal.key] if proposal.unit == "person" and proposal.key is not None else []
-        published = frame.select([*self._quasi, *(column.name for column in sensitive), *self._owner]).with_columns(
-            coarsening_from(column.coarsen).of(frame[column.name]).alias(column.name)
-            for column in sensitive
-            if column.coarsen is not None
+        self._coarsen = {column.name: column.coarsen for column in sensitive if column.coarsen is not None}
+        self._exact = frame.select([*self._quasi, *(column.name for column in sensitive), *self._owner])
+        published = self._exact.with_columns(
+            coarsening_from(described).of(frame[name]).alias(name) for name, described in self._coarsen.items()
         )
-        self._published = published
         self.rows = _sampled(published, len(self._quasi), self._owner)
         self._domains = {column.name: _domain(published[column.name], self.rows) for column in sensitive}
         self._stepped = self.rows.with_columns(
@@ -122,9 +121,9 @@ class Pricing:
 
     @cached_property
     def _whole(self) -> Table:
-        return self._table(self._published, True)
+        return self._table(self._exact, True, self._coarsen)
 
-    def _table(self, rows: pl.DataFrame, ranges: bool) -> Table:
+    def _table(self, rows: pl.DataFrame, ranges: bool, coarsen: Mapping[str, Any] | None = None) -> Table:
         """The rows with all columns: fitted and encoded once for all drafts."""
         kinds = {
             name: Hierarchy.suppression()
@@ -133,7 +132,8 @@ class Pricing:
             for name, column in self._quasi.items()
         }
         people: dict[str, Any] = {"key": self._owner[0], "unit": "person"} if self._owner else {}
-        return Table(rows, quasi=kinds, sensitive=self._domains, nulls=self._proposal.nulls, **people)  # type: ignore[arg-type]
+        nulls = self._proposal.nulls
+        return Table(rows, quasi=kinds, sensitive=self._domains, nulls=nulls, coarsen=coarsen, **people)  # type: ignore[arg-type]
 
     def _drafted(self, quasi: Sequence[str], promised: Promised, definition: Definition) -> Price | None:
         self._context.step("trying what guarantees cost")

@@ -75,7 +75,7 @@ class Table(ShownAsCard):
         left_out: columns of the source that have no role and were not read.
 
     ``unit_declared`` is true where the steward says that a row is a person although an identifier repeats and no key shows it: certificate, statement and
-    ``verify`` then say that promises count records.
+    ``verify`` then say that promises count records. ``exact_rows`` are the rows before ``coarsen``, where anything is coarsened: what can be computed is looked for in them.
 
     ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
     them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
@@ -124,6 +124,7 @@ class Table(ShownAsCard):
         self.unit: Unit = unit or ("household" if household is not None else "row")
         self.key_found, self.several_rows, self.rows_left_out = False, False, 0
         self.unit_declared = False
+        self.exact_rows: Rows | None = None
         self.quasi_sets = column_name_sets(quasi_sets, "quasi_sets") if quasi_sets else None
         self.left_out = column_names(left_out, "left_out")
         self.codebook = codebook or TableCodebook()
@@ -483,6 +484,8 @@ class Table(ShownAsCard):
         kinds = {**self.quasi, **self.sensitive}
         judged = list(kinds)
         rows = plain_rows(rows, kinds)
+        if self.coarsen:
+            self.exact_rows = rows
         self.coarsen = {name: self._fitted(rows, name, coarsening) for name, coarsening in self.coarsen.items()}
         self.held, missing = self._profiled(coarse_rows(rows, self.coarsen), judged)
         found = self.held.height

@@ -7,17 +7,32 @@ from collections.abc import Sequence
 import polars as pl
 
 from reticent.table.relations import ColumnRelation, find_relations
+from reticent.table.rows import Rows
 from reticent.table.table import Table
 
 _MOST_ROWS = 50_000
 
 
 def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -> tuple[ColumnRelation, ...]:
-    """How some columns of a table follow from others; what merely tells where values are missing is left out."""
-    names = list(dict.fromkeys([*sources, *derived]))
+    """How some columns of a table follow from others; what merely tells where values are missing is left out.
+
+    Columns that are published coarser are looked at as they were, too: whoever computes an exact value knows the coarse one, which shows the formula no longer. Exact values of sensitive columns
+    are nobody's knowledge, and sources only as they are published.
+    """
+    found = find_relations(_some_rows(table, table.held, [*sources, *derived]), derived, sources)
+    coarse = [name for name in derived if name in table.coarsen]
+    known = [name for name in sources if name not in table.sensitive]
+    if table.exact_rows is not None and coarse and known:
+        exact = find_relations(_some_rows(table, table.exact_rows, [*known, *coarse]), coarse, known)
+        told = {(each.derived, frozenset(each.sources)) for each in exact}
+        found = (*exact, *(each for each in found if (each.derived, frozenset(each.sources)) not in told))
+    return tuple(each for each in found if each.kind != "missing")
+
+
+def _some_rows(table: Table, held: Rows, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of all rows, or of a sample where there are many."""
+    names = list(dict.fromkeys(names))
     if table.rows <= _MOST_ROWS:
-        rows = table.held.frame().select(names) if not table.streamed else pl.concat(table.held.chunks(names))
-    else:
-        share = _MOST_ROWS / table.rows
-        rows = pl.concat([chunk.sample(fraction=share, seed=0) for chunk in table.held.chunks(names)])
-    return tuple(each for each in find_relations(rows, derived, sources) if each.kind != "missing")
+        return held.frame().select(names) if not table.streamed else pl.concat(held.chunks(names))
+    share = _MOST_ROWS / table.rows
+    return pl.concat([chunk.sample(fraction=share, seed=0) for chunk in held.chunks(names)])
