@@ -169,7 +169,8 @@ def test_no_kind_shows_a_tick_above_attacks_that_succeed(job, releases, tmp_path
     assert (state[1] == "") == (state[2] == "Holds.")
     if found or verified.reasons:
         assert state[2] != "Holds."
-    for each in found:
+    # Where a claim is not shown to hold, that is said alone.
+    for each in found if state[2].startswith("Holds") else ():
         assert each.reservation in page
 
 

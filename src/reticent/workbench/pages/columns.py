@@ -72,7 +72,7 @@ def add(app: FastAPI, desk: Desk) -> None:
         reason = str(form.get("reason", "")).strip()
         if wanted == "declared" and not reason:
             raise PolicyError(
-                "A column that is declared unknown is published as it is. Give the reason why nobody can know it."
+                "A column that is declared unknown is published, and nothing protects it. Give the reason why nobody can know it."
             )
         view = ProjectView(project, project.head, "columns")
         proposal = proposal_of(desk, view) or {"columns": {}}
