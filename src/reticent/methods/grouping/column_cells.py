@@ -84,7 +84,7 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
     """The cells of one column, given the leaf and the group of every unit.
 
     ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories, in short labels, and publishes the lowest and the
-    highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits. ``stars`` publishes
+    highest value of numbers and dates, numbers of many digits moved outward to few. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits. ``stars`` publishes
     the value of the group, or a star where there are several.
     """
     values = style_of(hierarchy, values)
