@@ -79,7 +79,9 @@ class ProofOptions:
     nodes: Annotated[int, typer.Option("--nodes", help="The largest number of search nodes per pair.", min=1)] = (
         1_000_000
     )
-    seconds: Annotated[float, typer.Option("--seconds", help="The longest search per pair, in seconds.")] = 30.0
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="The longest search per pair, in seconds of processor time.")
+    ] = 30.0
 
 
 def register(app: typer.Typer) -> None:
