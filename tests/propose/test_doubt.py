@@ -314,6 +314,9 @@ def test_the_time_until_something_beside_smoking_is_that_of_patients() -> None:
         ("gen", [0, 1], "quasi"),
         ("gen", ["G1", "G2", "G3", "G4", "G5"], "sensitive"),
         ("agein", [30.5 + n for n in range(40)], "quasi"),
+        ("bl.aa", [1000 * n for n in range(200)], "sensitive"),
+        ("bl.aa", [n / 7 for n in range(200)], "sensitive"),
+        ("aa", [0, 1], "quasi"),
         ("zqhist", ["Normal", "A", "B", "C", "D", "E", "F"], "sensitive"),
     ],
 )

@@ -83,8 +83,9 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
         return None
     if words_of(column.name) == ["gen"] and column.distinct > _MOST_SEXES:
         return None
-    if kind.says in _CATEGORIES and column.type == "number" and column.distinct > _MOST_CODES:
-        return None
+    if kind.says in _CATEGORIES and numeric and column.distinct > _MOST_CODES:
+        # Numbers that are not whole, or larger than any code, are measurements.
+        return None if column.type == "number" or column.highest > _LARGEST_CODE else kind
     if kind.says == _WORK and words_of(column.name)[1:][-1:] == ["ind"] and column.distinct <= 2:
         # An indicator is no industry.
         return None
@@ -96,9 +97,7 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
 _LOOKS = "how somebody looks"
 _WORK = "work"
 _CATEGORIES = ("race and origin", "sex", "schooling", "family")
-_MOST_CODES, _MOST_SEXES = 50, 3
-"""Numbers that are not whole, and of which there are more, are measurements."""
-
+_MOST_CODES, _LARGEST_CODE, _MOST_SEXES = 50, 99_999, 3
 _LIVES = "where somebody lives"
 _TOGETHER = "how many people belong together"
 
