@@ -38,6 +38,7 @@ def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
         "SinglingOut": rt.attacks.SinglingOut(),
         "KnownColumns": rt.attacks.KnownColumns(1),
         "ColumnInTurn": rt.attacks.ColumnInTurn(people=people),
+        "Register": rt.attacks.Register(people, pl.Series([row // 2 for row in range(people.height)])),
         "Sighting": rt.attacks.Sighting(people),
         "Inference": rt.attacks.Inference(people, column="illness"),
     }
