@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,19 @@ def test_rows_of_spss_that_nobody_counted_are_counted_while_they_are_read(tmp_pa
     write(4_500_000)
     with pytest.raises(DataError, match=r"people.zsav has more than 4,194,304 rows of 2 columns in [0-9,]+ bytes"):
         read_frame(path)
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "por", "xpt"])
+def test_a_file_with_a_wrong_number_anywhere_is_read_or_refused(tmp_path: Path, ending: str) -> None:
+    path, writers = tmp_path / f"people.{ending}", {"xpt": pyreadstat.write_xport}
+    write = writers.get(ending) or getattr(pyreadstat, f"write_{ending}")
+    write(pl.DataFrame({"a": [1.0, 2.0], "b": ["x", "yy"]}), path)
+    content = path.read_bytes()
+    for place in range(0, len(content) - 4, max(8, len(content) // 40)):
+        for word in (b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x00\x00\x00\x40"):
+            path.write_bytes(content[:place] + word + content[place + 4 :])
+            with suppress(DataError):
+                assert read_frame(path).height < 1000
 
 
 def test_an_address_of_a_sqlite_file_is_bounded_as_the_file_is(tmp_path: Path) -> None:

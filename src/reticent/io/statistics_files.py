@@ -210,6 +210,8 @@ def _told(package: Any, what: str, hint: str) -> Iterator[None]:
         yield
     except (package.ReadstatError, package.PyreadstatError, OverflowError, UnicodeDecodeError, ValueError) as error:
         raise DataError(f"{what}: {first_line(error).rstrip('.')}. {hint}") from None
+    except TypeError:
+        raise DataError(f"{what}: a column has no name that can be read. {hint}") from None
 
 
 def _parsed_bytes(suffix: str, content: bytes, **options: Any) -> tuple[pl.DataFrame, Any]:
