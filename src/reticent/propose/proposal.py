@@ -415,7 +415,7 @@ def _everybody_sees(column: ColumnProposal) -> bool:
 
 
 def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """Where nothing would be left that others may know, the treatment is taken to be known, or else a time, what only its neighbours call sensitive, a body's weight, one opinion or mark, or one column that is no outcome."""
+    """Where nothing would be left that others may know, the treatment is taken to be known, or else a time, what only its neighbours call sensitive, a body's weight, one opinion or mark, or births, which a family knows."""
     if any(column.role == "quasi" for column in columns):
         return list(columns)
     sensitive = [column for column in columns if column.role == "sensitive"]
@@ -423,11 +423,12 @@ def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
     by_context = [column for column in may_be if is_by_context(column.profile)]
     given = [column for column in may_be if is_treatment(column.name) and _may_be_treatment(column)]
     until = [column for column in may_be if is_follow_up(column.profile)]
-    weighed = [
-        column for column in may_be if column.profile.kind is not None and column.profile.kind.says == "body weight"
-    ]
+    weighed, births = (
+        [column for column in may_be if column.profile.kind is not None and column.profile.kind.says == kind]
+        for kind in ("body weight", "pregnancy and birth")
+    )
     mild = [column for column in may_be if meaning_in(column.profile) in _LEAST_DELICATE]
-    ways = (given, until, by_context, weighed, mild[-1:], may_be[-1:]) if len(sensitive) > 1 else (by_context,)
+    ways = (given, until, by_context, weighed, mild[-1:], births[-1:]) if len(sensitive) > 1 else (by_context,)
     chosen = next(filter(None, ways), [])
     return [ColumnProposal(each.profile, "quasi", _ONLY_KNOWN) if each in chosen else each for each in columns]
 
