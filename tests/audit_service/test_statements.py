@@ -203,6 +203,12 @@ def ask_safely(service: AuditService, text: str) -> None:
     assert set(service.statements) == before
 
 
+@pytest.mark.parametrize("text", ["", " ", "-- all of it", "/* all of it */", ";"])
+def test_a_text_without_a_statement_is_refused(service: AuditService, text: str) -> None:
+    with pytest.raises(StatementError, match=r"statement is expected|cannot be read|only SELECT|empty"):
+        service.would_answer(text)
+
+
 @examples(120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(st.sampled_from(WORDS), max_size=25))
 def test_random_sql_words_are_answered_or_refused_and_nothing_else(service, words):

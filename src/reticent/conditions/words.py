@@ -7,6 +7,7 @@ statement to it. Here a word is a name wherever an operand is expected and an op
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import ClassVar
 
 from sqlglot import Token, TokenType, exp
@@ -44,7 +45,7 @@ def parse_statements(text: str, is_name: Callable[[str], bool] | None = None) ->
     bare: set[int] = set()
     named: list[Token] = []
     operand_expected = True
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, following in zip_longest(tokens, tokens[1:]):
         word = _word(token, text)
         if word is None:
             operand_expected = token.token_type not in _ENDS
