@@ -60,6 +60,21 @@ def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, f
 
 
 @compiled
+def tallied(ranks: Any, sizes: Any, first: int, last: int, held: Any, there: Any, values: Any) -> int:
+    """The number of distinct ranks of units ``first`` up to ``last``: the ranks become the first ``values``, in rising order, and ``held`` has the rows of each; ``there`` marks them."""
+    count = 0
+    for unit in range(first, last):
+        rank = int(ranks[unit])
+        held[rank] += sizes[unit]
+        if not there[rank]:
+            there[rank] = True
+            values[count] = rank
+            count += 1
+    values[:count].sort()
+    return count
+
+
+@compiled
 def cuts(
     starts: Any,
     ranks: Any,
@@ -82,15 +97,7 @@ def cuts(
     tall = barriers.shape[1] > 0
     for group in range(len(starts) - 1):
         j, first, last = column[group], starts[group], starts[group + 1]
-        count = 0
-        for unit in range(first, last):
-            rank = int(ranks[j, unit])
-            held[rank] += sizes[unit]
-            if not there[rank]:
-                there[rank] = True
-                values[count] = rank
-                count += 1
-        values[:count].sort()
+        count = tallied(ranks[j], sizes, first, last, held, there, values)
         total, before = rows[group], 0
         nearest, highest, chosen, kept = -1, -1, -1, 0
         for place in range(count - 1):
@@ -139,15 +146,7 @@ def measured_cuts(
     for group in range(len(starts) - 1):
         first, last = starts[group], starts[group + 1]
         for j in range(len(leaves)):
-            found = 0
-            for unit in range(first, last):
-                rank = int(ranks[j, unit])
-                held[rank] += sizes[unit]
-                if not there[rank]:
-                    there[rank] = True
-                    values[found] = rank
-                    found += 1
-            values[:found].sort()
+            found = tallied(ranks[j], sizes, first, last, held, there, values)
             total, before, nearest, chosen = rows[group], 0, -1, -1
             for place in range(found - 1):
                 before += held[values[place]]
