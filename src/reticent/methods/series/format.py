@@ -42,7 +42,7 @@ _WAITING = (
 )
 _RERUNS = (57, 57)
 _EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
-_FORGETS = "People who left are forgotten {0} releases later. Whoever comes back after that stays out of the series."
+_FORGETS = "People who left may have been forgotten {0} release{1} later. Whoever comes back after that stays out of the series."
 _AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values. No figure is stated here: how likely a value then becomes was not computed."
 
 
@@ -239,11 +239,12 @@ def risks_of(details: Mapping[str, Any]) -> list[str]:
         drawn = {"blind": _ALGORITHM, "blocks": _BLOCKS} if details["choice"] == "random" else {}
         knows = drawn.get(details["balance"], _AWARE)
     waits = details["baseline"] is None and details["balance"] != "blocks"
+    forgets = details.get(_RETENTION, 0)
     return [
         knows,
         *([_WAITING.format(*_RERUNS)] if waits else []),
         *([_EXPERIMENTAL] if details["choice"] == "bang" else []),
-        *([_FORGETS.format(details[_RETENTION])] if _RETENTION in details else []),
+        *([_FORGETS.format(forgets, "" if forgets == 1 else "s")] if forgets else []),
         f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",
         "True totals of sensitive values that are published elsewhere tell which rows are made up, and then values; do not publish them beside a series.",
         "Values are taken to be equally likely before the releases are seen; who knows better may guess better. Changes of several people that depend on each other are not covered.",

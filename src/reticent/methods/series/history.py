@@ -344,7 +344,8 @@ class History:
         self._judge_imports(state)
         snapshot, kept_out = self._admitted(snapshot, state)
         context = _context(context, insecure_seed)
-        store = _SnapshotStore(self, digest, version, _forgotten(state), began, {"kept_out": kept_out})
+        facts = {"kept_out": kept_out, "shortest_retention": self._shortest_retention(state)}
+        store = _SnapshotStore(self, digest, version, _forgotten(state), began, facts)
         method = self.settings.method(self._place(state, store))
         with self._book() as book:
             release = publish(
@@ -641,8 +642,20 @@ class History:
                 )
         number = 1 if state is None else state.release.number + 1
         return SeriesPosition(
-            state, self._follows(), self._marks(), partial(_next, number), self.settings.retention, store
+            state,
+            self._follows(),
+            self._marks(),
+            partial(_next, number),
+            self.settings.retention,
+            self._shortest_retention(state),
+            store,
         )
+
+    def _shortest_retention(self, state: HistoryState | None) -> int:
+        """The least number of releases after which people who left were ever forgotten, now or under earlier settings; 0: they never were."""
+        before = {} if state is None else state.facts
+        known = before.get("shortest_retention", before.get("retention", 0))
+        return min((each for each in (self.settings.retention, known) if each), default=0)
 
     def _follows(self) -> str | None:
         """The hash of the certificate of the last release; None before the first, and for an imported one."""

@@ -46,7 +46,7 @@ _NO_SECRET = bytes(32)
 class SeriesPosition:
     """Where in a series a release stands: the ``state`` before it, the hash of the release before (``follows``), and the ``store`` of the state after it.
 
-    People who left are forgotten after ``retention`` releases (0: never).
+    People who left are forgotten after ``retention`` releases (0: never); under earlier settings they may have been after fewer, ``shortest_retention`` in all.
     """
 
     state: HistoryState | None
@@ -54,6 +54,7 @@ class SeriesPosition:
     marks: PersonMarks
     beside: PriorCheck
     retention: int = 0
+    shortest_retention: int = 0
     store: StateStore | None = None
 
 
@@ -358,7 +359,7 @@ class Republish:
                 "choice": rules.choice,
                 "balance": rules.balance,
                 "baseline": rules.baseline,
-                **({"retention": series.retention} if series.retention else {}),
+                **({"retention": series.shortest_retention} if series.shortest_retention else {}),
                 **({} if buckets is None else {"k": k}),
             },
             meanings={box.labels.name: box.meanings for box in boxes},
