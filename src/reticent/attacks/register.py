@@ -73,7 +73,7 @@ class Register:
         )
 
     def _numbers(self) -> NDArray[np.int64]:
-        """Whose each record is, as a number; one without a name is another person's."""
+        """A person number for each record; a record without an identifier counts as a person of its own."""
         codes = self.names.rank("dense").cast(pl.Int64).to_frame("code")
         unnamed = pl.col("code").max().fill_null(0) + pl.col("code").is_null().cum_sum()
         numbers: NDArray[np.int64] = codes.select(pl.col("code").fill_null(unnamed) - 1).to_series().to_numpy()

@@ -19,7 +19,7 @@ from reticent.table import NULL_LABEL
 
 @dataclass(frozen=True)
 class SinglingOut:
-    """An adversary who knows nobody describes people by published values, and hopes that each description fits a single row.
+    """An adversary without background knowledge builds predicates from published values; each that matches exactly one record singles out a person.
 
     Descriptions are made of all labels together (with ``sensitive=True`` also of the sensitive values, where a row shows them beside its
     labels); of one value of a column that is published as it is: a declared one, or numbers, dates and times of a sensitive one; and of all declared columns together, by themselves and with the labels. A person is hit

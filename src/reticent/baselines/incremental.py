@@ -116,7 +116,7 @@ class ByunGroups:
         ByunGroups(l=3)
     """
 
-    l: int  # noqa: E741
+    l: int  # noqa: E741  # the name of the parameter in the literature
 
     def __post_init__(self) -> None:
         whole(self.l, "ByunGroups: l", low=2)

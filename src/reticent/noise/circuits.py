@@ -58,7 +58,7 @@ async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limit
 async def exponential_noise(
     arithmetic: SharedArithmetic, item: str, bits: Elements, thresholds: Sequence[int], precision: int, sums: int
 ) -> Elements:
-    """Shares of ``sums`` independent numbers of exponential noise: coin i of a geometric number is 1 iff its random number is at most ``thresholds[i]``."""
+    """Secret shares of ``sums`` independent samples of two-sided geometric noise, each the difference of two geometric samples; bit i of these is 1 iff its uniform random number is at most ``thresholds[i]``."""
     width = len(thresholds)
     limits = np.array(
         [[threshold >> (precision - 1 - bit) & 1 for threshold in thresholds] for bit in range(precision)]

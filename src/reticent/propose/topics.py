@@ -131,7 +131,7 @@ def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
 
 
 def _enclosed(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
-    """Columns of which nothing is known, between two of one kind that have the same values: an origin stands among origins, a party among parties."""
+    """Kinds of columns whose names say nothing, taken from the nearest classified columns on both sides if these agree and have the same values: an unnamed origin between two origins is an origin."""
     told = [place for place, column in enumerate(columns) if kinds[column.name] is not None]
     found: Kinds = {}
     for before, after in itertools.pairwise(told):

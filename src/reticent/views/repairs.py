@@ -1,4 +1,4 @@
-"""What would help: why a pair collides, and small changes of the view that make it private."""
+"""Repairs: why a view discloses something about a secret, and the smallest changes of the view that make it private."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def fact_count(k: object) -> int:
 
 
 def as_probability(c: Number) -> Fraction:
-    """``c`` as an exact probability, or a PolicyError."""
+    """The threshold ``c`` as an exact fraction from 0 to 1; a :class:`PolicyError` if it is no probability."""
     try:
         return exact(c, "c (the disclosure that must not be reached)", low=0, high=1)
     except PolicyError as error:

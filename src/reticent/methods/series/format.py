@@ -232,7 +232,7 @@ def _check_chain(before: PublicSide | None, side: PublicSide) -> None:
 
 
 def risks_of(details: Mapping[str, Any]) -> list[str]:
-    """What remains possible, for every release of a series."""
+    """The residual risks that the certificate of a release in a series states."""
     if details["baseline"] is not None:
         knows = _PRINTED.format(details["baseline"])
     else:

@@ -101,7 +101,7 @@ class PlanOptions:
 
 
 class PromisedNoise(ShownAsCard):
-    """A plan by what it promises."""
+    """A noise plan that was computed from the privacy guarantee it must satisfy."""
 
     promise: ProbabilisticDP
 
