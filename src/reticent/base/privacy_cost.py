@@ -58,7 +58,7 @@ class LossBound:
 
     The mechanism is (``epsilon``, ``delta``)-indistinguishable; and it is ``rho_delta``-approximate ``rho``-zero-concentrated. Without ``rho`` the second
     follows from the first: (epsilon, delta)-indistinguishable distributions are mixtures, with weights 1 - delta and delta, of which the first parts are
-    epsilon-indistinguishable [Kairouz2015, theorem 3.3's simulation], and such are (epsilon^2/2)-zero-concentrated [BunSteinke2016, proposition 3.3]. A mechanism
+    epsilon-indistinguishable [Kairouz2015, theorem 3.3's simulation], and such are (epsilon^2/2)-zero-concentrated [Bun2016, proposition 3.3]. A mechanism
     with a rho of its own (Gaussian noise) passes it, with a ``rho_delta`` of 0.
     """
 
@@ -86,7 +86,7 @@ class LossBound:
         """The loss between tables that are ``size`` neighbours apart (group privacy).
 
         Along a path of c neighbours Pr[S] <= e^epsilon Pr'[S] + delta is applied c times: (c epsilon, delta (1 + e^epsilon + ... + e^((c-1) epsilon))). Rho grows with c^2
-        where it has no delta [BunSteinke2016, proposition 1.9]; with one it is taken from the epsilon of the group.
+        where it has no delta [Bun2016, proposition 1.9]; with one it is taken from the epsilon of the group.
         """
         whole(size, "size", low=1)
         if size == 1:
@@ -185,7 +185,7 @@ class DeclaredBudget:
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon such that a rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable, rounded up.
 
-    For every order a > 1, epsilon = a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1))/(a - 1) holds [CanonneKamathSteinke2020, proposition 12 and corollary 13]. The order is found with floats, which can only
+    For every order a > 1, epsilon = a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1))/(a - 1) holds [Canonne2020, proposition 12 and corollary 13]. The order is found with floats, which can only
     make the figure larger than need be; the figure itself is computed in decimals and rounded up.
     """
     exact(delta, "delta", above=0, below=1)
@@ -209,7 +209,7 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     """A delta such that a rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable, rounded up; the inverse of :func:`concentrated_epsilon`.
 
-    For every order a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) holds [CanonneKamathSteinke2020, corollary 13].
+    For every order a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) holds [Canonne2020, corollary 13].
     """
     if not rho:
         return Fraction(0)
