@@ -57,7 +57,7 @@ def _table(place: Path) -> None:
 
 def _question(place: Path) -> None:
     httpx = pytest.importorskip("httpx")
-    from reticent.web.app import create_app
+    from reticent.web.service_app import create_app
 
     PEOPLE.write_parquet(place / "people.parquet")
     (place / "audit.toml").write_text(POLICY.format(source="people.parquet", table=""))

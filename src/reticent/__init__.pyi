@@ -10,6 +10,8 @@ from reticent.definitions import Definition as Definition
 from reticent.definitions import homogeneity_audit as homogeneity_audit
 from reticent.definitions.anonymity import KAnonymity as KAnonymity
 from reticent.definitions.any_columns import AnyColumns as AnyColumns
+from reticent.definitions.background_knowledge import NegatedKnowledge as NegatedKnowledge
+from reticent.definitions.background_knowledge import WorstCaseKnowledge as WorstCaseKnowledge
 from reticent.definitions.bounded_dp import BoundedDP as BoundedDP
 from reticent.definitions.closeness import NTCloseness as NTCloseness
 from reticent.definitions.closeness import TCloseness as TCloseness
@@ -19,8 +21,6 @@ from reticent.definitions.diversity import DistinctLDiversity as DistinctLDivers
 from reticent.definitions.diversity import ProbabilisticLDiversity as ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity as EntropyLDiversity
 from reticent.definitions.in_turn import InTurn as InTurn
-from reticent.definitions.knowledge import NegatedKnowledge as NegatedKnowledge
-from reticent.definitions.knowledge import WorstCaseKnowledge as WorstCaseKnowledge
 from reticent.definitions.likeness import BetaLikeness as BetaLikeness
 from reticent.definitions.likeness import DeltaDisclosure as DeltaDisclosure
 from reticent.definitions.local_dp import LocalDP as LocalDP

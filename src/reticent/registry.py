@@ -48,10 +48,10 @@ DEFINITIONS: dict[str, Home] = {
         "reticent.definitions.recursive", "the same, and values that nobody may rule out keep their share"
     ),
     "WorstCaseKnowledge": Home(
-        "reticent.definitions.knowledge", "any k facts about people leave the chance of every value below c"
+        "reticent.definitions.background_knowledge", "any k facts about people leave the chance of every value below c"
     ),
     "NegatedKnowledge": Home(
-        "reticent.definitions.knowledge",
+        "reticent.definitions.background_knowledge",
         "any k facts of the kind 'she has no flu' leave the chance of every value below c",
     ),
     "TCloseness": Home(
@@ -244,7 +244,7 @@ FORMATS: dict[str, Home] = {
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),
     "streaming": Home("reticent.engine.streaming", "rows of a source, a chunk at a time", "StreamingEngine"),
-    "spark": Home("reticent.engine.spark.engine", "rows on a Spark cluster", "SparkEngine"),
+    "spark": Home("reticent.engine.spark.spark_engine", "rows on a Spark cluster", "SparkEngine"),
 }
 RECODINGS: dict[str, Home] = {
     "levels": Home("reticent.core.recoding", "a level for each column", "Levels"),

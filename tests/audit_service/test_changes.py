@@ -7,7 +7,7 @@ import os
 import polars as pl
 import pytest
 
-from reticent.audit.service.guarantee import guarantee
+from reticent.audit.service.column_guarantee import guarantee
 from reticent.errors import DataError, LedgerError
 
 from .conftest import PEOPLE, POLICY

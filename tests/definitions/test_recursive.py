@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reticent.core import Groups
 from reticent.definitions import NegativePositiveDiversity, RecursiveLDiversity
-from reticent.definitions.diagnostics import largest_l
+from reticent.definitions.diversity_figures import largest_l
 from tests.definitions.making import LETTERS, groups_of, matrices, named
 from tests.oracles.definitions_adversary import keeps_possible, surest, withstands
 from tests.sampling import examples

@@ -13,7 +13,7 @@ import typer
 import reticent as rt
 from reticent.cli import knowledge
 from reticent.cli.console import run
-from reticent.definitions.knowledge import WorstCaseKnowledge
+from reticent.definitions.background_knowledge import WorstCaseKnowledge
 from reticent.methods.lattice import Lattice
 from tests.knowledge.conftest import FIXTURES
 from tests.knowledge.test_definition import flu_table

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import reticent as rt
 from reticent.core import Groups, Histograms, SensitiveDomain
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
+from reticent.definitions.background_knowledge import NegatedKnowledge, WorstCaseKnowledge
 from reticent.engine import count_table
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.methods.lattice import search

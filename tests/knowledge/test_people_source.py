@@ -10,7 +10,7 @@ import pytest
 import reticent as rt
 from reticent.core import AdversaryView
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.knowledge import WorstCaseKnowledge
+from reticent.definitions.background_knowledge import WorstCaseKnowledge
 from reticent.errors import DataError, PolicyError
 from reticent.knowledge import Subject, watch, what_if
 from reticent.knowledge.disclosure_curves import save_chart

@@ -16,7 +16,7 @@ from reticent.base.context import Context
 from reticent.cli.app import app
 from reticent.policy import Inspection, Policy, inspect
 from reticent.propose import afford, prices, propose
-from reticent.propose.selection import LeftOut
+from reticent.propose.column_selection import LeftOut
 from reticent.propose.tradeoff import OTHER_DOORS, announced_losses, without_computed
 from reticent.registry import DEFINITIONS, METHODS
 from reticent.utility import utility_of

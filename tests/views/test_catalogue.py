@@ -9,7 +9,7 @@ import pytest
 from reticent import views
 from reticent.errors import DataError, PolicyError
 from reticent.views.schema import Schema
-from reticent.views.sql.catalogue import from_duckdb, from_postgres
+from reticent.views.sql.database_schema import from_duckdb, from_postgres
 from reticent.views.sql.ddl import read_schema
 
 DDL = """

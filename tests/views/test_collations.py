@@ -12,7 +12,7 @@ import pytest
 
 from reticent import views
 from reticent.errors import PolicyError, ReticentError
-from reticent.views.sql.catalogue import from_postgres
+from reticent.views.sql.database_schema import from_postgres
 
 _TEXTS = [
     "'a'", "'A'", "'a '", "' a'", "'a' || ''", "'á'", "'a\u0301'", "''", "'ab'", "'1'", "1", "'01'", "1.0", "'ss'", "'ß'", "'a\t'", "'a''b'", "TRUE",

@@ -264,7 +264,7 @@ def test_parts_of_a_partitioned_table_are_not_tables_beside_it(postgres_url: str
         connection.execute("CREATE UNIQUE INDEX ON viewqa.tied (a) WHERE b > 0")
         connection.execute("ALTER TABLE viewqa.tied ADD CONSTRAINT c CHECK (b IN (1, 2)) NOT VALID")
         try:
-            from reticent.views.sql.catalogue import from_postgres
+            from reticent.views.sql.database_schema import from_postgres
 
             schema = from_postgres(postgres_url)
         finally:

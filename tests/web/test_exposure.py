@@ -54,7 +54,7 @@ def test_the_command_refuses_before_it_listens(tmp_path: Path) -> None:
 
 def asked(place: Path, requests: list[tuple[str, dict[str, str]]], **options) -> list[httpx.Response]:
     """The replies to queries, each with its own user and headers."""
-    from reticent.web.app import create_app
+    from reticent.web.service_app import create_app
 
     PEOPLE.write_parquet(place / "people.parquet")
     (place / "audit.toml").write_text(POLICY.format(source="people.parquet", table=""), encoding="utf-8")

@@ -9,7 +9,7 @@
 ``diversity``           distinct and probabilistic l-diversity
 ``entropy``             entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
 ``recursive``           recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
-``knowledge``           worst-case and negated background knowledge (loaded when first used)
+``background_knowledge``  worst-case and negated background knowledge (loaded when first used)
 ``closeness``           t-closeness and (n,t)-closeness; ``transport`` computes earth mover's distances in whole numbers
 ``shares``              shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), confidence bounding, categories
 ``xy_privacy``          (X,Y)-privacy: what knowing some columns tells about others
@@ -23,7 +23,7 @@
 ``mechanisms``          bounds on belief before and after; ``local_dp`` local differential privacy; ``probabilistic_dp`` probabilistic differential privacy
 ``unique_records``      records that are unique in some columns, beyond what is covered
 ``risk``                the average risk of being picked out, its figures, and uniqueness in a population
-``estimates``           what survey weights tell about a population that nobody counted
+``weighted_estimates``  what survey weights tell about a population that nobody counted
 ``conjunction``         definitions that are others at once
 ``known_rows``          adversaries who know several rows of a person; ``ever_values`` whether somebody has a value in some row
 ``related_secrets``     promises about sensitive columns that follow from others
@@ -32,7 +32,7 @@
 ``feasibility``         whether any generalization can pass
 ``catalogue``           every definition by name, made from plain data
 ``bounded``             what many definitions have in common: a largest share, a least figure
-``comparison``          exact comparisons; ``value_sets`` don't-care values; ``diagnostics`` figures for the steward; ``number_text``
+``scaled_comparison``   exact comparisons; ``value_sets`` don't-care values; ``diversity_figures`` figures for the steward; ``number_text``
 """
 
 from importlib import import_module
@@ -65,7 +65,6 @@ from reticent.definitions.definition import (
 )
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
-from reticent.definitions.estimates import PopulationEstimate, individual_risk, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
 from reticent.definitions.in_turn import InTurn
@@ -106,13 +105,14 @@ from reticent.definitions.verdicts import (
     unkept,
     verdict,
 )
+from reticent.definitions.weighted_estimates import PopulationEstimate, individual_risk, population_estimate
 from reticent.definitions.xy_privacy import XYPrivacy
 
 if TYPE_CHECKING:
-    from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
+    from reticent.definitions.background_knowledge import NegatedKnowledge, WorstCaseKnowledge
 
 from reticent.definitions.catalogue import entry_of, names
-from reticent.definitions.diagnostics import diversity_diagnostics
+from reticent.definitions.diversity_figures import diversity_diagnostics
 from reticent.definitions.ever_values import ever_shares
 from reticent.definitions.exchanges import admitted
 from reticent.definitions.likeness import exceeds_logarithm
@@ -253,5 +253,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The knowledge definitions bring compiled kernels along, which nobody should wait for who does not use them."""
     if name in ("NegatedKnowledge", "WorstCaseKnowledge"):
-        return getattr(import_module("reticent.definitions.knowledge"), name)
+        return getattr(import_module("reticent.definitions.background_knowledge"), name)
     raise AttributeError(f"module 'reticent.definitions' has no attribute {name!r}")

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import Groups, Histograms
-from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
-from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.diversity_figures import failures, occupied, witness_of
+from reticent.definitions.scaled_comparison import at_most, largest_ratio, less
 
 _ROUNDING = 1e-6
 

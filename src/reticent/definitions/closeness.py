@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import Assessment, SensitiveDefinition, others_known
-from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.diversity_figures import failures, occupied, witness_of
 from reticent.definitions.number_text import measured, shown
+from reticent.definitions.scaled_comparison import at_most, largest_ratio
 from reticent.definitions.transport import (
     equal_work,
     hierarchical_work,

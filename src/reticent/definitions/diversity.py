@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness, column_list, plural
-from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import (
     Assessment,
     CountedRows,
@@ -21,8 +20,9 @@ from reticent.definitions.definition import (
     SensitiveDefinition,
     others_known,
 )
-from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
+from reticent.definitions.diversity_figures import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.number_text import measured, shown
+from reticent.definitions.scaled_comparison import at_most, largest_ratio
 
 _ROUNDING = 1e-6
 

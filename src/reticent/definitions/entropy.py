@@ -14,8 +14,8 @@ from reticent.base.exact import Number, exact
 from reticent.core import Groups, Histograms
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
-from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast, rows_above
+from reticent.definitions.diversity_figures import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.number_text import listed, shown
 from reticent.definitions.spread import Spread, spread_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact
 from reticent.core import Groups
-from reticent.definitions.comparison import less
+from reticent.definitions.scaled_comparison import less
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from reticent.base.exact import Number
 from reticent.core import Groups
 from reticent.definitions.bounded import rows_over
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import WIDEST, at_most, largest_ratio
 from reticent.definitions.definition import Assessment, SensitiveDefinition
-from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.diversity_figures import failures, occupied, witness_of
 from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.number_text import measured, shown
 from reticent.definitions.recursive import positive
+from reticent.definitions.scaled_comparison import WIDEST, at_most, largest_ratio
 from reticent.errors import PolicyError
 
 _ROUNDING = 1e-12

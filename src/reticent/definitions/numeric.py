@@ -18,11 +18,11 @@ from reticent.base.ragged import starts_of
 from reticent.core import Groups, Histograms
 from reticent.definitions.bounded import LargestShare, LeastFigure
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import less
 from reticent.definitions.conjunction import Conjunction
 from reticent.definitions.definition import GroupDefinition
 from reticent.definitions.diversity import DistinctLDiversity
 from reticent.definitions.number_text import measured, shown
+from reticent.definitions.scaled_comparison import less
 from reticent.definitions.shares import share
 from reticent.errors import PolicyError
 from reticent.table import SensitiveColumn

@@ -15,10 +15,10 @@ from reticent.base.exact import Number, exact
 from reticent.core import Groups
 from reticent.definitions.bounded import rows_in
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.definition import Assessment, SensitiveDefinition, Witness
-from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.diversity_figures import failures, occupied
 from reticent.definitions.number_text import measured, shown
+from reticent.definitions.scaled_comparison import at_most, largest_ratio
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.table import SensitiveColumn
 

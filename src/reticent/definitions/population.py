@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number, exact, whole
 from reticent.core import POPULATION, Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness
-from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.diversity_figures import failures, occupied
 from reticent.definitions.number_text import measured, shown
+from reticent.definitions.scaled_comparison import at_most, largest_ratio, less
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:

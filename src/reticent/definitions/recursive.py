@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
-from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, others_known
-from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
 from reticent.definitions.diversity import ValuesAtLeast
+from reticent.definitions.diversity_figures import diversity_diagnostics, occupied, witness_of, worst_tail
 from reticent.definitions.number_text import listed, measured, shown
+from reticent.definitions.scaled_comparison import largest_below, largest_ratio, less
 from reticent.definitions.tails import leading, tail_bounds, tails
 from reticent.definitions.value_sets import Values, membership, value_set
 from reticent.errors import PolicyError

@@ -19,11 +19,11 @@ from reticent.base.packing import Distinct, sum_by
 from reticent.base.ragged import starts_of
 from reticent.core import POPULATION, Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import at_most
 from reticent.definitions.definition import Assessment, GroupDefinition, Witness
-from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.diversity_figures import failures, occupied
 from reticent.definitions.exchanges import Exchanges
 from reticent.definitions.number_text import measured, shown
+from reticent.definitions.scaled_comparison import at_most
 from reticent.definitions.shares import share
 from reticent.errors import PolicyError, did_you_mean
 

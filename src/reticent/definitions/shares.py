@@ -17,11 +17,11 @@ from reticent.core import Groups
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
 from reticent.definitions.claim_scope import GENERAL, ClaimScope
-from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.definition import GroupDefinition, others_known
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.number_text import listed, measured, shown
+from reticent.definitions.scaled_comparison import WIDEST, less
 from reticent.definitions.value_sets import Values, membership, named_columns, value_set
 from reticent.errors import PolicyError
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.base.packing import sum_by
 from reticent.core import Groups, Histograms
-from reticent.definitions.comparison import WIDEST
+from reticent.definitions.scaled_comparison import WIDEST
 from reticent.table import BoundHierarchy
 
 _ROUNDS = 2

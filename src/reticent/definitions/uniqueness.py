@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from reticent.base.exact import whole
 from reticent.core import Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
-from reticent.definitions.comparison import largest_ratio
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition
-from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.diversity import ProbabilisticLDiversity, ValuesAtLeast
+from reticent.definitions.diversity_figures import failures, occupied, witness_of
 from reticent.definitions.number_text import measured
+from reticent.definitions.scaled_comparison import largest_ratio
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The gate of a pipeline: a policy or a release against limits, for programs that let it pass or stop it.
 
 ``limits``        the TOML file of limits, with errors that point into it
-``subject``       what is judged: a saved release, or what a policy would publish
+``gated_release``  what is judged: a saved release, or what a policy would publish
 ``gate``          every limit checked, without a value of the data in any sentence
 ``microdata``     files that do not belong in a repository
 ``redaction``     what may be said where no value may appear

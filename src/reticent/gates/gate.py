@@ -19,9 +19,9 @@ from reticent.base.context import Context
 from reticent.base.files import write_whole
 from reticent.definitions import Definition, all_of
 from reticent.errors import Cancelled, Infeasible, PolicyError
+from reticent.gates.gated_release import GateSubject, planned, released
 from reticent.gates.limits import Limits
 from reticent.gates.redaction import without_message, without_values
-from reticent.gates.subject import GateSubject, planned, released
 from reticent.release import assess, headline_of, read_claims
 
 GateStatus = Literal["passed", "failed", "skipped"]

@@ -2,7 +2,7 @@
 
 ``whatif``                the answer to "and if somebody knew this?"; ``people_source`` finds the people in a table or a release
 ``world_samples``         estimated beliefs where exact ones take too long; ``tiny_worlds`` lists all worlds of a tiny table
-``subject``               a table or a release with names, for explanations; ``disclosure_curves`` draws both curves
+``named_groups``          a table or a release with names, for explanations; ``disclosure_curves`` draws both curves
 ``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table
 ``bucketization_search``  the least general safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
 
@@ -35,9 +35,9 @@ from reticent.worst_case import (
 
 if TYPE_CHECKING:
     from reticent.knowledge.disclosure_curves import save_chart
+    from reticent.knowledge.named_groups import Explanation, Subject
     from reticent.knowledge.people_source import what_if
     from reticent.knowledge.row_stream import Growth, watch
-    from reticent.knowledge.subject import Explanation, Subject
 
 _ABOUT_TABLES = {
     "Explanation": "subject",

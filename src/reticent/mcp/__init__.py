@@ -1,7 +1,7 @@
 """The face for assistants: a server of the Model Context Protocol whose replies hold no row and no cell of the data.
 
 ``server``        the tools and resources
-``replies``       what tools answer: names, counts and shares
+``tool_replies``  what tools answer: names, counts and shares
 ``publications``  requests to publish, which a person confirms on a terminal
 """
 

@@ -1,4 +1,4 @@
-"""The server: tools over the files below one folder, and resources. What a tool answers comes from :mod:`reticent.mcp.replies` alone."""
+"""The server: tools over the files below one folder, and resources. What a tool answers comes from :mod:`reticent.mcp.tool_replies` alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import Field
 
 import reticent
 from reticent.errors import MissingPackage
-from reticent.mcp import replies
+from reticent.mcp import tool_replies as replies
 from reticent.mcp.publications import PublicationRequest, RequestFolder
 from reticent.registry import DEFINITIONS, METHODS
 

@@ -6,13 +6,14 @@
 ``toml_positions``      where in the file it was written; ``diagnostics`` puts mistakes into words and points at them
 ``table_reader``        ``rt.read``: rows with their roles; ``inspection`` ``rt.inspect``: a proposal to begin with
 ``policy_publication``  from a policy to a saved release; ``policy_preview`` to what it would be
-``statements``          what a steward states for a dossier, in a file of its own
+``dossier_statements``  what a steward states for a dossier, in a file of its own
 ``expressions``         definitions as written on a command line
 """
 
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
+from reticent.policy.dossier_statements import read_statements
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.file import PolicyFile, checked
 from reticent.policy.inspection import Inspection, inspect
@@ -21,7 +22,6 @@ from reticent.policy.policy_preview import compare_policy, preview_policy
 from reticent.policy.policy_publication import Published, check_free, publish_policy
 from reticent.policy.sections import Names as SettingNames
 from reticent.policy.sections import Section, Sections
-from reticent.policy.statements import read_statements
 from reticent.policy.table_reader import read
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from reticent.base.context import Context
 from reticent.core import Draft, Kind
 from reticent.definitions import Definition, GroupDefinition, Method
 from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
+from reticent.propose.affordable_guarantees import PromiseCost, PromiseSearch, next_stricter
+from reticent.propose.column_selection import USEFUL, ColumnSelection, LeftOut, select
 from reticent.propose.conclusions import with_conclusions
 from reticent.propose.prices import LOCAL, Price, Pricing, Promised, definition_of, searched_effort
-from reticent.propose.promises import PromiseCost, PromiseSearch, next_stricter
 from reticent.propose.proposal import ColumnProposal, Proposal, column_guarantees
 from reticent.propose.relations import families
-from reticent.propose.selection import USEFUL, ColumnSelection, LeftOut, select
 from reticent.propose.study_columns import is_outcome, is_treatment
 from reticent.release import (
     Cheapest,

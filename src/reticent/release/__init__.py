@@ -3,7 +3,7 @@
 ``publication``      publish: method, judgement, ledger, certificate
 ``release``          what publish returns; saving it whole or not at all
 ``public``           the public side, in memory or read from its folder
-``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words, ``promises`` all of them together
+``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words, ``joint_claims`` all of them together
 ``verification``     verify: every claim recomputed from the public side; ``claims`` and ``reference_histogram`` are its parts
 ``fewer_known_columns``  what a guarantee for any few columns would save
 ``headline``         the verdict in one word, and what the claims do not cover

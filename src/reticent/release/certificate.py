@@ -18,8 +18,8 @@ from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.document_schemas import check_structure
 from reticent.release.format import Words
 from reticent.release.headline import Headline
+from reticent.release.joint_claims import beside_each_other
 from reticent.release.manifest import Manifest, check_layout
-from reticent.release.promises import beside_each_other
 from reticent.release.reference_histogram import ReferenceColumn
 from reticent.release.signature_keys import sign
 from reticent.table import to_plain

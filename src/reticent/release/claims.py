@@ -24,7 +24,7 @@ from reticent.definitions import (
 )
 from reticent.errors import DataError, ReticentError, did_you_mean
 from reticent.release.format import EvidenceRequest
-from reticent.release.promises import Promised
+from reticent.release.joint_claims import Promised
 from reticent.release.public import PublicSide
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference
 from reticent.release.statements import covers, scope_of

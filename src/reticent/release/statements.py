@@ -28,8 +28,8 @@ from reticent.errors import ReticentError
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import EvidenceRequest, Words, format_of
 from reticent.release.headline import Headline
+from reticent.release.joint_claims import Promised, beside_each_other, joined_promise, same_promises
 from reticent.release.manifest import Manifest
-from reticent.release.promises import Promised, beside_each_other, joined_promise, same_promises
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide

@@ -37,8 +37,8 @@ from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.computable_columns import failing_records
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.headline import Headline
+from reticent.release.joint_claims import joined_promises
 from reticent.release.origin import Origin
-from reticent.release.promises import joined_promises
 from reticent.release.public import (
     PublicFile,
     PublicSide,

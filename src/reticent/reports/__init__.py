@@ -4,7 +4,7 @@ It is for the steward: the search, the cost and everything about the table befor
 variant leaves all of that out and shows only what follows from the published files.
 
 ``report_files``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
-``dossier``       the evidence under the headings of a regime (``regimes``); ``dossier_page`` lays it out, ``printing`` makes a PDF
+``dossier``       the evidence under the headings of a regime (``regimes``); ``dossier_page`` lays it out, ``report_lines`` makes a PDF
 ``page_parts``    cards, tables and figures of all pages; ``attack_figures`` what adversaries achieve
 ``analysis``      means, spreads, correlations and a regression, before and after
 ``previews``      what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)

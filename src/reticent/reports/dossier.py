@@ -175,7 +175,7 @@ class Dossier:
     def save(self, path: str | Path) -> Path:
         """Write it as HTML, PDF (printed by a browser) or JSON, by the ending of the name; readable by its owner only."""
         from reticent.reports.dossier_page import render_dossier
-        from reticent.reports.printing import printed
+        from reticent.reports.report_lines import printed
 
         target = Path(path)
         kind = target.suffix.lower().removeprefix(".")

@@ -29,7 +29,7 @@ from reticent.table.formula_cells import formula_columns
 from reticent.table.hierarchies.descriptions import hierarchy_from
 from reticent.table.hierarchies.hierarchy import BoundHierarchy, Hierarchy, Level, unused
 from reticent.table.hierarchies.leaves import as_type
-from reticent.table.hierarchies.limits import LimitedLevels, beyond_limits
+from reticent.table.hierarchies.level_limits import LimitedLevels, beyond_limits
 from reticent.table.hierarchies.public_values import NAMES
 from reticent.table.meaning import (
     NULL_LABEL,

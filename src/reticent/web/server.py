@@ -69,8 +69,8 @@ def serve(
     try:
         import uvicorn
 
-        from reticent.web.app import create_app
         from reticent.web.connections import GuardedProtocol
+        from reticent.web.service_app import create_app
         from reticent.web.service_log import log_as_json
     except ModuleNotFoundError as error:
         raise DataError(

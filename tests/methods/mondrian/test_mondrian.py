@@ -13,7 +13,7 @@ from reticent.base.context import Context
 from reticent.base.randomness import Randomness
 from reticent.baselines.datafly import Datafly
 from reticent.definitions import DeltaPresence, DistinctLDiversity, KAnonymity, KMap, MUnique
-from reticent.definitions.knowledge import WorstCaseKnowledge
+from reticent.definitions.background_knowledge import WorstCaseKnowledge
 from reticent.engine import count_table
 from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError

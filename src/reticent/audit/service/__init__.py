@@ -6,15 +6,15 @@
 ``row_variables``  rows and variables: a variable is one value of one person; ``secret`` the key of their hashes
 ``column``         a sensitive column as its auditor sees it: the family lock, and what was answered
 ``service``        one order of steps: lock, decide, write down, compute, return
-``replies``        what somebody who asked gets back
-``access``         roles, quotas and tokens; ``guarantee`` what is promised, in words. Noisy answers from a budget are drawn by ``reticent.noise``
+``service_replies``  what somebody who asked gets back
+``access``         roles, quotas and tokens; ``column_guarantee`` what is promised, in words. Noisy answers from a budget are drawn by ``reticent.noise``
 """
 
 from typing import TYPE_CHECKING
 
 from reticent.audit.service.access import Forbidden, QuotaUsed, tokens_of
-from reticent.audit.service.replies import CellAnswer, Reply, Row, exact_text
 from reticent.audit.service.service import AuditService
+from reticent.audit.service.service_replies import CellAnswer, Reply, Row, exact_text
 from reticent.audit.service.settings import (
     FUNCTIONS,
     STEWARD,

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from reticent.audit.decision import AggregateQuery, Decision
 from reticent.audit.service.access import Tokens, check_quota, check_role
 from reticent.audit.service.column import Asked, ColumnAudit
+from reticent.audit.service.column_guarantee import guarantee
 from reticent.audit.service.database import Database, TableSnapshot
-from reticent.audit.service.guarantee import guarantee
-from reticent.audit.service.replies import CellAnswer, Reply, Row
 from reticent.audit.service.row_variables import MISSING, People
+from reticent.audit.service.service_replies import CellAnswer, Reply, Row
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
 from reticent.base.disclosures import apart, unjudged

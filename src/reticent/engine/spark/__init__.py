@@ -1,13 +1,13 @@
 """The Spark engine: rows on a cluster, counted and recoded where they lie. Needs the extra ``spark`` and Java 17.
 
 ``session``        the Spark session: the caller's, or one of our own
-``jobs``           jobs with progress and an end on request; errors of Spark in a sentence
+``spark_jobs``     jobs with progress and an end on request; errors of Spark in a sentence
 ``spark_sources``  what Spark reads: files, folders, tables of a catalogue, queries, JDBC
 ``spark_rows``     a frame of Spark as rows
 ``maps``           tables that are joined with the rows: values to codes, points to what is shown of them
 ``spark_counts``         what the driver may hold: sketches, distinct rows, floors
 ``output_files``   public files, written by the executors
-``engine``         all of it behind the protocol of engines
+``spark_engine``   all of it behind the protocol of engines
 """
 
 import warnings
@@ -18,6 +18,6 @@ from reticent.base.extras import needed
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 needed("pyspark", "spark", "Reading a table by Spark")
 
-from reticent.engine.spark.engine import SparkEngine  # noqa: E402  (the message about a missing package comes first)
+from reticent.engine.spark.spark_engine import SparkEngine  # noqa: E402  (the message about a missing package comes first)
 
 __all__ = ["SparkEngine"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from reticent.engine.spark.jobs import told
+from reticent.engine.spark.spark_jobs import told
 from reticent.errors import MissingPackage, PolicyError
 
 _OLDEST_JAVA = 17

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from reticent.base.context import Context
 from reticent.base.memory import rows_at_once
-from reticent.engine.spark.jobs import JobWatch, performed
+from reticent.engine.spark.spark_jobs import JobWatch, performed
 from reticent.errors import DataError, PolicyError
 from reticent.table import Change, Counted, DistantRows, Profile
 

@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from reticent.base.frames import as_polars
-from reticent.engine.spark.jobs import performed, told
 from reticent.engine.spark.session import session_from
+from reticent.engine.spark.spark_jobs import performed, told
 from reticent.engine.spark.spark_rows import SparkRows
 from reticent.errors import DataError, PolicyError
 from reticent.io import MISSING_WORDS, RowSource, address_of, chosen_columns, declared_kind

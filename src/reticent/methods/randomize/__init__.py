@@ -7,7 +7,7 @@ can still be estimated (alpha-beta publishing, Rastogi, Suciu and Hong 2007).
 ``format``          the formats ``view`` and ``perturbed_records`` of a release; ``details`` what their manifests hold; ``view_publication`` the calls of this room
 ``sampler``         the sampler of uniform noise; ``reference_noise`` non-uniform noise; ``draws`` randomness
 ``reader``          what analysts work with; ``view`` a view and what it can be asked; ``estimators``, ``exact_intervals``, ``error_bounds`` how answers and errors are made
-``linear_queries``  what rows hold of a query; ``grouped_counts`` one count for each combination of values; ``marginals`` those of one to three columns at once
+``linear_queries``  what rows hold of a query; ``grouped_counts`` one count for each combination of values; ``marginal_counts`` those of one to three columns at once
 ``domain_counts``   exact counts over the domain; ``elimination`` the algorithm
 ``view_series``     several views of data that change
 ``posteriors``      the exact audit of beliefs, and the adversaries who hold them; ``informativeness`` how much a view says at all
@@ -31,7 +31,7 @@ from reticent.methods.randomize.informativeness import (
     statistical_difference,
     view_meaning,
 )
-from reticent.methods.randomize.marginals import Marginal, marginals
+from reticent.methods.randomize.marginal_counts import Marginal, marginals
 from reticent.methods.randomize.method import AlphaBeta, Frapp, declared_domain
 from reticent.methods.randomize.perturbation import Perturbation
 from reticent.methods.randomize.perturbed_records import FrappView, perturb

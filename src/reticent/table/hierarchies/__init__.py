@@ -2,6 +2,6 @@
 
 ``hierarchy``     :class:`Hierarchy`, and :class:`BoundHierarchy` fitted to a column
 ``recipes``       intervals, taxonomies, masks, lists; ``calendars`` dates; ``builders`` orders and priorities
-``leaves``        values at level 0; ``levels`` partitions of them; ``limits`` the levels that may be published
+``leaves``        values at level 0; ``levels`` partitions of them; ``level_limits`` the levels that may be published
 ``descriptions``  hierarchies from plain data; ``public_values`` domains that everybody knows
 """

@@ -173,7 +173,7 @@ class Hierarchy(ABC):
 
     def limited(self, min_level: int = 0, max_level: int | None = None) -> Hierarchy:
         """The same hierarchy, of which only the levels from ``min_level`` to ``max_level`` (the last one, if not given) are published."""
-        from reticent.table.hierarchies.limits import LimitedLevels
+        from reticent.table.hierarchies.level_limits import LimitedLevels
 
         return LimitedLevels(self, min_level, max_level)
 

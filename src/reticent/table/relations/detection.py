@@ -9,11 +9,11 @@ import polars as pl
 
 from reticent.table.relations.column_agreement import FEWEST_ROWS
 from reticent.table.relations.column_forms import Codes, ColumnForm
-from reticent.table.relations.extremes import extreme_relations
 from reticent.table.relations.lookups import lookup_relations
 from reticent.table.relations.pair_formulas import Known, pair_relations
 from reticent.table.relations.related_texts import text_relations
 from reticent.table.relations.relation import ColumnRelation
+from reticent.table.relations.row_extremes import extreme_relations
 from reticent.table.relations.single_source import single_source_relations
 from reticent.table.relations.sum_bands import sum_band_relations
 from reticent.table.relations.totals import total_relations

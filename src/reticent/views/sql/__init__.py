@@ -2,7 +2,7 @@
 
 - ``dialect``: parsing, positions, constants, and query texts that SQLite and DuckDB run
 - ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema
-- ``catalogue``: the same from a running PostgreSQL or a DuckDB file
+- ``database_schema``: the same from a running PostgreSQL or a DuckDB file
 - ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: what the parts of a SELECT mean
 - ``translate``: the query that a whole text asks
 - ``query_files``: named queries from files, directories and dbt-style models
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from reticent.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from reticent.views.sql.catalogue import from_duckdb, from_postgres
+    from reticent.views.sql.database_schema import from_duckdb, from_postgres
     from reticent.views.sql.query_files import read_queries
 
 _HOMES = {

@@ -4,6 +4,6 @@
 ``data``     a first look at a file, what was guessed, pages of rows, and what a full proposal costs
 ``columns``  distributions, exposure, and the levels of a hierarchy
 ``explore``  the solution space, candidates before and after, adversaries, other methods, prices
-``publishing``  the release, its verification, the ledger; ``verticals`` the calls behind the pages under More
+``release_task``  the release, its verification, the ledger; ``verticals`` the calls behind the pages under More
 ``warmth``   what is imported and compiled before the first task
 """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact
 from reticent.core import WEIGHT, Groups
-from reticent.definitions.diagnostics import occupied
+from reticent.definitions.diversity_figures import occupied
 from reticent.definitions.risk import Figures, Reidentification, reidentification
 from reticent.errors import PolicyError
 

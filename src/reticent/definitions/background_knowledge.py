@@ -13,8 +13,8 @@ from reticent.base.exact import Number, exact, whole
 from reticent.core import Groups
 from reticent.definitions.claim_scope import GENERAL, ClaimScope, Openness
 from reticent.definitions.definition import Assessment, GroupDefinition, SensitiveDefinition, Witness
-from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
+from reticent.definitions.diversity_figures import failures, occupied
 from reticent.definitions.exchanges import Exchanges
 from reticent.definitions.knowledge_exchanges import KnowledgeExchanges
 from reticent.definitions.number_text import measured, shown

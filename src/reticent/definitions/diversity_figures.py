@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.core import Groups
-from reticent.definitions.comparison import largest_ratio, less
 from reticent.definitions.definition import Witness
+from reticent.definitions.scaled_comparison import largest_ratio, less
 from reticent.definitions.spread import spread_of
 from reticent.definitions.tails import leading, tails
 from reticent.errors import DataError

@@ -11,8 +11,8 @@ import pytest
 
 from reticent.policy import Policy, inspect
 from reticent.propose import afford, propose
+from reticent.propose.affordable_guarantees import PromiseSearch, next_stricter
 from reticent.propose.prices import Price, Promised, definition_of
-from reticent.propose.promises import PromiseSearch, next_stricter
 from reticent.propose.proposal import column_guarantees
 
 SIZE: dict[str, Any] = {"name": "KAnonymity", "k": 5}

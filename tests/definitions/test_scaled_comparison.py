@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.definitions.comparison import at_most, largest_below, largest_ratio, less
+from reticent.definitions.scaled_comparison import at_most, largest_below, largest_ratio, less
 from tests.sampling import examples
 
 COUNTS = st.integers(0, 2**62) | st.integers(0, 20)
