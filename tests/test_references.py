@@ -57,3 +57,13 @@ def test_a_key_is_the_first_author_and_the_year() -> None:
         if (parts := re.fullmatch(r"([A-Z][A-Za-z]*[a-z])(\d{4})[a-z]?", key)) and "author" in fields:
             assert fields["author"].split(" and ")[0].translate(letters).split()[-1] == parts[1]
             assert fields["year"] == parts[2]
+
+
+def test_every_test_that_shows_an_error_of_the_literature_exists() -> None:
+    page = next((ROOT / "docs").rglob("literature.md")).read_text("utf-8")
+    shown = re.findall(r"((?:`test_\w+`(?: and )?)+) in `(tests/[\w/]+\.py)`", page)
+    assert len(shown) > 40
+    for names, path in shown:
+        text = (ROOT / path).read_text("utf-8")
+        for name in re.findall(r"`(test_\w+)`", names):
+            assert f"def {name}(" in text, f"{path} has no {name}"
