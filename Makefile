@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/reticent demo --output demo-output
 
-# The pictures of docs/workbench.md; needs chromium.
+# The pictures of docs/how-to/workbench.md; needs chromium.
 screenshots: $(STAMP)
 	$(BIN)/python -m benchmarks.screenshots docs/images
 

@@ -1,4 +1,4 @@
-"""``make screenshots``: the pictures of docs/workbench.md, taken from the workbench on the demo data."""
+"""``make screenshots``: the pictures of docs/how-to/workbench.md, taken from the workbench on the demo data."""
 
 from __future__ import annotations
 

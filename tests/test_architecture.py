@@ -1,4 +1,4 @@
-"""The map in docs/architecture.md, held: arrows point one way, and importing Reticent is light."""
+"""The map in docs/explanations/architecture.md, held: arrows point one way, and importing Reticent is light."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("house")
 BASE = {"errors": set(), "registry": {"errors"}, "base": {"base", "errors", "registry"}}
 # Packages whose sub-packages are rooms of their own, each with a door: a kind of release, a baseline.
 SHELVES = {"methods", "baselines"}
-# What each room may import: arrows point one way (docs/architecture.md).
+# What each room may import: arrows point one way (docs/explanations/architecture.md).
 SHAPES = {"table", "conditions", "io", "core"}
 BELOW_RELEASE = SHAPES | {"engine", "worst_case", "definitions", "utility", "ledger"}
 BELOW_REPORT = BELOW_RELEASE | {"release", "methods", "attacks", "belief", "knowledge", "propose"}
@@ -181,7 +181,7 @@ def test_nothing_in_src_is_called_by_tests_alone():
             text = " ".join(node.attr for node in nodes(module) if isinstance(node, ast.Attribute))
         words.update(re.findall(r"\w+", text))
     top = SOURCE.parents[1]
-    pages = [*top.glob("*.md"), *(top / "docs").glob("*.md"), *(top / "examples").rglob("*.py")]
+    pages = [*top.glob("*.md"), *(top / "docs").glob("**/*.md"), *(top / "examples").rglob("*.py")]
     # Templates call what pages show.
     for page in [*pages, *(top / "benchmarks").glob("*.py"), *SOURCE.rglob("templates/**/*.html")]:
         words.update(re.findall(r"\w+", page.read_text(encoding="utf-8")))

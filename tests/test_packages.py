@@ -23,7 +23,7 @@ def tool(name: str) -> str:
     named = Path(os.environ.get("RETICENT_TOOLS", "/nowhere")) / name
     found = str(named) if named.exists() else shutil.which(name)
     if found is None:
-        pytest.skip(f"{name} is not installed; RETICENT_TOOLS may name the folder that has it (docs/platforms.md)")
+        pytest.skip(f"{name} is not installed; RETICENT_TOOLS may name the folder that has it (docs/start/install.md)")
     return found
 
 

@@ -18,7 +18,7 @@ from reticent.cli.app import app
 from reticent.cli.console import run
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("[a-z]*/**/*.md"), ROOT / "README.md"])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:#|--) file: (\S+)\n(.*)", re.DOTALL)
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
@@ -58,7 +58,7 @@ def run_console(text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
             assert line in said, f"{line!r} is not in the output:\n{said}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_runs_from_top_to_bottom(page: Path, monkeypatch, capsys) -> None:
     names: dict[str, object] = {}
     for kind, text in blocks(page):
@@ -72,7 +72,9 @@ def test_a_page_runs_from_top_to_bottom(page: Path, monkeypatch, capsys) -> None
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```python\n" in page.read_text("utf-8")], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if "```python\n" in page.read_text("utf-8")],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_the_first_python_example_of_a_page_runs_alone(page: Path) -> None:
     first = next(text for kind, text in blocks(page) if kind == "python")

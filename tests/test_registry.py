@@ -46,7 +46,7 @@ def test_every_definition_says_what_it_is_for():
 
 
 def test_the_page_on_releases_lists_every_format_with_its_tables():
-    page = (Path(__file__).resolve().parents[1] / "docs" / "releases.md").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[1] / "docs" / "how-to" / "releases.md").read_text("utf-8")
     listed = {
         name: re.findall(r"`([^`]+)`", tables)
         for name, tables in re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", page, re.M)

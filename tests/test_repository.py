@@ -48,10 +48,14 @@ def test_the_citation_is_of_this_version():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", *sorted(p.name for p in (ROOT / "docs").glob("*.md"))]
+    "page",
+    [
+        *("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/index.md"),
+        *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("[a-z]*/**/*.md")),
+    ],
 )
 def test_links_between_pages_lead_somewhere(page):
-    path = ROOT / page if (ROOT / page).exists() else ROOT / "docs" / page
+    path = ROOT / page
     for target in re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", path.read_text("utf-8")):
         assert (path.parent / target).exists(), target
 

@@ -1,4 +1,4 @@
-"""The walks of ``docs/architecture.md``: every function is there, and a real call reaches them in the order that is told."""
+"""The walks of ``docs/explanations/architecture.md``: every function is there, and a real call reaches them in the order that is told."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.audit_service.conftest import PEOPLE, POLICY
 from tests.seams.jobs import rows
 from tests.tracing import SOURCE, first_calls
 
-PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanations" / "architecture.md"
 _TABLE = """
 dataset = "wards"
 [data]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import reticent.attacks
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanations" / "attacks.md"
 
 
 def test_every_adversary_has_a_line() -> None:

@@ -1,4 +1,4 @@
-"""docs/audit-offline.md: its examples run, and its log file is read."""
+"""docs/how-to/audit-offline.md: its examples run, and its log file is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reticent.audit.offline import check_log, parse_log
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "audit-offline.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "audit-offline.md").read_text(encoding="utf-8")
 
 
 def test_the_log_file_of_the_page_is_read():

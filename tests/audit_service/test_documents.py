@@ -1,4 +1,4 @@
-"""docs/audit.md is run as it stands: policies are read, examples run, and commands say what the page says."""
+"""docs/how-to/audit.md is run as it stands: policies are read, examples run, and commands say what the page says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from reticent.policy.audit_policy import AuditPolicy, AuditSections
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "audit.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 

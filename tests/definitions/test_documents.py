@@ -1,4 +1,4 @@
-"""docs/definitions.md: its examples run, and it leaves no definition out."""
+"""docs/reference/definitions.md: its examples run, and it leaves no definition out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reticent.definitions.catalogue import entries
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "definitions.md").read_text(encoding="utf-8")
 OF_OTHER_PAGES = {
     "BoundedBelief",
     "BoundedDP",

@@ -100,7 +100,7 @@ def test_the_command_tells_people_what_happens_and_what_to_try(tmp_path: Path) -
 
 
 def test_the_numbers_in_the_document_are_those_of_the_tour(tmp_path: Path) -> None:
-    document = (Path(__file__).resolve().parents[2] / "docs" / "demo.md").read_text("utf-8")
+    document = (Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "demo.md").read_text("utf-8")
     found = facts(list(Tour(tmp_path / "tour").walk()))
     linked = found["attacks_before"][0]
     row = (

@@ -430,7 +430,7 @@ def test_starting_the_program_does_not_load_the_gate() -> None:
 
 
 def test_the_model_in_the_documentation_is_a_limits_file() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "pipeline.md").read_text("utf-8")
     model = page.split("# file: limits.toml\n", 1)[1].split("```", 1)[0]
     assert set(tomllib.loads(model)) == {"definitions", "attacks", "loss", "signature", "columns", "population"}
     assert Limits.parse(model).definitions

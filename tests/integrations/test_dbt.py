@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "integrations" / "dbt"
 DBT = os.environ.get("RETICENT_DBT") or shutil.which("dbt")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(DBT is None, reason="dbt is not installed; RETICENT_DBT may name it (docs/checks.md)"),
+    pytest.mark.skipif(DBT is None, reason="dbt is not installed; RETICENT_DBT may name it (docs/how-to/checks.md)"),
 ]
 
 

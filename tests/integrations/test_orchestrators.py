@@ -27,7 +27,9 @@ def python_with(tool: str) -> str:
     """The interpreter that has the tool: the one that is named, or this one."""
     named = os.environ.get(f"RETICENT_{tool.upper()}")
     if named is None and importlib.util.find_spec(tool) is None:
-        pytest.skip(f"{tool} is not installed; RETICENT_{tool.upper()} may name a python that has it (docs/checks.md)")
+        pytest.skip(
+            f"{tool} is not installed; RETICENT_{tool.upper()} may name a python that has it (docs/how-to/checks.md)"
+        )
     return named or sys.executable
 
 

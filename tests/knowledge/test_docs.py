@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "knowledge.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanations" / "knowledge.md"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from reticent.policy import Policy
 from reticent.policy.sections import Sections
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-EXAMPLE = re.findall(r"```toml\n(.*?)```", (DOCS / "policy.md").read_text(), re.DOTALL)[0]
+EXAMPLE = re.findall(r"```toml\n(.*?)```", (DOCS / "reference" / "policy.md").read_text(), re.DOTALL)[0]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_the_example_policy_is_a_policy_and_reads_its_table(folder: Path) -> Non
 
 
 def test_every_setting_of_a_policy_is_documented() -> None:
-    text = (DOCS / "policy.md").read_text()
+    text = (DOCS / "reference" / "policy.md").read_text()
     for name, field in Sections.model_fields.items():
         assert name in text
         kind = field.annotation
@@ -61,7 +61,7 @@ def test_every_setting_of_a_policy_is_documented() -> None:
 
 
 def test_every_option_of_a_documented_command_is_documented() -> None:
-    text = (DOCS / "command-line.md").read_text()
+    text = (DOCS / "reference" / "command-line.md").read_text()
     group = typer.main.get_command(app)
 
     def section_of(name: str) -> str:
@@ -82,7 +82,8 @@ def test_every_python_call_on_the_data_page_works() -> None:
     from reticent.table import Hierarchy
 
     calls = re.findall(
-        r"`(Hierarchy\.(?:intervals|cuts|masking|dates|suppression)\([^`]*\))`", (DOCS / "data.md").read_text()
+        r"`(Hierarchy\.(?:intervals|cuts|masking|dates|suppression)\([^`]*\))`",
+        (DOCS / "how-to" / "data.md").read_text(),
     )
     assert len(calls) == 6
     for call in calls:

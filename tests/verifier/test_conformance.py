@@ -53,7 +53,7 @@ def test_the_suite_has_every_format_and_every_definition(folders) -> None:
 
 def test_the_document_names_every_parameter_of_every_definition() -> None:
     """Somebody who has only the document knows what a claim may say."""
-    written = (Path(__file__).parents[2] / "docs" / "release-format.md").read_text()
+    written = (Path(__file__).parents[2] / "docs" / "reference" / "release-format.md").read_text()
     defined = written[written.index("## 9. Definitions") : written.index("## 10. ")]
     for name in names():
         kind = load("definition", name)

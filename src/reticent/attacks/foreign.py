@@ -40,7 +40,7 @@ def synthetic(
     an adversary may know and ``sensitive`` those to guess; without them all columns that the files have in common are both. Numbers in ``codes``, such as
     postcodes, are alike or not; other numbers may be near each other. A table's hierarchies tell which of its columns are codes.
 
-    *Adversary*: four of them, see ``docs/attacks.md``; they bound nothing for others. *Cost*: nearest records of ``sample`` people on each side, so it grows with the
+    *Adversary*: four of them, see ``docs/explanations/attacks.md``; they bound nothing for others. *Cost*: nearest records of ``sample`` people on each side, so it grows with the
     rows of the files times ``sample``. Findings are for the steward.
     """
     context = context or Context()

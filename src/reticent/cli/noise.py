@@ -131,7 +131,7 @@ def keys(
 
 
 def party(
-    config: Annotated[Path, typer.Option("--config", help="This party's config (.toml); see docs/noise.md.")],
+    config: Annotated[Path, typer.Option("--config", help="This party's config (.toml); see docs/how-to/noise.md.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="For a histogram: a new folder for the release.")
     ] = None,

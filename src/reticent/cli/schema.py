@@ -15,7 +15,7 @@ def schema(
     name: Annotated[str | None, typer.Argument(help="manifest or certificate; both, if none is named.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the JSON Schema of manifest.json or certificate.json. What goes beyond structure is in docs/release-format.md.
+    """Print the JSON Schema of manifest.json or certificate.json. What goes beyond structure is in docs/reference/release-format.md.
 
     Example: reticent schema manifest
     """

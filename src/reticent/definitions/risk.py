@@ -203,7 +203,7 @@ def population_uniqueness(groups: Groups, population: int, model: Model = "pitma
     """Estimate population uniqueness from the group sizes of a simple random sample of ``population`` people.
 
     ``pitman`` fits Pitman's sampling formula to the sizes by maximum likelihood; ``zayatz`` takes the sample's own sizes for those of
-    the population and reasons back. Measured on ten populations, skewed and even (docs/definitions.md has the table), estimate over truth is
+    the population and reasons back. Measured on ten populations, skewed and even (docs/reference/definitions.md has the table), estimate over truth is
     between 0.8 and 3.1 for a sample of a fifth, and between 0.02 and 6 for one of a hundredth: rough, usually too high, sometimes far too low.
     Estimates are for judging a risk; no definition is decided by them.
     """

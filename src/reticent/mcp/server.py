@@ -166,6 +166,6 @@ def _constant(text: str) -> Any:
 def _page(name: str) -> str | None:
     """A page of the documentation: from the package, or in a checkout from docs/; None where neither has it."""
     packaged = Path(str(files("reticent.mcp"))) / "pages" / f"{name}.md"
-    checkout = Path(__file__).resolve().parents[3] / "docs" / f"{name}.md"
-    found = next((path for path in (packaged, checkout) if path.is_file()), None)
-    return None if found is None else found.read_text("utf-8")
+    checkout = Path(__file__).resolve().parents[3] / "docs"
+    page = packaged if packaged.is_file() else next(checkout.glob(f"*/{name}.md"), None)
+    return None if page is None else page.read_text("utf-8")

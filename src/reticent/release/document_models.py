@@ -1,6 +1,6 @@
 """The structure of manifest and certificate as models: what their readers check first, and what the published JSON Schemas are made from.
 
-Imported where a document is read, since pydantic takes a while to import. What goes beyond structure is in docs/release-format.md, and in the readers.
+Imported where a document is read, since pydantic takes a while to import. What goes beyond structure is in docs/reference/release-format.md, and in the readers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What regulators and review boards ask about a release: for each regime its headings, the threshold that it names, and what only a steward can state.
 
-Sources are paraphrased. A section number stands here only where docs/references.md says that it was compared with the source; elsewhere the document and the topic are named.
+Sources are paraphrased. A section number stands here only where docs/reference/references.md says that it was compared with the source; elsewhere the document and the topic are named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Parquet files through hyparquet and fzstd (vendor/): the one part of the verifier that is not its own (docs/release-format.md, section 4.2).
+// Parquet files through hyparquet and fzstd (vendor/): the one part of the verifier that is not its own (docs/reference/release-format.md, section 4.2).
 
 import { parquetMetadata, parquetSchema } from "./vendor/hyparquet/metadata.js";
 import { parquetRead } from "./vendor/hyparquet/read.js";

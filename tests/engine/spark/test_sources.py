@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_told_in_a_sentence(session, tmp_path):
 
 
 def test_the_example_of_the_page_runs(session, tmp_path, monkeypatch):
-    page = Path(__file__).parents[3] / "docs" / "large-tables.md"
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "large-tables.md"
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     exec(compile(block, str(page), "exec"), {})

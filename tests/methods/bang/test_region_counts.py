@@ -231,7 +231,7 @@ def test_counts_of_any_condition_hold_the_truth_and_their_estimate(seed, tmp_pat
 
 
 def held(name: str, dtype: Any, missing: bool) -> str:
-    """The line of SQL of docs/bang.md that asks whether a region holds a value of a column."""
+    """The line of SQL of docs/how-to/bang.md that asks whether a region holds a value of a column."""
     if dtype in (pl.String, pl.Boolean):
         place = (
             f"""(SELECT place FROM places WHERE "quasi column" = '{name}' AND "quasi value" IS NOT DISTINCT FROM ?)"""

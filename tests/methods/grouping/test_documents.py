@@ -1,4 +1,4 @@
-"""The examples of docs/local-recoding.md say what really happens."""
+"""The examples of docs/how-to/local-recoding.md say what really happens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reticent.methods.mondrian import Mondrian
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "local-recoding.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "local-recoding.md").read_text(encoding="utf-8")
 
 
 def test_every_parameter_is_listed() -> None:

@@ -1,4 +1,4 @@
-// Canonical JSON (docs/release-format.md, section 2): the bytes that are hashed and signed, and the bytes of the JSON files.
+// Canonical JSON (docs/reference/release-format.md, section 2): the bytes that are hashed and signed, and the bytes of the JSON files.
 
 const ENCODER = new TextEncoder();
 

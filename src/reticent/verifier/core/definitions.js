@@ -1,4 +1,4 @@
-// Definitions of privacy (docs/release-format.md, section 9): what a claim means, and whether groups satisfy it. Exact, group by group.
+// Definitions of privacy (docs/reference/release-format.md, section 9): what a claim means, and whether groups satisfy it. Exact, group by group.
 
 import { exact, exceedsLogarithm, Fraction, ONE, signOfLogarithms, whole } from "./exact.js";
 import { isObject, isWhole, need, Problem, sameSet } from "./canonical.js";

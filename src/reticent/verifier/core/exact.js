@@ -1,4 +1,4 @@
-// Exact arithmetic: fractions of BigInts, and signs of sums of logarithms (docs/release-format.md, section 10).
+// Exact arithmetic: fractions of BigInts, and signs of sums of logarithms (docs/reference/release-format.md, section 10).
 // Nothing is decided by a float. Where a float is computed first, it decides only what its rounding error cannot change.
 
 export class Fraction {

@@ -1,4 +1,4 @@
-// Formats (docs/release-format.md, section 7): how the tables of each kind of release fit together, and what an adversary sees in them.
+// Formats (docs/reference/release-format.md, section 7): how the tables of each kind of release fit together, and what an adversary sees in them.
 
 import { isObject, isWhole, need, same, sameSet } from "./canonical.js";
 import { checkLabels, compareValues, covers, labelText, nullLabel, toNumber } from "./values.js";

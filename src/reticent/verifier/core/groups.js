@@ -1,4 +1,4 @@
-// Groups: what definitions judge (docs/release-format.md, section 8). Rows that an adversary cannot tell apart, and the sensitive values among them.
+// Groups: what definitions judge (docs/reference/release-format.md, section 8). Rows that an adversary cannot tell apart, and the sensitive values among them.
 
 import { need, sameSet } from "./canonical.js";
 

@@ -1,4 +1,4 @@
-// Logs of releases (docs/release-format.md, section 14): certificates as leaves of an append-only Merkle tree, with signed heads and proofs.
+// Logs of releases (docs/reference/release-format.md, section 14): certificates as leaves of an append-only Merkle tree, with signed heads and proofs.
 
 import { canonical, isWhole, need, needKeys, same } from "./canonical.js";
 import { hashOf, hex, isDigest, isName, isTime, readDocument, sha256, signersOf, unhex } from "./signatures.js";

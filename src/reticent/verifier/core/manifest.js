@@ -1,4 +1,4 @@
-// The manifest (docs/release-format.md, section 3) and the certificate (section 5): read strictly, so that nothing stands in them that is not checked.
+// The manifest (docs/reference/release-format.md, section 3) and the certificate (section 5): read strictly, so that nothing stands in them that is not checked.
 
 import { isObject, isWhole, need, needKeys, Problem, sameSet } from "./canonical.js";
 import { isTime } from "./signatures.js";

@@ -1,4 +1,4 @@
-// Where a certificate comes from (docs/release-format.md, sections 6.3, 13 and 14), by what the recipient knows of the publisher: nothing, a key, or trust files; and whether a log has it.
+// Where a certificate comes from (docs/reference/release-format.md, sections 6.3, 13 and 14), by what the recipient knows of the publisher: nothing, a key, or trust files; and whether a log has it.
 
 import { need, parsed, same } from "./canonical.js";
 import { holdersOf, TrustFile } from "./trust.js";

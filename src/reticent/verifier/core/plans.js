@@ -1,4 +1,4 @@
-// Formats whose rows were drawn (docs/release-format.md, sections 7.9 to 7.11): what is judged is the plan that they were drawn by, exactly.
+// Formats whose rows were drawn (docs/reference/release-format.md, sections 7.9 to 7.11): what is judged is the plan that they were drawn by, exactly.
 
 import { exact, exceedsLogarithm, ONE, whole } from "./exact.js";
 import { isObject, isWhole, need, needKeys, same, sameSet } from "./canonical.js";

@@ -1,4 +1,4 @@
-// A population that the recipient brings along (docs/release-format.md, section 8.5): how many of its people fit each group.
+// A population that the recipient brings along (docs/reference/release-format.md, section 8.5): how many of its people fit each group.
 
 import { need, Problem } from "./canonical.js";
 import { cellValue, CsvFields, NotRead } from "./tables.js";

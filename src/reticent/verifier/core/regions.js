@@ -1,4 +1,4 @@
-// Nested regions (docs/release-format.md, section 7.8): every point belongs to the innermost region that holds it, and the table of regions says so consistently.
+// Nested regions (docs/reference/release-format.md, section 7.8): every point belongs to the innermost region that holds it, and the table of regions says so consistently.
 
 import { isObject, isWhole, need, same, sameSet } from "./canonical.js";
 import { compareValues, fromJson, labelText, listed } from "./values.js";

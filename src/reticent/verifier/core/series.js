@@ -1,4 +1,4 @@
-// Releases of a series (docs/release-format.md, section 7.12): groups with counterfeits, and the chain of certificates. Who is in which group is not public: files show one part of what is claimed.
+// Releases of a series (docs/reference/release-format.md, section 7.12): groups with counterfeits, and the chain of certificates. Who is in which group is not public: files show one part of what is claimed.
 
 import { isWhole, need, same, sameSet } from "./canonical.js";
 import { makeDefinition } from "./definitions.js";

@@ -1,4 +1,4 @@
-// Signatures and hashes (docs/release-format.md, sections 5.5 and 13.1): Ed25519 and SHA-256 of the browser itself, over canonical JSON.
+// Signatures and hashes (docs/reference/release-format.md, sections 5.5 and 13.1): Ed25519 and SHA-256 of the browser itself, over canonical JSON.
 
 import { canonical, isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
 

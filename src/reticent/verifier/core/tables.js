@@ -1,4 +1,4 @@
-// Published tables (docs/release-format.md, section 4): CSV and Parquet become columns of small numbers, row by row in runs of equal rows.
+// Published tables (docs/reference/release-format.md, section 4): CSV and Parquet become columns of small numbers, row by row in runs of equal rows.
 
 import { need, Problem, same } from "./canonical.js";
 import { compareValues, fromText, realText } from "./values.js";

@@ -1,4 +1,4 @@
-// Trust files (docs/release-format.md, section 13): which keys may sign, from when to when, and how many holders must.
+// Trust files (docs/reference/release-format.md, section 13): which keys may sign, from when to when, and how many holders must.
 
 import { isObject, isWhole, need, needKeys, same } from "./canonical.js";
 import { isDigest, isName, isTime, readDocument, signersOf } from "./signatures.js";

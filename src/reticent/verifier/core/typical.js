@@ -1,4 +1,4 @@
-// Typical values (docs/release-format.md, section 7.4): a value that its label covers and, where that is a range, one on the range's grid.
+// Typical values (docs/reference/release-format.md, section 7.4): a value that its label covers and, where that is a range, one on the range's grid.
 
 import { need } from "./canonical.js";
 import { covers, listed, place, stretch } from "./values.js";

@@ -1,4 +1,4 @@
-// Values and what labels mean (docs/release-format.md, sections 2.3 and 3.3).
+// Values and what labels mean (docs/reference/release-format.md, sections 2.3 and 3.3).
 // Inside the verifier a value is its one text, or null where it is missing: two values are equal if their texts are.
 
 import { exact, Fraction } from "./exact.js";

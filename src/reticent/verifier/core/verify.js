@@ -1,4 +1,4 @@
-// Verification (docs/release-format.md, section 6): every check in its order, and the verdict in one word.
+// Verification (docs/reference/release-format.md, section 6): every check in its order, and the verdict in one word.
 
 import { isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
 import { judgeOrigin } from "./origin.js";

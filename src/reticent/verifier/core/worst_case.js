@@ -1,4 +1,4 @@
-// Worst-case background knowledge (docs/release-format.md, section 9.7): how sure k facts can make an adversary, as an exact fraction.
+// Worst-case background knowledge (docs/reference/release-format.md, section 9.7): how sure k facts can make an adversary, as an exact fraction.
 
 import { Fraction, ONE } from "./exact.js";
 
