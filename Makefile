@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start hundreds of processes: each starts faster when compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all check bench lint clean screenshots
+.PHONY: demo test test-all check bench lint clean screenshots notebooks
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Reticent needs Python 3.11 or newer"'
@@ -22,6 +22,10 @@ demo: $(STAMP)
 # The pictures of docs/how-to/workbench.md; needs chromium.
 screenshots: $(STAMP)
 	$(BIN)/python -m benchmarks.screenshots docs/images
+
+# The tutorials of docs/ as notebooks in examples/.
+notebooks: $(STAMP)
+	$(BIN)/python -m docs.tools.notebooks
 
 # Tests save thousands of small releases and ledgers and wait until each has reached the disk: in memory, if there is room, they do not wait.
 ROOM   := $(shell df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from docs.tools.notebooks import TUTORIALS, notebook, notebook_path
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.ipynb"))
 
@@ -30,3 +31,8 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         shown = run_cell("".join(cell["source"]), names)
         assert repr(shown)
         assert not hasattr(shown, "_repr_html_") or shown._repr_html_()
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS)
+def test_the_notebook_of_a_tutorial_is_in_step_with_its_page(tutorial: str) -> None:
+    assert notebook_path(tutorial).read_text("utf-8") == notebook(tutorial), "run make notebooks"
