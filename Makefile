@@ -23,7 +23,7 @@ demo: $(STAMP)
 screenshots: $(STAMP)
 	$(BIN)/python -m benchmarks.screenshots docs/images
 
-# The tutorials of docs/ as notebooks in examples/.
+# The tutorials of docs/ as notebooks in examples/tutorials/.
 notebooks: $(STAMP)
 	$(BIN)/python -m docs.tools.notebooks
 

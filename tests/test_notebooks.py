@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from docs.tools.notebooks import TUTORIALS, notebook, notebook_path
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "examples").rglob("*.ipynb"))
 
 
 def run_cell(text: str, names: dict[str, object]) -> object:
