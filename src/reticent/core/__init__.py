@@ -37,7 +37,7 @@ from reticent.core.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLeve
 from reticent.core.group_labels import GroupLabels, LabelColumn, RawValues, Relation, closure
 from reticent.core.groups import Groups, SensitiveDomain
 from reticent.core.histograms import Histograms
-from reticent.core.leaf_sets import LeafSets
+from reticent.core.leaf_sets import LeafSets, leaves_in_order
 from reticent.core.metric import (
     ColumnDistance,
     HierarchyDistance,
@@ -144,6 +144,7 @@ __all__ = [
     "engine_named",
     "find_place",
     "great_circle",
+    "leaves_in_order",
     "listed_columns",
     "metric_over",
     "no_shape",

@@ -46,6 +46,7 @@ from reticent.release.claims import check_claims
 from reticent.release.computable_columns import ComputableColumns
 from reticent.release.declared_columns import DeclaredColumns
 from reticent.release.format import Format, Words, format_of, role_of
+from reticent.release.group_demands import measured_utility
 from reticent.release.headline import Headline
 from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
@@ -56,7 +57,6 @@ from reticent.release.signature_keys import private_keys
 from reticent.release.spool import Spool
 from reticent.release.statements import reservations, statement
 from reticent.table import Table, beyond_limits, contents_marks, marks_of_people, table_file
-from reticent.utility import utility_of
 
 
 def publish(
@@ -244,14 +244,13 @@ def _checked(
     side = PublicSide(side.manifest, content, side.rows)
     _judge_public(definition, draft, side, context)
     context.step("measuring")
-    return JudgedDraft(draft, side, _measured(draft), words, spool)
+    return JudgedDraft(draft, side, _measured(table, definition, draft), words, spool)
 
 
-def _measured(draft: Draft) -> PrivateSide:
+def _measured(table: Table, definition: Definition, draft: Draft) -> PrivateSide:
     """What only the steward may see of a draft, with what it costs."""
-    utility = utility_of(draft)
-    figures, losses = dict(utility), utility.loss_by_column
-    return PrivateSide(draft.evidence, draft.suppressed, figures, losses, draft.search, draft.private, draft.recoding)
+    utility, losses = measured_utility(table, definition, draft)
+    return PrivateSide(draft.evidence, draft.suppressed, utility, losses, draft.search, draft.private, draft.recoding)
 
 
 def _check_limits(table: Table, draft: Draft, method: Method) -> None:

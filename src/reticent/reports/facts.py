@@ -79,8 +79,9 @@ class PrivateFacts:
 
     @classmethod
     def of(cls, release: Release) -> PrivateFacts:
-        """From a release that was just made."""
+        """From a release that was just made; the lower bound on its loss is computed now, if it was not before."""
         private = release.private
+        private.utility.get("loss_bound")
         groups = private.evidence.published if private.evidence.groups else None
         columns = () if groups is None else groups.domain.columns
         whole = {

@@ -30,6 +30,7 @@ from reticent.reports.page_parts import (
     whole_page,
 )
 from reticent.reports.verdict_block import verdict_block
+from reticent.utility import bound_sentence
 
 _MOST_LISTED = 6
 
@@ -95,7 +96,9 @@ def _price(facts: ReportFacts) -> str:
         return ""
     gone = [name for name, lost in facts.private.losses.items() if lost >= 1] if facts.private is not None else []
     nothing = f" Nothing is left of {', '.join(gone)}." if gone else ""
-    return f"It costs {loss:.0%} of the detail of the quasi columns.{nothing}"
+    told = bound_sentence(facts.private.utility) if facts.private is not None else None
+    least = "" if told is None else f" {told}"
+    return f"It costs {loss:.0%} of the detail of the quasi columns.{nothing}{least}"
 
 
 def _sample(facts: ReportFacts) -> PageSection | None:
@@ -499,6 +502,17 @@ _KNOWLEDGE_KEY = (
 
 _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "loss": ("Loss", "How much coarser a cell became on average: 0% is the exact value, 100% nothing at all.", True),
+    "loss_bound": (
+        "Least possible loss",
+        "Proven: no release by groups under this definition loses less, whatever its labels are.",
+        True,
+    ),
+    "loss_bound_ranges": (
+        "Least possible loss with ranges",
+        "Proven: no release by groups under this definition that publishes numbers as ranges loses less.",
+        True,
+    ),
+    "loss_bound_confidence": ("Confidence of these bounds", "They come from a sample of the records.", True),
     "loss_geometric": (
         "Geometric loss",
         "The same, but a column that is lost altogether weighs more than several a little coarser.",

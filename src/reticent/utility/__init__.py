@@ -3,6 +3,7 @@
 ``cells``         what a release shows of a column; ``summary`` a whole release beside the table that it was made from
 ``measures``      loss, entropy, divergence, penalties and group sizes of a summary
 ``measurements``  all of them by name, each computed when it is looked at
+``lower_bound``   a lower bound on the loss of every release by groups; ``partition_optimum`` the least loss for tables of a few records
 ``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group
 ``regression``    models fitted before and after, and the conclusions that change
 ``workload``      the error of many counting queries
@@ -22,7 +23,8 @@ from reticent.utility.flows import (
     query_errors,
     total_variation,
 )
-from reticent.utility.measurements import UtilityMeasures, measure_all, utility_of
+from reticent.utility.lower_bound import GroupDemand, LabelSpace, LowerBound, is_quick, loss_bound
+from reticent.utility.measurements import MeasuredUtility, UtilityMeasures, bound_sentence, measure_all, utility_of
 from reticent.utility.measures import (
     average_group_size,
     column_losses,
@@ -58,6 +60,10 @@ __all__ = [
     "DistanceBin",
     "Flows",
     "GeoPoints",
+    "GroupDemand",
+    "LabelSpace",
+    "LowerBound",
+    "MeasuredUtility",
     "ModelFit",
     "Numbers",
     "QueryErrors",
@@ -67,6 +73,7 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "average_group_size",
+    "bound_sentence",
     "changed_conclusions",
     "column_losses",
     "column_weights",
@@ -76,10 +83,12 @@ __all__ = [
     "fit_model",
     "height",
     "is_binary",
+    "is_quick",
     "kl",
     "kl_mixture",
     "log_ratio",
     "loss",
+    "loss_bound",
     "loss_geometric",
     "measure_all",
     "ncp",

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from reticent.core import Draft
 from reticent.utility import measures
+from reticent.utility.lower_bound import LowerBound
 from reticent.utility.measures import Weights
 from reticent.utility.summary import ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, workload_error
@@ -100,6 +101,71 @@ class UtilityMeasures(Mapping[str, float]):
         original = self.summary.original
         drawn = Workload.drawn(original.hierarchies, queries, min(dimensions, len(original.hierarchies)), seed=seed)
         return workload_error(original, self.summary, drawn)
+
+
+class MeasuredUtility(Mapping[str, float]):
+    """The measures of a release as numbers, with lower bounds on the loss of every release by groups under its definition: computed when first read, or listed where that is ``quick``.
+
+    ``loss_bound`` holds whatever the labels are; ``loss_bound_ranges`` for releases that publish numbers and dates as ranges; ``loss_bound_confidence`` is there where records were
+    sampled. Never public: a bound is computed from the confidential table. Mutable: it remembers what it has computed.
+    """
+
+    def __init__(
+        self,
+        figures: Mapping[str, float],
+        bounded: Callable[[bool], LowerBound] | None = None,
+        quick: bool = False,
+    ) -> None:
+        self._figures, self._bounded, self._quick = dict(figures), bounded, quick
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._figures and name in _BOUNDS:
+            self._bound()
+        return self._figures[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._figures or (name in _BOUNDS[:2] and self._bounded is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        if self._quick:
+            self._bound()
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def _bound(self) -> None:
+        """Compute the bounds, once."""
+        if self._bounded is None:
+            return
+        any_labels, by_ranges = self._bounded(False), self._bounded(True)
+        self._bounded = None
+        # What holds whatever the labels are holds for ranges too.
+        self._figures |= {"loss_bound": any_labels.value, "loss_bound_ranges": max(any_labels.value, by_ranges.value)}
+        confidence = min(any_labels.confidence, by_ranges.confidence)
+        if confidence < 1:
+            self._figures["loss_bound_confidence"] = confidence
+
+
+_BOUNDS = ("loss_bound", "loss_bound_ranges", "loss_bound_confidence")
+
+
+def bound_sentence(utility: Mapping[str, float]) -> str | None:
+    """The loss of a release beside the least that is possible, for the steward; None where no bound is listed."""
+    listed = dict(utility)
+    if "loss_bound" not in listed:
+        return None
+    loss, bound, ranges = listed["loss"], listed["loss_bound"], listed["loss_bound_ranges"]
+    sure = (
+        f" (with confidence {listed['loss_bound_confidence']:.1%}, from a sample of the records)"
+        if "loss_bound_confidence" in listed
+        else ""
+    )
+    by_ranges = f", and none that publishes numbers as ranges below {ranges:.4f}" if bound < ranges <= loss else ""
+    return f"Loss {loss:.4f}; no release by groups under this definition can be below {bound:.4f}{by_ranges}{sure}."
 
 
 def measure_all(summary: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:

@@ -1,0 +1,89 @@
+"""What a definition demands of groups, for the lower bound on the loss of releases that satisfy it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import WEIGHT, Draft, FrequencySet, Groups, Histograms
+from reticent.definitions import AnyColumns, Definition, DistinctLDiversity, GroupDefinition, all_of, by_set
+from reticent.table import Table
+from reticent.utility import GroupDemand, LowerBound, MeasuredUtility, is_quick, loss_bound, utility_of
+
+Ids = NDArray[np.int64]
+
+
+def measured_utility(table: Table, definition: Definition, draft: Draft) -> tuple[MeasuredUtility, Mapping[str, float]]:
+    """The measures of a draft as numbers, with the lower bound on the loss of releases by groups under the definition where there is one; and the loss of each quasi column.
+
+    There is none for definitions of mechanisms and of histories, and where no loss is measured. Where quasi values are published as they are, as in buckets, nothing is lost and the
+    bound is 0.
+    """
+    utility = utility_of(draft)
+    figures, losses, counted = dict(utility), utility.loss_by_column, draft.counted
+    if "loss" not in figures or counted is None or not isinstance(definition, GroupDefinition):
+        return MeasuredUtility(figures), losses
+    summary = utility.summary
+    exact = summary is not None and summary.exact
+    bounded = partial(_nothing_lost if exact else bound_under, table, definition, counted)
+    return MeasuredUtility(figures, bounded, is_quick(counted)), losses
+
+
+def bound_under(table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False) -> LowerBound:
+    """The lower bound on the loss of a release by groups of a counted table under a definition; with ``ranges``, of one that publishes numbers and dates as ranges."""
+    judged = _judged_alone(table, definition, counted)
+    failing = None if judged is None else partial(_failing, judged)
+    return loss_bound(counted, list(_demands(table, definition, counted)), ranges=ranges, failing=failing)
+
+
+def _nothing_lost(table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False) -> LowerBound:
+    return LowerBound(0.0, exact=True)
+
+
+def _demands(table: Table, definition: GroupDefinition, counted: FrequencySet) -> Iterator[GroupDemand]:
+    """What is demanded of the groups that each adversary sees. Of one who knows any few columns, sets of so many columns that share none."""
+    places = {name: place for place, name in enumerate(table.quasi)}
+    sets = table.quasi_sets if table.quasi_sets is not None else (tuple(table.quasi),)
+    for names, wanted in by_set(definition, sets):
+        columns = tuple(dict.fromkeys(places[name] for name in names))
+        for part in wanted.parts():
+            if isinstance(part, AnyColumns):
+                rows, values = part.demand.least_rows(), _values(part.demand, counted)
+                for start in range(0, len(columns), part.known):
+                    yield GroupDemand(columns[start : start + part.known], rows, values)
+        yield GroupDemand(columns, wanted.least_rows(), _values(wanted, counted))
+
+
+def _values(definition: GroupDefinition, counted: FrequencySet) -> Mapping[str, int]:
+    """How many different values of each sensitive column every group has at least."""
+    needed: dict[str, int] = {}
+    relaxed = definition.relaxation()
+    for part in () if relaxed is None else relaxed.parts():
+        if isinstance(part, DistinctLDiversity):
+            names = [column.name for column in counted.domain.columns] if part.column is None else [part.column]
+            needed.update({name: max(part.l, needed.get(name, 1)) for name in names})
+    return needed
+
+
+def _judged_alone(table: Table, definition: GroupDefinition, counted: FrequencySet) -> GroupDefinition | None:
+    """The parts of a definition that judge a group of records by its sensitive values alone; None where adversaries know several sets of columns, people have several rows, or more is counted than these."""
+    if table.quasi_sets is not None or counted.owners or set(counted.extras) - {WEIGHT}:
+        return None
+    parts = tuple(
+        part
+        for part in definition.parts()
+        if part.local and part.quasi is None and not (part.needs_population or part.needs_raw or part.own_family)
+    )
+    return all_of(parts) if parts else None
+
+
+def _failing(
+    definition: GroupDefinition, points: FrequencySet, groups: Ids, values: Ids, count: int
+) -> NDArray[np.bool_]:
+    """Which of ``count`` groups of records fail; record ``i`` belongs to ``groups[i]`` and has the joint sensitive value ``values[i]``."""
+    histograms = Histograms.from_cells(groups, values, None, count, points.domain.size)
+    sizes = np.bincount(groups, minlength=count)
+    return definition.failing(Groups(sizes, histograms, points.reference, points.domain))

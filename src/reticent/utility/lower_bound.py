@@ -1,0 +1,287 @@
+"""A proven lower bound on the loss of every release by groups.
+
+A release by groups publishes, for the records of a group, one label in each quasi column; a label covers the values of all records of its group, and every group satisfies the
+definition. Let a definition demand at least ``k`` records a group, and let ``w_c = 1 / (columns * (leaves_c - 1))`` be the weight of column ``c``. A published record of group ``G``
+costs ``cost(G) = sum_c w_c * (leaves covered in c - 1)``, a suppressed one costs 1, and the loss is the mean over all records.
+
+*Distance.* For two records let ``delta_c`` be 0 where their values are equal and 1 otherwise; where numbers are published as ranges, the difference of their ranks (1 between a number and
+a missing value, which lies in no range). ``D = sum_c w_c delta_c``.
+
+*Lemma.* In a group of ``s`` records, the sum of ``delta_c`` over all pairs is at most ``floor(s^2 / 4) * (leaves covered in c - 1)``. Proof: order the values. The gap between the
+``t``-th and the next of the ``s`` values is counted by ``t (s - t) <= floor(s^2 / 4)`` pairs, and the gaps add up to the width of the range. For sets of values, number the distinct values in any
+order: ``delta_c`` is at most the difference of these numbers, whose range is the number of distinct values less one. A missing value adds one leaf and, beside ``a`` numbers, ``a (s - a)``
+pairs.
+
+*Radius bound.* A group that holds a record lies within ``D <= cost(G)`` of it, hence so do ``k`` records and as many sensitive values as the definition demands. The mean over all records of the
+smallest distance that reaches so many is a lower bound of the loss.
+
+*Pair bound.* By the lemma ``s * cost(G) >= s / floor(s^2 / 4) * (sum of D over the pairs of G)``. Split the cost of a pair between its two records in the ratio of any positive prices
+``p_i : p_j``, fixed beforehand. The ``s - 1`` shares of a record are on average at least the mean of its ``k - 1`` smallest shares in the whole table, and ``s (s - 1) / floor(s^2 / 4)`` does not
+fall with ``s``. So a record's part of the cost of its group is at least ``y_i = k / floor(k^2 / 4) * (sum of its k - 1 smallest shares)``, and the mean of ``min(y_i, 1)`` is a lower bound
+of the loss, suppressed records included. Equal prices are the first choice; prices proportional to ``y`` then charge outliers more for their pairs, which raises the bound.
+
+Where adversaries know several sets of columns, each column is counted for one set, and the bounds of the sets add up. Tables of few records are solved exactly (:mod:`.partition_optimum`).
+Every sum has terms that are not negative, so that the relative error of floats is known, and the result is rounded down by more than that.
+
+For tables with too many points for all pairs, records are sampled at random and compared with all points; the mean of the table is then bounded from below with a stated confidence by the
+empirical Bernstein inequality [Maurer2009]: with values in [0, B], the mean of the table is at least ``mean - sqrt(2 v ln(2/q) / n) - 7 B ln(2/q) / (3 (n - 1))`` with probability ``1 - q``, where ``v``
+is the variance of ``n`` samples. ``B`` is taken from a pilot sample; values above it are cut off, which only lowers the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import FrequencySet, leaves_in_order
+from reticent.utility import _kernels
+from reticent.utility.partition_optimum import MOST_RECORDS, least_loss
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Failing = Callable[[FrequencySet, Ids, Ids, int], NDArray[np.bool_]]
+
+CONFIDENCE = 0.999
+"""The confidence of a bound that was sampled."""
+_QUICK = 5_000_000
+"""Pairs of points times columns that are compared within a fraction of a second, without a compiled loop."""
+_ARRAYS = 20_000_000
+"""Pairs of points times columns up to which array operations are as fast as compiled loops with the time to load these."""
+_WHOLE = 4_000_000_000
+"""Pairs of points times columns up to which all points are compared with all; above it records are sampled."""
+_SWEEPS = 3
+_BLOCK = 1 << 21
+_LEAST_SAMPLE = 200
+
+
+@dataclass(frozen=True)
+class GroupDemand:
+    """What a definition demands of the groups that an adversary sees who knows some ``columns`` (by index): at least so many ``rows`` and, for each of some sensitive columns, so many different ``values``."""
+
+    columns: tuple[int, ...]
+    rows: int
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound on the loss of releases by groups. ``confidence`` is 1 for a proof, below 1 where records were ``sampled``; ``exact`` says that some partition attains it."""
+
+    value: float
+    confidence: float = 1.0
+    sampled: int | None = None
+    exact: bool = False
+
+
+def is_quick(counted: FrequencySet) -> bool:
+    """Whether the bound takes a fraction of a second and no compiled loop."""
+    return len(counted) ** 2 * max(len(counted.hierarchies), 1) <= _QUICK
+
+
+def loss_bound(
+    counted: FrequencySet,
+    demands: Sequence[GroupDemand],
+    *,
+    ranges: bool = False,
+    failing: Failing | None = None,
+) -> LowerBound:
+    """The largest lower bound that is known for the loss of a release by groups that meet the ``demands``; with ``ranges``, of one that publishes numbers and dates as ranges.
+
+    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly.
+    """
+    if not counted.rows or not counted.hierarchies:
+        return LowerBound(0.0)
+    points = counted.select(counted.sizes > 0)
+    if failing is not None and points.rows <= MOST_RECORDS:
+        spaces = [LabelSpace.of(points, tuple(range(len(points.hierarchies))), ranges)]
+        return LowerBound(_rounded_down(least_loss(points, spaces[0], failing), 0), exact=True)
+    size = len(points.hierarchies)
+    bounds = [
+        _set_bound(points, demand, LabelSpace.of(points, demand.columns, ranges), size) for demand in _disjoint(demands)
+    ]
+    confidence = 1 - sum(1 - each.confidence for each in bounds)
+    sampled = min((each.sampled for each in bounds if each.sampled is not None), default=None)
+    return LowerBound(sum(each.value for each in bounds), confidence, sampled)
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """Points as labels see them: ``codes`` are ranks where a column is ``spanned`` by ranges (-1: missing), category codes otherwise; ``weights`` is what one more leaf costs."""
+
+    codes: NDArray[np.int32]
+    weights: Floats
+    spanned: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, points: FrequencySet, columns: Sequence[int], ranges: bool) -> LabelSpace:
+        """Some columns of points; the weights are shares of all columns."""
+        shown, weights, spanned = [], [], []
+        for place in columns:
+            hierarchy, codes = points.hierarchies[place], points.codes[place].astype(np.int32)
+            by_range = ranges and hierarchy.is_numeric and points.levels[place] == 0
+            if by_range:
+                ranks = np.empty(hierarchy.size, dtype=np.int32)
+                ranks[leaves_in_order(hierarchy)] = np.arange(hierarchy.size)
+                if hierarchy.null_leaf is not None:
+                    ranks[hierarchy.null_leaf] = -1
+                codes = ranks[codes]
+            shown.append(codes)
+            spanned.append(by_range)
+            weights.append(1 / (len(points.hierarchies) * max(hierarchy.size - 1, 1)))
+        return cls(np.stack(shown, axis=1), np.array(weights), np.array(spanned, dtype=bool))
+
+    def differences(self, column: int, chosen: Ids) -> NDArray[Any]:
+        """Chosen points by all points: how many leaves beyond the first a label of the column needs to cover both."""
+        values = self.codes[:, column]
+        mine, every = values[chosen][:, None], values[None, :]
+        apart: NDArray[Any] = np.abs(mine - every) if self.spanned[column] else mine != every
+        if self.spanned[column] and (values < 0).any():
+            apart[(mine < 0) != (every < 0)] = 1
+        return apart
+
+    def distances(self, chosen: Ids) -> Floats:
+        """Chosen points by all points: the cost of a label combination that covers both."""
+        found = np.zeros((len(chosen), len(self.codes)))
+        for column, weight in enumerate(self.weights):
+            found += weight * self.differences(column, chosen)
+        return found
+
+    @cached_property
+    def all_distances(self) -> Floats:
+        """Distances of all points, kept for tables of few."""
+        return self.distances(np.arange(len(self.codes)))
+
+
+def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
+    """The demands with every column in one set only; what holds of groups in some columns holds of their labels in fewer."""
+    binding = [demand for demand in demands if demand.rows > 1]
+    left = {column for demand in binding for column in demand.columns}
+    for demand in sorted(binding, key=lambda each: (-len(each.columns), -each.rows)):
+        own = tuple(column for column in demand.columns if column in left)
+        left.difference_update(own)
+        if own:
+            yield GroupDemand(own, demand.rows, demand.values)
+
+
+def _set_bound(points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int) -> LowerBound:
+    """The bound for the groups that an adversary sees who knows some columns; ``columns`` is the number of all."""
+    most, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
+    if points.rows < demand.rows:
+        return LowerBound(_rounded_down(most, 0), exact=True)
+    search = _Nearest(points, demand, space, compiled=work > _ARRAYS)
+    every = np.arange(len(points))
+    if work <= _WHOLE:
+        best, prices = 0.0, np.ones(len(points))
+        for sweep in range(_SWEEPS if work * _SWEEPS <= _WHOLE else 1):
+            shares, radii = search.of(every, prices)
+            best = max(best, _mean(points, np.minimum(shares, most)))
+            if sweep == 0:
+                best = max(best, _mean(points, np.minimum(np.maximum(radii, search.value_radii(every)), most)))
+            prices = np.maximum(shares, 1e-9)
+        return LowerBound(_rounded_down(best, len(points)))
+    return _sampled(points, search, most)
+
+
+def _mean(points: FrequencySet, by_record: Floats) -> float:
+    return float(points.sizes @ by_record) / points.rows
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The records nearest to each of some points, by array operations or compiled loops."""
+
+    points: FrequencySet
+    demand: GroupDemand
+    space: LabelSpace
+    compiled: bool
+
+    @property
+    def _factor(self) -> float:
+        return self.demand.rows / (self.demand.rows**2 // 4)
+
+    def of(self, chosen: Ids, prices: Floats) -> tuple[Floats, Floats]:
+        """For each chosen point its part of the cost of a group by the pair bound, and its radius (meaningful with equal prices)."""
+        others = self.demand.rows - 1
+        sums, last = np.empty(len(chosen)), np.empty(len(chosen))
+        if self.compiled:
+            given = (self.space.codes, self.space.weights, self.space.spanned, self.points.sizes, prices, chosen)
+            _kernels.nearest_shares(*given, others, sums, last)
+        else:
+            for block in self._blocks(chosen):
+                sums[block], last[block] = self._shares(chosen[block], prices, others)
+        return self._factor * sums, 2 * last
+
+    def value_radii(self, chosen: Ids) -> Floats:
+        """For each chosen point the distance that reaches as many sensitive values as are demanded."""
+        radii = np.zeros(len(chosen))
+        cells = self.points.histograms
+        for name, needed in self.demand.values.items():
+            codes, column = self.points.domain.together([name])
+            own, found = codes[cells.values], np.empty(len(chosen))
+            if len(np.unique(own)) < needed:
+                return np.full(len(chosen), np.inf)
+            if self.compiled:
+                given = (self.space.codes, self.space.weights, self.space.spanned, cells.owners, own, chosen)
+                _kernels.value_distances(*given, needed, column.size, found)
+            else:
+                order = np.argsort(own, kind="stable")
+                firsts = np.flatnonzero(np.diff(own[order], prepend=-1))
+                for block in self._blocks(chosen):
+                    near = np.minimum.reduceat(self._distances(chosen[block])[:, cells.owners[order]], firsts, axis=1)
+                    found[block] = np.partition(near, needed - 1, axis=1)[:, needed - 1]
+            radii = np.maximum(radii, found)
+        return radii
+
+    def _blocks(self, chosen: Ids) -> Iterator[slice]:
+        width = max(_BLOCK // max(len(self.points), 1), 1)
+        return (slice(start, start + width) for start in range(0, len(chosen), width))
+
+    def _distances(self, chosen: Ids) -> Floats:
+        few = len(self.points) ** 2 <= _BLOCK
+        return self.space.all_distances[chosen] if few else self.space.distances(chosen)
+
+    def _shares(self, chosen: Ids, prices: Floats, others: int) -> tuple[Floats, Floats]:
+        """The sum of the ``others`` smallest shares of each chosen point, a record at a time, and the largest of these."""
+        shares = self._distances(chosen) * (prices[chosen][:, None] / (prices[chosen][:, None] + prices[None, :]))
+        places = np.arange(len(chosen))
+        shares[places, chosen] = 0.0
+        count = min(others + 1, len(prices))
+        near = np.argpartition(shares, count - 1, axis=1)[:, :count]
+        near = np.take_along_axis(near, np.argsort(np.take_along_axis(shares, near, axis=1), axis=1), axis=1)
+        sizes = self.points.sizes[near] - (near == chosen[:, None])
+        upto = np.minimum(np.cumsum(sizes, axis=1), others)
+        taken = np.diff(upto, prepend=0, axis=1)
+        costs = np.take_along_axis(shares, near, axis=1)
+        return (costs * taken).sum(axis=1), np.where(taken > 0, costs, 0.0).max(axis=1)
+
+
+def _sampled(points: FrequencySet, search: _Nearest, most: float) -> LowerBound:
+    """A bound that holds with :data:`CONFIDENCE`, by records that are sampled and compared with all points."""
+    count = max(_WHOLE // (len(points) * len(search.space.weights)), _LEAST_SAMPLE)
+    # Sampling here protects nobody: the same table gets the same bound.
+    chance = np.random.default_rng(0)
+    prices, upto = np.ones(len(points)), np.cumsum(points.sizes)
+
+    def drawn(size: int) -> tuple[Floats, Floats]:
+        chosen = np.searchsorted(upto, chance.integers(0, points.rows, size), side="right").astype(np.int64)
+        shares, radii = search.of(chosen, prices)
+        return np.minimum(shares, most), np.minimum(np.maximum(radii, search.value_radii(chosen)), most)
+
+    pilot = drawn(count // 4)
+    better = int(pilot[1].mean() > pilot[0].mean())
+    limit = min(3 * float(pilot[better].mean()), most)
+    values = np.minimum(drawn(count - count // 4)[better], limit)
+    doubt, size = math.log(2 / (1 - CONFIDENCE)), len(values)
+    found = values.mean() - math.sqrt(2 * values.var(ddof=1) * doubt / size) - 7 * limit * doubt / (3 * (size - 1))
+    return LowerBound(_rounded_down(float(found), size), CONFIDENCE, size)
+
+
+def _rounded_down(value: float, terms: int) -> float:
+    """The value less more than the rounding errors of a sum of so many terms that are not negative."""
+    return max(value, 0.0) * (1 - (terms + 4096) * 2.0**-50)

@@ -1,0 +1,87 @@
+"""The least loss of any release by groups, by going through all groups; for tables of a few records.
+
+Sets of records are numbered by their bits. Every set is judged once, and the least cost of a partition of each set follows from those of its subsets: the group of its lowest record
+is one of the sets that hold it, or the record is suppressed at a cost of 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.core import FrequencySet
+
+if TYPE_CHECKING:
+    from reticent.utility.lower_bound import LabelSpace
+
+Ids = NDArray[np.int64]
+
+MOST_RECORDS = 14
+"""The number of sets doubles, and the time trebles, with each record."""
+
+
+def least_loss(
+    points: FrequencySet,
+    space: LabelSpace,
+    failing: Callable[[FrequencySet, Ids, Ids, int], NDArray[np.bool_]],
+) -> float:
+    """The least loss of a partition of the records into groups that do not fail and suppressed records."""
+    cells = points.histograms
+    point_of = np.repeat(cells.owners, cells.counts)
+    value_of = np.repeat(cells.values, cells.counts).astype(np.int64)
+    records = len(point_of)
+    sets = np.arange(1, 1 << records)
+    held = (sets[:, None] >> np.arange(records)) & 1 == 1
+    owners, members = np.nonzero(held)
+    sizes = held.sum(axis=1)
+    costs = sizes * _box_costs(space, point_of, held)
+    passing = ~failing(points, owners, value_of[members], len(sets))
+    return _least_partition(records, np.where(passing, costs, np.inf)) / records
+
+
+def _box_costs(space: LabelSpace, point_of: Ids, held: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """For every set of records the cost of the labels that cover it, a record."""
+    costs = np.zeros(len(held))
+    for column, weight in enumerate(space.weights):
+        codes = space.codes[point_of, column].astype(np.int64)
+        if space.spanned[column]:
+            known = held & (codes >= 0)
+            low, high = (
+                np.where(known, codes, np.iinfo(np.int64).max).min(axis=1),
+                np.where(known, codes, -1).max(axis=1),
+            )
+            covered = np.maximum(high - low + 1, 0) * known.any(axis=1) + (held & (codes < 0)).any(axis=1)
+        else:
+            covered = sum((held & (codes == value)).any(axis=1).astype(np.int64) for value in np.unique(codes))
+        costs += weight * (covered - 1)
+    return costs
+
+
+def _least_partition(records: int, costs: NDArray[np.float64]) -> float:
+    """The least cost of a partition of all records; ``costs[s - 1]`` is that of the set ``s`` as one group, infinite where it may not be one."""
+    least = np.zeros(1)
+    for higher in range(records):
+        # The group of one more record, the lowest so far, takes some of the higher ones; the others are partitioned by themselves.
+        lowest = records - 1 - higher
+        joined = costs[(np.arange(1 << higher) << (lowest + 1)) + (1 << lowest) - 1]
+        joined[0] = min(joined[0], 1.0)
+        together = _disjoint_sums(least, joined, higher)
+        least = np.stack([least, together], axis=1).reshape(-1)
+    return float(least[-1])
+
+
+def _disjoint_sums(first: NDArray[np.float64], second: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
+    """For every set of ``bits`` elements the least ``first[a] + second[b]`` over its partitions into two sets ``a`` and ``b``."""
+    mine, other = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for bit in range(bits):
+        # An element is in neither set, in the first, or in the second.
+        mine = np.concatenate([mine, mine + (1 << bit), mine])
+        other = np.concatenate([other, other, other + (1 << bit)])
+    sums = first[mine] + second[other]
+    for bit in range(bits):
+        shaped = sums.reshape(-1, 3, 1 << bit)
+        sums = np.stack([shaped[:, 0], np.minimum(shaped[:, 1], shaped[:, 2])], axis=1).reshape(-1)
+    return sums

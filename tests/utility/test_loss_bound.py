@@ -1,0 +1,209 @@
+"""The lower bound on loss: never above the least loss of any partition, equal to it for few records, below the loss of every method."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reticent as rt
+from reticent.definitions import GroupDefinition
+from reticent.engine import count_table
+from reticent.release.group_demands import bound_under
+from reticent.utility import GroupDemand, MeasuredUtility, bound_sentence, loss_bound, lower_bound
+from tests.oracles.loss_optimum import least_loss
+
+SEXES = ["f", "m", "x"]
+
+
+@st.composite
+def small_tables(draw: st.DrawFn, most: int = 7) -> tuple[pl.DataFrame, list[str], GroupDefinition, int, int]:
+    """A few records with one to four quasi columns and a sensitive one; a definition with its k and its l."""
+    size, columns = draw(st.integers(2, most)), draw(st.integers(1, 4))
+    frame: dict[str, Any] = {}
+    for number in range(columns):
+        numeric = draw(st.booleans())
+        values = st.integers(0, 6) if numeric else st.sampled_from(SEXES)
+        if numeric and draw(st.booleans()):
+            values = st.one_of(values, st.none())
+        column = draw(st.lists(values, min_size=size, max_size=size))
+        frame[f"q{number}"] = pl.Series(column, dtype=pl.Int64 if numeric else pl.String)
+    frame["s"] = draw(st.lists(st.sampled_from("abc"), min_size=size, max_size=size))
+    k, diversity = draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    definition: GroupDefinition = rt.KAnonymity(k)
+    if diversity > 1:
+        definition = definition & rt.DistinctLDiversity(diversity)
+    return pl.DataFrame(frame), list(frame)[:-1], definition, k, diversity
+
+
+def optimum(frame: pl.DataFrame, quasi: list[str], k: int, diversity: int, ranges: bool) -> Fraction:
+    """The least loss by going through all partitions."""
+    rows, secrets = frame.select(quasi).rows(), frame["s"].to_list()
+    leaves = [sorted(set(column), key=lambda value: (value is None, value)) for column in zip(*rows, strict=True)]
+    numeric = [frame[name].dtype.is_numeric() for name in quasi]
+    assert not ranges or all(numeric)
+
+    def passes(group: list[int]) -> bool:
+        return len(group) >= k and len({secrets[place] for place in group}) >= diversity
+
+    found = least_loss(rows, leaves, passes, ranges)
+    assert found is not None
+    return found
+
+
+def table_of(frame: pl.DataFrame, quasi: list[str]) -> rt.Table:
+    return rt.Table(frame, quasi=quasi, sensitive="s", nulls="category")
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_tables())
+def test_few_records_are_solved_exactly(
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int],
+) -> None:
+    frame, quasi, definition, k, diversity = drawn
+    table = table_of(frame, quasi)
+    counted = count_table(table)
+    for ranges in (False, True):
+        if ranges and not all(frame[name].dtype.is_numeric() for name in quasi):
+            continue
+        least, found = optimum(frame, quasi, k, diversity, ranges), bound_under(table, definition, counted, ranges)
+        assert found.exact
+        assert Fraction(found.value) <= least <= Fraction(found.value) + Fraction(1, 10**9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(small_tables(), st.booleans())
+def test_the_general_bound_is_never_above_the_optimum(
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], compiled: bool
+) -> None:
+    frame, quasi, _, k, diversity = drawn
+    counted = count_table(table_of(frame, quasi))
+    demand = GroupDemand(tuple(range(len(quasi))), max(k, diversity), {"s": diversity})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lower_bound, "_ARRAYS", 0 if compiled else lower_bound._ARRAYS)
+        for ranges in (False, True):
+            if ranges and not all(frame[name].dtype.is_numeric() for name in quasi):
+                continue
+            found = loss_bound(counted, [demand], ranges=ranges)
+            assert Fraction(found.value) <= optimum(frame, quasi, k, diversity, ranges)
+
+
+def random_table(size: int = 60, seed: int = 1) -> rt.Table:
+    chance = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "age": chance.integers(20, 60, size),
+            "sex": chance.choice(SEXES, size),
+            "town": chance.choice(list("ABCDEFG"), size),
+            "s": chance.choice(list("abc"), size),
+        }
+    )
+    return rt.Table(frame, quasi=["age", "sex", "town"], sensitive="s")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        rt.Mondrian(values="sets"),
+        rt.Mondrian(values="ranges", effort="best"),
+        rt.Mondrian(values="hierarchy"),
+        rt.Mondrian(values="typical"),
+        rt.Mondrian(ties="divide"),
+        rt.Lattice(suppression="0.2"),
+        rt.Datafly(),
+        rt.Bang(),
+        rt.Suppress(),
+        rt.Cellular(),
+        rt.Gather(),
+    ],
+    ids=lambda method: type(method).__name__ + getattr(method, "values", ""),
+)
+def test_no_method_loses_less_than_the_bound(method: Any) -> None:
+    utility = rt.publish(random_table(), rt.KAnonymity(4), method=method).utility
+    assert 0 < utility["loss_bound"] <= utility["loss"]
+    if getattr(method, "values", "") in ("ranges", "typical"):
+        assert utility["loss_bound"] < utility["loss_bound_ranges"] <= utility["loss"]
+
+
+def test_values_published_as_they_are_lose_nothing() -> None:
+    released = rt.publish(random_table(), rt.DistinctLDiversity(2), method=rt.Anatomy())
+    assert released.utility["loss"] == released.utility["loss_bound"] == 0
+
+
+def test_sets_of_known_columns_add_up() -> None:
+    table = random_table()
+    apart = rt.Table(table.frame, quasi=["age", "sex", "town"], sensitive="s", quasi_sets=[["age"], ["sex", "town"]])
+    together, single = (rt.publish(each, rt.KAnonymity(8), method=rt.Mondrian()).utility for each in (table, apart))
+    assert single["loss_bound"] <= single["loss"]
+    assert single["loss_bound"] < together["loss_bound"]
+
+
+def test_any_columns_bound_every_block_of_so_many() -> None:
+    table = random_table(30)
+    utility = rt.publish(table, rt.AnyColumns(2, rt.KAnonymity(10)), method=rt.Mondrian()).utility
+    assert 0 < utility["loss_bound"] <= utility["loss"]
+
+
+def test_more_is_demanded_more_is_lost() -> None:
+    table, bounded = random_table(), []
+    for definition in (rt.KAnonymity(2), rt.KAnonymity(5), rt.KAnonymity(5) & rt.DistinctLDiversity(3)):
+        bounded.append(bound_under(table, definition, count_table(table)).value)
+    assert bounded == sorted(bounded)
+    assert bounded[0] < bounded[1]
+
+
+def test_what_cannot_be_published_costs_everything() -> None:
+    table = random_table(20)
+    demand = GroupDemand((0, 1, 2), 21, {})
+    assert loss_bound(count_table(table), [demand]).value == pytest.approx(1)
+    assert loss_bound(count_table(table), [GroupDemand((0, 1, 2), 2, {"s": 4})]).value == pytest.approx(1)
+
+
+def test_compiled_loops_and_arrays_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, demand = count_table(random_table(200)), GroupDemand((0, 1, 2), 5, {"s": 3})
+    by_arrays = [loss_bound(counted, [demand], ranges=ranges).value for ranges in (False, True)]
+    monkeypatch.setattr(lower_bound, "_ARRAYS", 0)
+    assert [loss_bound(counted, [demand], ranges=ranges).value for ranges in (False, True)] == pytest.approx(by_arrays)
+
+
+def test_a_sampled_bound_states_its_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, demand = count_table(random_table(3000)), GroupDemand((0, 1, 2), 40, {})
+    whole = loss_bound(counted, [demand])
+    monkeypatch.setattr(lower_bound, "_WHOLE", 3 * len(counted) * 400)
+    sampled = loss_bound(counted, [demand])
+    assert whole.confidence == 1
+    assert whole.sampled is None
+    assert sampled.confidence == lower_bound.CONFIDENCE
+    assert 0 < sampled.value < whole.value
+
+
+def test_large_tables_are_bounded_when_asked_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_bound, "_QUICK", 0)
+    utility = rt.publish(random_table(), rt.KAnonymity(4), method=rt.Mondrian()).utility
+    assert "loss_bound" not in list(utility)
+    assert "loss_bound" in utility
+    assert bound_sentence(utility) is None
+    assert utility["loss_bound"] > 0
+    assert "loss_bound" in list(utility)
+    assert str(bound_sentence(utility)).startswith(f"Loss {utility['loss']:.4f}; no release by groups")
+
+
+def test_figures_of_a_mechanism_have_no_bound() -> None:
+    utility = MeasuredUtility({"standard_error": 1.0})
+    assert "loss_bound" not in utility
+    assert bound_sentence(utility) is None
+    with pytest.raises(KeyError):
+        utility["loss_bound"]
+
+
+def test_the_sentence_names_a_sample() -> None:
+    told = bound_sentence({"loss": 0.2, "loss_bound": 0.1, "loss_bound_ranges": 0.15, "loss_bound_confidence": 0.999})
+    assert told == (
+        "Loss 0.2000; no release by groups under this definition can be below 0.1000, and none that publishes numbers as ranges below 0.1500 "
+        "(with confidence 99.9%, from a sample of the records)."
+    )
