@@ -290,7 +290,8 @@ def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
 
     def together(some: Numbers, targets: Numbers) -> Numbers:
         among, with_targets = correlations(some, some), correlations(some, targets)
-        r, one, other = among[first, second][:, None], with_targets[first], with_targets[second]
+        r = among[..., first, second][..., None]
+        one, other = with_targets[..., first, :], with_targets[..., second, :]
         with np.errstate(all="ignore"):
             explained = (one**2 + other**2 - 2 * one * other * r) / (1 - r**2)
         alone = 1 - np.maximum(one**2, other**2)
