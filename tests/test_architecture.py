@@ -241,3 +241,41 @@ def test_every_public_name_can_be_reached():
         assert getattr(reticent, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = reticent.nothing
+
+
+def test_a_name_that_is_loaded_on_first_use_has_a_module() -> None:
+    missing = []
+    for door in (path for path in MODULES if path.name == "__init__.py"):
+        calls = [node for node in nodes(door) if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy_names"]
+        tables = {ast.unparse(call.args[1]) for call in calls}
+        for node in nodes(door):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if any(ast.unparse(target) in tables for target in targets):
+                homes = set(ast.literal_eval(node.value).values())
+                folder = SOURCE / door.parent
+                missing += [f"{door}: {home}" for home in homes if not list(folder.glob(f"{home.replace('.', '/')}*"))]
+    assert missing == []
+
+
+# Files that every kind of release has, and the faces, whose files are called after commands, pages and servers.
+SAME_EVERYWHERE = {
+    "__init__",
+    "method",
+    "format",
+    "figure",
+    "details",
+    "plan",
+    "recoding",
+    "shape",
+    "counts",
+    "_kernels",
+}
+
+
+def test_a_module_has_a_name_of_its_own() -> None:
+    names = Counter(
+        path.stem
+        for path in MODULES
+        if path.parts[0] not in FACES | {"web"} and path.stem not in SAME_EVERYWHERE and "workbench" not in path.parts
+    )
+    assert {name for name, times in names.items() if times > 1} <= {"estimates", "queries"}

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from reticent.knowledge.row_stream import Growth, watch
 
 _ABOUT_TABLES = {
-    "Explanation": "subject",
+    "Explanation": "named_groups",
     "Growth": "row_stream",
-    "Subject": "subject",
+    "Subject": "named_groups",
     "save_chart": "disclosure_curves",
     "watch": "row_stream",
     "what_if": "people_source",

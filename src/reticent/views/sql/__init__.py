@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from reticent.views.sql.query_files import read_queries
 
 _HOMES = {
-    "from_duckdb": "catalogue",
-    "from_postgres": "catalogue",
+    "from_duckdb": "database_schema",
+    "from_postgres": "database_schema",
     "read_queries": "query_files",
 }
 
