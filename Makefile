@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # The tests start hundreds of processes: each starts faster when compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all check bench lint clean screenshots notebooks
+.PHONY: demo test test-all check bench lint clean screenshots notebooks docs docs-output
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Reticent needs Python 3.11 or newer"'
@@ -26,6 +26,15 @@ screenshots: $(STAMP)
 # The tutorials of docs/ as notebooks in examples/tutorials/.
 notebooks: $(STAMP)
 	$(BIN)/python -m docs.tools.notebooks
+
+# The site, in docs/_build/html: warnings and broken links are errors, nothing is fetched.
+docs: $(STAMP)
+	$(BIN)/python -c 'import sphinx, myst_parser, pydata_sphinx_theme' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx -q -E -W --keep-going docs docs/_build/html
+
+# Console blocks of README and docs, rewritten with what their commands print.
+docs-output: $(STAMP)
+	$(MEMORY) POLARS_MAX_THREADS=1 $(BIN)/python -m docs.tools.console
 
 # Tests save thousands of small releases and ledgers and wait until each has reached the disk: in memory, if there is room, they do not wait.
 ROOM   := $(shell df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
@@ -49,4 +58,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo-output
+	rm -rf $(VENV) demo-output docs/_build

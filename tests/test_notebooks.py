@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from docs.tools.notebooks import TUTORIALS, notebook, notebook_path
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "examples").rglob("*.ipynb"))

@@ -31,28 +31,34 @@ class DatabaseSection(Section):
     """``[database]``: the table, the person key, and the columns that everybody may know."""
 
     source: str = Field(description="where the rows are, such as source = 'people.csv' or 'env:DATABASE_URL'")
-    table: str | None = None
-    name: str | None = None
+    table: str | None = Field(default=None, description="The table of a database.")
+    name: str | None = Field(default=None, description="The name of the table in queries. Default: that of the source.")
     key: str = Field(description="the column that tells people apart, such as key = 'id'")
-    public: Names = Field(default_factory=list)
-    delimiter: str | None = None
-    encoding: str | None = None
-    null_values: Names = Field(default_factory=list)
-    types: dict[str, str] = Field(default_factory=dict)
-    sheet: str | None = None
-    labels: Literal["text", "codes"] | None = None
-    header: bool | None = None
-    skip_rows: int | None = None
+    public: Names = Field(
+        default_factory=list, description="Columns that everybody may know and that conditions may use."
+    )
+    delimiter: str | None = Field(default=None, description="The delimiter of a text file. Default: detected.")
+    encoding: str | None = Field(default=None, description="The encoding of a text file. Default: detected.")
+    null_values: Names = Field(default_factory=list, description="Spellings of a missing value.")
+    types: dict[str, str] = Field(default_factory=dict, description="Types of columns, as in a policy for releases.")
+    sheet: str | None = Field(default=None, description="The sheet of a spreadsheet.")
+    labels: Literal["text", "codes"] | None = Field(
+        default=None, description="How columns with value labels are read from files of SPSS, Stata and SAS."
+    )
+    header: bool | None = Field(
+        default=None, description="Whether the first line has the column names. Default: detected."
+    )
+    skip_rows: int | None = Field(default=None, description="How many lines precede the table. Default: detected.")
 
 
 class PriorSection(Section):
     """``prior``: what everybody believes of a value."""
 
     kind: Literal["normal", "uniform", "exponential"] = Field(description="'normal', 'uniform' or 'exponential'")
-    mean: Any = None
-    deviation: Any = None
-    low: Any = None
-    high: Any = None
+    mean: Any = Field(default=None, description="The mean of a normal or exponential prior.")
+    deviation: Any = Field(default=None, description="The standard deviation of a normal prior.")
+    low: Any = Field(default=None, description="The lower bound of a uniform prior.")
+    high: Any = Field(default=None, description="The upper bound of a uniform prior.")
 
 
 class NoiseSection(Section):
@@ -61,39 +67,73 @@ class NoiseSection(Section):
     epsilon: Any = Field(description="the whole budget, such as epsilon = 1")
     each: Any = Field(description="what one answer spends, such as each = 0.1")
     range: list[Any] = Field(description="the least and the largest value, such as range = [0, 100]")
-    when: Literal["denied", "always"] = "denied"
+    when: Literal["denied", "always"] = Field(
+        default="denied", description="Whether only denied queries get a noisy answer, or every query."
+    )
 
 
 class SensitiveSection(Section):
     """``[sensitive.NAME]``: a protected column and what is declared about it."""
 
-    bounds: Any = None
-    duplicates: Literal["allowed", "distinct"] = "allowed"
-    changes: Literal["known", "any", "unknown"] = "known"
-    auditor: Literal["classical", "probabilistic"] = "classical"
-    family: Literal["linear", "max", "min"] | None = None
-    nulls: Literal["refuse", "public"] = "refuse"
-    decimals: int | None = None
-    ratio: Any = Field(default=None, alias="lambda")
-    beta: Any = None
-    delta: Any = None
-    rounds: int | None = None
-    prior: PriorSection | None = None
-    noise: NoiseSection | None = None
+    bounds: Any = Field(
+        default=None,
+        description="The bounds that everybody knows of the values, such as [0, 100]; with bounds every exact answer is refused. 'ignored' answers all the same.",
+    )
+    duplicates: Literal["allowed", "distinct"] = Field(
+        default="allowed", description="Whether two people may have the same value."
+    )
+    changes: Literal["known", "any", "unknown"] = Field(
+        default="known", description="What is known of changes of the table between queries."
+    )
+    auditor: Literal["classical", "probabilistic"] = Field(
+        default="classical",
+        description="Exact answers that never determine a value (classical), or that never move a belief too far (probabilistic).",
+    )
+    family: Literal["linear", "max", "min"] | None = Field(
+        default=None, description="The aggregates that are answered: sums and means (linear), maxima or minima."
+    )
+    nulls: Literal["refuse", "public"] = Field(
+        default="refuse", description="Missing values: refuse the table, or treat as public that a value is missing."
+    )
+    decimals: int | None = Field(
+        default=None, description="The number of decimals of the values; a value with more is refused."
+    )
+    ratio: Any = Field(
+        default=None,
+        alias="lambda",
+        description="Probabilistic auditing: a belief may change by a factor of at most 1 + lambda.",
+    )
+    beta: Any = Field(
+        default=None,
+        description="Probabilistic auditing: beliefs about intervals of prior probability 1/beta are protected.",
+    )
+    delta: Any = Field(
+        default=None, description="Probabilistic auditing: the chance that the auditor fails over all rounds."
+    )
+    rounds: int | None = Field(
+        default=None, description="Probabilistic auditing: the number of queries; denied queries count."
+    )
+    prior: PriorSection | None = Field(
+        default=None, description="Probabilistic auditing: what everybody believes of a value."
+    )
+    noise: NoiseSection | None = Field(default=None, description="Noisy answers from a budget.")
 
 
 class RoleSection(Section):
     """``[roles.NAME]``: which columns and functions may be asked, and how often."""
 
-    columns: Names | None = None
-    functions: Names | None = None
-    questions_per_day: int | None = None
+    columns: Names | None = Field(default=None, description="The columns that may be queried. Default: all.")
+    functions: Names | None = Field(default=None, description="The aggregates that may be queried. Default: all.")
+    questions_per_day: int | None = Field(default=None, description="The number of queries per day. Default: no limit.")
 
 
 class ReservedSection(Section):
     """``[reserved]``: statements that are answered before anybody else asks."""
 
-    queries: Names = Field(default_factory=list)
+    queries: Names = Field(
+        default_factory=list,
+        description="Statements that are answered before all others, so that they are never refused.",
+    )
 
 
 class AuditSections(Section):
@@ -102,14 +142,22 @@ class AuditSections(Section):
     dataset: str = Field(
         description="the name under which the ledger remembers what was answered, such as dataset = 'staff'"
     )
-    ledger: str | None = None
-    newest: str | None = None
-    beside: Literal["refuse", "allow"] = "refuse"
+    ledger: str | None = Field(
+        default=None, description="The file of the ledger. Default: RETICENT_LEDGER, or the user's own."
+    )
+    newest: str | None = Field(
+        default=None, description="A second file that holds the newest position of the ledger, against rollback."
+    )
+    beside: Literal["refuse", "allow"] = Field(
+        default="refuse", description="Whether queries are answered beside releases of the same data set."
+    )
     database: DatabaseSection = Field(description="[database] with source, key and public")
-    sensitive: dict[str, SensitiveSection] = Field(default_factory=dict)
-    roles: dict[str, RoleSection] = Field(default_factory=dict)
-    users: dict[str, str] = Field(default_factory=dict)
-    reserved: ReservedSection = Field(default_factory=ReservedSection)
+    sensitive: dict[str, SensitiveSection] = Field(default_factory=dict, description="The protected columns.")
+    roles: dict[str, RoleSection] = Field(default_factory=dict, description="What groups of users may query.")
+    users: dict[str, str] = Field(default_factory=dict, description="The role of each user.")
+    reserved: ReservedSection = Field(
+        default_factory=ReservedSection, description="Statements that are answered first."
+    )
 
 
 @dataclass(frozen=True)
