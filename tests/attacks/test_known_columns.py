@@ -79,5 +79,5 @@ def test_what_cannot_be_counted_is_refused_by_name():
         rt.attack(release, KnownColumns(3))
     with pytest.raises(PolicyError, match="known must be at least 1"):
         KnownColumns(0)
-    with pytest.raises(PolicyError, match="do not show labels"):
+    with pytest.raises(PolicyError, match="have no labels by column"):
         unique_records(Groups.from_histograms([{"x": 1}]), 1)

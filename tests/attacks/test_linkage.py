@@ -230,7 +230,7 @@ def test_a_person_outside_the_list_is_refused() -> None:
 
 def test_a_label_without_a_meaning_is_refused() -> None:
     data = pl.DataFrame({"age": ["[20, 30)"], "ill": ["flu"]})
-    with pytest.raises(DataError, match="shows the label '\\[20, 30\\)', whose meaning was not published"):
+    with pytest.raises(DataError, match="has the label '\\[20, 30\\)', whose meaning was not published"):
         AdversaryView.in_rows(data, None, {name: {"age": {}}[name] for name in ["age"]}, ["ill"])
 
 

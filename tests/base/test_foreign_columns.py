@@ -151,10 +151,10 @@ def test_what_cannot_be_read_is_an_error_that_names_the_column(what: str) -> Non
 
 
 NOT_JUDGED: dict[str, tuple[Any, str]] = {
-    "lists": (objects([1]), "has type List(Int64), whose values cannot be compared or generalized. Make plain columns of it first, or leave it out"),
-    "structs": (frame([{"a": 1}] * ROWS), "Make plain columns of it first"),
-    "bytes": (frame([b"a"] * ROWS), "Make text of it"),
-    "lengths of time": (pandas(pd.to_timedelta(range(ROWS), unit="h")), "Make a number of it, such as days or hours"),
+    "lists": (objects([1]), "has type List(Int64), whose values cannot be compared or generalized. Convert it to plain columns first, or drop it"),
+    "structs": (frame([{"a": 1}] * ROWS), "Convert it to plain columns first"),
+    "bytes": (frame([b"a"] * ROWS), "Convert it to text"),
+    "lengths of time": (pandas(pd.to_timedelta(range(ROWS), unit="h")), "Convert it to a number, such as days or hours"),
 }  # fmt: skip
 
 

@@ -59,13 +59,13 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a missing value": (
         CSV.replace("Person 2,34,", "Person 2,,"),
         POLICY,
-        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Use nulls='drop' to leave such rows out, or nulls='category' "
+        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Use nulls='drop' to drop such rows, or nulls='category' "
         "to treat 'missing' as a value of its own.",
     ),
     "not a number": (
         CSV.replace("Person 2,34,", "Person 2,NaN,"),
         POLICY,
-        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Use nulls='drop' to leave such rows out, or nulls='category' "
+        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Use nulls='drop' to drop such rows, or nulls='category' "
         "to treat 'missing' as a value of its own.",
     ),
     "a column of the wrong type": (
@@ -83,8 +83,8 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a key that repeats": (
         CSV.replace("Person 2,", "Person 1,"),
         POLICY.replace('identifiers = ["name"]', 'key = "name"\nunit = "row"'),
-        "policy.toml:8:1: The key 'name' repeats: 'Person 1' has several rows, but a row is taken for a person. Use unit='person' so that k "
-        "counts people, or keep one row for each.",
+        "policy.toml:8:1: The key 'name' has duplicates: 'Person 1' has several rows, but every row counts as a person. Use unit='person' so that k "
+        "counts people, or keep one row per person.",
     ),
     "a row with too many fields": (
         CSV.replace("Person 2,34,", "Person 2,34,34,"),
@@ -113,7 +113,7 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "widths that do not nest": (
         CSV,
         POLICY.replace("[5, 10, 20, 40]", "[5, 12]"),
-        "policy.toml:14:1: column 'age': intervals: width 12 is not a multiple of width 5, so its intervals would cut through the finer ones. "
+        "policy.toml:14:1: column 'age': intervals: width 12 is not a multiple of width 5, so its intervals would split the finer ones. "
         "Choose widths that divide each other, such as 5, 10, 20.",
     ),
     "a misspelt setting": (

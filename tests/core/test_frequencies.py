@@ -146,10 +146,10 @@ def test_some_columns_alone_can_be_grouped_by() -> None:
 def test_a_level_below_or_beyond_is_refused_by_name() -> None:
     frequencies = counted([(3, "Oslo", "flu")]).generalize((1, 0))
     with pytest.raises(
-        PolicyError, match=r"'age' cannot go to level 0: it stands at level 1 and its hierarchy ends at 3"
+        PolicyError, match=r"'age' cannot be generalized to level 0: it is at level 1 and its hierarchy ends at 3"
     ):
         frequencies.generalize((0, 0))
-    with pytest.raises(PolicyError, match="'city' cannot go to level 3"):
+    with pytest.raises(PolicyError, match="'city' cannot be generalized to level 3"):
         frequencies.generalize((1, 3))
 
 

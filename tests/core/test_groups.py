@@ -105,7 +105,7 @@ def test_selected_groups_stay_as_they_are(cells: list[tuple[int, int, int]], mas
 
 
 def test_sizes_and_histograms_must_go_together() -> None:
-    with pytest.raises(DataError, match="2 group sizes do not go with 5 histograms"):
+    with pytest.raises(DataError, match="2 group sizes do not match 5 histograms"):
         Groups(np.array([1, 2]), histograms_of([]), np.zeros(7, dtype=np.int64), SensitiveDomain.none())
 
 

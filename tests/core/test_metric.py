@@ -101,9 +101,9 @@ def test_a_distance_that_skips_missing_values_is_refused():
     [
         (lambda a, b: np.full((len(a), len(b)), -1.0), "not a number of at least 0"),
         (lambda a, b: np.full((len(a), len(b)), np.nan), "not a number of at least 0"),
-        (lambda a, b: np.ones((len(a), len(b))), "from a thing to itself"),
+        (lambda a, b: np.ones((len(a), len(b))), "from a value to itself"),
         (lambda a, b: np.triu(np.ones((len(a), len(b))), 1), "differs from the distance back"),
-        (lambda a, b: np.zeros((len(a), 1)), "as many rows as columns"),
+        (lambda a, b: np.zeros((len(a), 1)), "a square matrix"),
         (lambda a, b: np.subtract.outer(np.arange(len(a)), np.arange(len(b))) ** 2.0, "by way of"),
     ],
 )

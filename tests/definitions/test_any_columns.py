@@ -298,7 +298,7 @@ def test_larger_sets_are_judged_where_there_are_too_many(monkeypatch):
     assert (covered.holds, covered.value) == (True, 4)
     unproven = rt.assess(twice, AnyColumns(2, KAnonymity(16)))
     assert not unproven.holds
-    assert "may hold, and is not proven" in unproven.witness.text
+    assert "may hold, but is not proven" in unproven.witness.text
 
 
 def test_the_sets_of_a_covering_hold_every_set():
@@ -381,8 +381,8 @@ def test_a_policy_points_at_what_is_wrong_inside(tmp_path: Path):
         (lambda: AnyColumns(0, KAnonymity(2)), "known must be at least 1"),
         (lambda: AnyColumns(2, AverageRisk("0.1")), "AverageRisk"),
         (lambda: AnyColumns(2, EpsilonMAnonymity(2, 2)), "EpsilonMAnonymity"),
-        (lambda: AnyColumns(2, KAnonymity(2, quasi=["a"])), "cannot be asked for any columns"),
-        (lambda: AnyColumns(2, AnyColumns(1, KAnonymity(2))), "cannot be asked for any columns"),
+        (lambda: AnyColumns(2, KAnonymity(2, quasi=["a"])), "cannot be used for any columns"),
+        (lambda: AnyColumns(2, AnyColumns(1, KAnonymity(2))), "cannot be used for any columns"),
         (lambda: AnyColumns(2, KMap(2, pl.DataFrame({"a": [1]}))), "KMap"),
         (lambda: AnyColumns(2, 5), "inner must be a definition of groups"),
         (lambda: AnyColumns(2, KAnonymity(2), relations=[["a"]]), "a relation is a list of columns"),

@@ -309,7 +309,7 @@ def test_people_are_guarded_from_what_they_name_and_from_nothing_else():
     with pytest.raises(DataError, match=r"no column 'whish'.* Did you mean 'wish'"):
         PersonalPrivacy("0.5", "whish").prepare(table)
     wrong = Table(frame.with_columns(wish=pl.lit("stomak")), quasi=["zip"], sensitive={"illness": tree})
-    with pytest.raises(DataError, match=r"Somebody guards 'stomak'.* Did you mean 'stomach'"):
+    with pytest.raises(DataError, match=r"A person guards 'stomak'.* Did you mean 'stomach'"):
         definition.failing(count_table(definition.prepare(wrong)).groups())
 
 

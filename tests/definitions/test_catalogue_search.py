@@ -322,7 +322,7 @@ def test_each_set_of_columns_that_an_adversary_may_hold_is_assessed(tmp_path):
         assert (found.holds, found.value) == (True, {"a": 2, "b": 2})
         found = rt.assess(subject, KAnonymity(3) & TCloseness(0))
         assert not found.holds
-        assert found.witness.text.startswith("To somebody who knows a: 2 of 2 groups have fewer than 3 people")
+        assert found.witness.text.startswith("For an adversary who knows a: 2 of 2 groups have fewer than 3 people")
         assert [part.parts[1].value for part in found.parts] == [0, 0]
     uneven = {"a": list("1122"), "b": list("xyxy"), "s": list("pqpp")}
     one, each = (Table(uneven, quasi=["a", "b"], sensitive="s", quasi_sets=sets) for sets in (None, [["a"], ["b"]]))

@@ -142,7 +142,7 @@ def test_text_without_an_order_has_no_ordered_distance() -> None:
 def test_missing_values_have_no_place_in_an_order() -> None:
     table = Table({"zip": [1, 1, 2], "pay": [10, None, 30]}, quasi=["zip"], sensitive="pay", nulls="category")
     groups = count_table(table).groups()
-    with pytest.raises(PolicyError, match="missing values of column 'pay' have no place in its order"):
+    with pytest.raises(PolicyError, match="missing values of column 'pay' have no rank in its order"):
         TCloseness("0.2", "ordered").failing(groups)
     assert TCloseness(1).holds(groups)
 

@@ -161,7 +161,7 @@ def test_groups_that_other_sensitive_columns_cut_are_not_called_groups_of_the_re
     witness = DistinctLDiversity(2, "illness").assess(groups).witness
     assert witness is not None
     assert witness.text.startswith(
-        "In column 'illness', 3 of 3 groups, cut by the other sensitive columns, have fewer than 2"
+        "In column 'illness', 3 of 3 groups, split by the other sensitive columns, have fewer than 2"
     )
     alone = DistinctLDiversity(2).assess(groups.marginal("illness")).witness
     assert alone is not None
@@ -176,5 +176,5 @@ def test_what_is_missing_is_named_with_the_way_out() -> None:
         (KAnonymity(2) & TCloseness("0.1")).assess(groups)
     with pytest.raises(PolicyError, match=r"no sensitive column 'valeu'. Did you mean 'value'\? There are: value"):
         DistinctLDiversity(2, "valeu").assess(groups_of([[1, 1]]))
-    with pytest.raises(DataError, match=r"has no value 'z'.* declare the values that there are: sensitive=\{'value': "):
+    with pytest.raises(DataError, match=r"has no value 'z'.* declare the column.s domain: sensitive=\{'value': "):
         EntropyLDiversity(2, ["z"]).assess(groups_of([[1, 1]]))

@@ -184,8 +184,8 @@ def test_it_is_written_and_read_again():
     ("make", "message"),
     [
         (lambda: InTurn([], DistinctLDiversity(2)), "must name different quasi columns"),
-        (lambda: InTurn("race", KAnonymity(2)), "cannot be asked of a quasi column"),
-        (lambda: InTurn("race", TCloseness("0.2")), "cannot be asked of a quasi column"),
+        (lambda: InTurn("race", KAnonymity(2)), "cannot be used for a quasi column"),
+        (lambda: InTurn("race", TCloseness("0.2")), "cannot be used for a quasi column"),
         (lambda: InTurn("race", DistinctLDiversity(2, column="race")), "name no column"),
         (lambda: rt.assess(people(), InTurn("rase", DistinctLDiversity(2))), "not a quasi column. Did you mean 'race'"),
         (

@@ -110,7 +110,7 @@ def test_every_part_is_judged_on_every_piece_of_evidence_of_its_kind():
     assert not told.holds
     assert told.value == {"age": 1, "zip": 2}
     assert told.witness is not None
-    assert told.witness.text.startswith("To somebody who knows age:")
+    assert told.witness.text.startswith("For an adversary who knows age:")
 
 
 def test_one_piece_of_evidence_gives_the_definition_s_own_answer():
@@ -126,7 +126,7 @@ def test_those_left_out_are_judged_as_a_group():
     assert [(each.about, each.holds) for each in found] == [("age", True), ("those left out", False)]
     assert len(judge(DistinctLDiversity(2), Evidence({("age",): published}, remainder={}))) == 1
     for wrong in (WorstCaseKnowledge("0.9", 1), AverageRisk("0.5")):
-        with pytest.raises(PolicyError, match="cannot be judged for the rows left out"):
+        with pytest.raises(PolicyError, match="cannot be judged for the suppressed rows"):
             judge(wrong, Evidence({("age",): published}, remainder=left_out))
     told = verdict(DistinctLDiversity(2), found)
     assert told.witness is not None

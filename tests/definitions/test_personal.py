@@ -168,7 +168,7 @@ def test_a_policy_reads_private_columns(tmp_path):
     [
         ({"limit": pl.lit("1.5")}, PersonalPrivacy(1, "wish", thresholds="limit"), PolicyError, r"a threshold in column 'limit' must be at most 1, but it is 1.5"),
         ({"limit": pl.lit("often")}, PersonalPrivacy(1, "wish", thresholds="limit"), PolicyError, r"a threshold in column 'limit' must be a number .* but it is 'often'"),
-        ({}, PersonalPrivacy(1, "zip"), PolicyError, "the column 'zip' tells what people want guarded, but it would be published"),
+        ({}, PersonalPrivacy(1, "zip"), PolicyError, "the column 'zip' contains people's guarding nodes, but it would be published"),
         ({}, PersonalPrivacy(1, "wish", thresholds="limits"), DataError, r"no column 'limits'.* Did you mean 'limit'"),
     ],
 )  # fmt: skip
@@ -193,5 +193,5 @@ def test_a_name_that_a_value_and_a_category_share_guards_both():
 def test_several_sensitive_columns_are_named_with_the_way_out():
     frame = pl.DataFrame({"zip": ["1"], "a": ["x"], "b": ["y"], "wish": ["x"]})
     table = Table(frame, quasi=["zip"], sensitive=["a", "b"], private=["wish"])
-    with pytest.raises(PolicyError, match=r"one sensitive column, but the table has several: a, b. Declare the one"):
+    with pytest.raises(PolicyError, match=r"one sensitive column, but the table has several: a, b. Declare only the one"):
         rt.assess(table, PersonalPrivacy("1/2", "wish", column="a"))

@@ -124,7 +124,7 @@ def test_rows_without_weights_or_with_several_of_a_person_give_no_estimate():
     with pytest.raises(PolicyError, match="The rows have no weights"):
         population_estimate(count_table(bare).groups(), Fraction(1))
     people = Table(frame, quasi=["age"], key="who", unit="person", weight="w")
-    with pytest.raises(PolicyError, match="do not say how many people stand behind somebody with several rows"):
+    with pytest.raises(PolicyError, match="cannot be estimated from row weights if people have several rows"):
         population_estimate(count_table(people).groups(), Fraction(1))
     (exposure,) = exposures(people, [])
     assert exposure.estimate is None

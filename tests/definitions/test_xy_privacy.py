@@ -95,9 +95,9 @@ def test_releases_keep_it_and_show_it_from_the_public_side(method, tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: XYPrivacy(2, "0.5", x=["drug"]), "pass y=, what is to be protected"),
+        (lambda: XYPrivacy(2, "0.5", x=["drug"]), "pass y=, the columns to protect"),
         (lambda: XYPrivacy(2, "0.5", y=[]), "y must name at least one sensitive column"),
-        (lambda: XYPrivacy(2, "0.5", "drug", y=["illness"]), "takes the place of column"),
+        (lambda: XYPrivacy(2, "0.5", "drug", y=["illness"]), "cannot be combined with column"),
         (lambda: XYPrivacy(2, "0.5", y=["drug"], x="drug"), "column 'drug' is in x and in y at once"),
         (lambda: XYPrivacy(2, "0.5", y=7), "y must be a list of names of sensitive columns, but it is 7"),
     ],

@@ -43,7 +43,7 @@ def test_the_verdict_is_strict_and_exact():
     assert broken.witness is not None
     assert broken.witness.group == 0
     assert broken.witness.text == (
-        "Somebody who knows person 1 of group 0 does not have LungCancer is 0.6667 (2/3) sure that person 1 of group 0 has Flu; "
+        "An attacker who knows person 1 of group 0 does not have LungCancer is 0.6667 (2/3) sure that person 1 of group 0 has Flu; "
         "that must stay below 2/3."
     )
     kept = WorstCaseKnowledge("0.67", 1).assess(groups)

@@ -130,7 +130,7 @@ def test_a_pseudonym_that_repeats_gives_everybody_away_and_is_refused(tmp_path):
     frame, chance = panel(60, 10), Random(4)
     frame = frame.with_columns(origin=pl.Series([chance.choice("xyz") for _ in range(frame.height)]))
     roles = {"quasi": ["year", "age", "sex", "origin"], "sensitive": "wage", "identifiers": ["person"]}
-    with pytest.raises(DataError, match="would repeat: it links rows"):
+    with pytest.raises(DataError, match="would have duplicates: it links rows"):
         rt.Table(frame, **roles, pseudonyms=["person"], unit="row")
     linked = rt.Table(frame, **roles, pseudonyms=["person"])
     with pytest.raises(PolicyError, match="links all rows of a person"):

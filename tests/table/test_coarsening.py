@@ -110,7 +110,7 @@ def test_bins_are_ranges_and_dates_are_beginnings() -> None:
         ({"kind": "round"}, "needs the field 'to'"),
         ({"kind": "round", "to": 0}, "must be positive"),
         ({"kind": "round", "to": 5, "botom": 1}, "Did you mean 'bottom'"),
-        ({"kind": "round", "to": 5, "bottom": 9, "top": 1}, "bottom must lie below top"),
+        ({"kind": "round", "to": 5, "bottom": 9, "top": 1}, "bottom must be below top"),
         ({"kind": "digits", "digits": 0}, "at least 1"),
         ({"kind": "bins", "edges": [3, 1]}, "rising"),
         ({"kind": "calendar", "unit": "moon"}, "must be one of"),

@@ -63,7 +63,7 @@ def test_every_value_comes_back_from_json_with_its_type(drawn: tuple[ValueType, 
     ],
 )  # fmt: skip
 def test_what_is_no_meaning_is_refused_with_its_place(given: object) -> None:
-    with pytest.raises(DataError, match="label 'x' cannot be understood"):
+    with pytest.raises(DataError, match="label 'x' is not a known meaning"):
         Meaning.read(given, ValueType.INTEGER, "manifest.json: the meaning of label 'x'")
 
 

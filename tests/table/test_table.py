@@ -69,7 +69,7 @@ def test_duplicate_rows_are_people_of_their_own() -> None:
         (
             {"quasi": ["age"], "unit": "person"},
             PolicyError,
-            "unit='person' needs key=, the column that tells people apart.",
+            "unit='person' needs key=, the column that identifies people.",
         ),
         (
             {"quasi": {"age": "intervals"}},
@@ -84,7 +84,7 @@ def test_duplicate_rows_are_people_of_their_own() -> None:
         (
             {"quasi": ["age", "sex"], "quasi_sets": [["age"]]},
             PolicyError,
-            "quasi_sets leaves out the quasi column 'sex': nobody would be protected against its use.",
+            "quasi_sets does not contain the quasi column 'sex': no guarantee would cover adversaries who know it.",
         ),
         ({"quasi": ["age"], "weight": "sex"}, DataError, "The weight column 'sex' must be numeric, but it is String."),
     ],
@@ -115,17 +115,17 @@ def test_pseudonyms_are_asked_for_by_name() -> None:
 @pytest.mark.parametrize(
     ("values", "dtype", "way"),
     [
-        ([[1]], "List(Int64)", "Make plain columns of it first"),
-        ([{"a": 1}], "Struct({'a': Int64})", "Make plain columns of it first"),
-        ([b"x"], "Binary", "Make text of it"),
-        ([datetime.timedelta(1)], "Duration(time_unit='us')", "Make a number of it, such as days or hours"),
+        ([[1]], "List(Int64)", "Convert it to plain columns first"),
+        ([{"a": 1}], "Struct({'a': Int64})", "Convert it to plain columns first"),
+        ([b"x"], "Binary", "Convert it to text"),
+        ([datetime.timedelta(1)], "Duration(time_unit='us')", "Convert it to a number, such as days or hours"),
     ],
 )
 def test_values_that_cannot_be_compared_are_refused(values: list[Any], dtype: str, way: str) -> None:
     with pytest.raises(DataError) as caught:
         Table(pl.DataFrame({"x": values}), quasi=["x"])
     assert str(caught.value) == (
-        f"Column 'x' has type {dtype}, whose values cannot be compared or generalized. {way}, or leave it out."
+        f"Column 'x' has type {dtype}, whose values cannot be compared or generalized. {way}, or drop it."
     )
 
 
@@ -184,13 +184,13 @@ def test_rows_that_are_linked_are_not_taken_for_people() -> None:
     frame = pl.DataFrame({"id": [1, 1, 2], "age": [30, 30, 30], "disease": ["a", "b", "a"]})
     with pytest.raises(DataError, match="The key 'id' repeats: 1 has several rows"):
         Table(frame, quasi=["age"], key="id", unit="row")
-    with pytest.raises(DataError, match="The pseudonym of 'id' would repeat: it links rows of one person"):
+    with pytest.raises(DataError, match="The pseudonym of 'id' would have duplicates: it links rows of one person"):
         Table(frame, quasi=["age"], identifiers=["id"], pseudonyms=["id"], unit="row")
     with pytest.raises(DataError, match="The key column 'id' has missing values"):
         Table(frame.with_columns(id=pl.Series([1, None, 2])), quasi=["age"], key="id")
-    with pytest.raises(DataError, match=r"Column 'id' repeats, so it is taken for the key.*unit='row'"):
+    with pytest.raises(DataError, match=r"Column 'id' has duplicates, so it is used as the key.*unit='row'"):
         Table(frame.with_columns(id=pl.Series([1, 1, None])), quasi=["age"], identifiers=["id"])
-    with pytest.raises(PolicyError, match="Pseudonyms of rows that repeat must be those of the key"):
+    with pytest.raises(PolicyError, match="pseudonyms must be those of the key"):
         Table(frame, quasi=["age"], identifiers=["disease"], key="id", pseudonyms=["disease"])
 
 

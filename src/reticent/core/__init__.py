@@ -1,12 +1,12 @@
-"""The shapes that every way to publish passes through.
+"""Data structures shared by all ways to publish.
 
-``frequencies``     the frequency set: distinct quasi points with sensitive histograms
-``groups``          what a definition judges: sizes, ``histograms``, ``owners``; ``evidence`` all that a release is judged by
-``group_labels``    what groups show column by column, and what can be computed from it
-``recoding``        what happens to a row, as data; ``row_recoding`` the rows that it is applied to; ``draft`` what a method returns; ``engine`` what scans rows
-``published_cells`` what groups show of a counted table, by ``leaf_sets``: what utility is measured by
-``shape``           what a cell stands for over all columns; ``metric`` distances between records of mixed columns
-``adversary_view``  what an adversary sees; ``covers`` and ``candidate_join`` find people in it
+``frequencies``     the frequency set: distinct quasi-identifier combinations with sensitive histograms
+``groups``          what a definition judges: sizes, ``histograms``, ``owners``; ``evidence`` is everything a release is judged by
+``group_labels``    labels of groups by column, and what can be computed from them
+``recoding``        the recoding of rows, as data; ``row_recoding`` applies it; ``draft`` is a method's result; ``engine`` scans rows
+``published_cells`` what groups publish of a counted table, by ``leaf_sets``: the input of utility measures
+``shape``           what a cell covers over all columns; ``metric`` distances between records of mixed columns
+``adversary_view``  what an adversary sees; ``covers`` and ``candidate_join`` match people against it
 """
 
 from reticent.core.adversary_view import (

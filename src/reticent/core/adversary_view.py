@@ -1,4 +1,4 @@
-"""What an adversary sees of a table or a release: combinations of labels, what these mean, and the groups that they lie in."""
+"""The adversary's view of a table or a release: label combinations, their meanings, and the groups that they belong to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _Array = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AdversaryColumn:
-    """A column as it is shown: the label of every cell by its place in ``labels`` (in rising order), and what each label means."""
+    """A published column: the label of every cell as an index into ``labels`` (ascending), and the meaning of each label."""
 
     name: str
     codes: _Array
@@ -56,12 +56,12 @@ class AdversaryColumn:
         return self.labels.cast(pl.String).fill_null(NULL_LABEL).to_list()
 
     def cover(self, values: pl.Series, *, null_is_unknown: bool = True) -> Cover:
-        """Which of some distinct values fit which label. A null is a detail that nobody told, so that every label fits, or a missing value."""
+        """Which of some distinct values match which label. A null is either unknown (all labels match) or a missing value."""
         return cover(values, self.meanings, self.name, null_is_unknown=null_is_unknown)
 
     @classmethod
     def of(cls, series: pl.Series, meanings: Mapping[str, Meaning] | None = None) -> AdversaryColumn:
-        """A published column, cell by cell. Without ``meanings`` every label stands for itself."""
+        """Build it from a published column, cell by cell. Without ``meanings`` every label represents itself."""
         coded = series.dtype == pl.Categorical or series.dtype == pl.Enum
         labels = sorted_values(series.unique().cast(pl.String) if coded else series)
         codes: Any = encode(series, labels, series.name, len(labels) - 1 if labels.null_count() else None)
@@ -73,12 +73,12 @@ class AdversaryColumn:
         for text in labels.cast(pl.String).to_list():
             label = missing if text is None else text
             if label not in meanings:
-                raise DataError(f"Column {series.name!r} shows the label {label!r}, whose meaning was not published.")
+                raise DataError(f"Column {series.name!r} has the label {label!r}, whose meaning was not published.")
             found.append(meanings[label])
         return cls(series.name, codes, labels, tuple(found))
 
     def as_labels(self, sizes: _Array) -> LabelColumn:
-        """The labels of cells with so many rows each; they are the raw values where each stands for one value."""
+        """The labels of cells of the given sizes. They count as raw values if each represents one value."""
         single = np.array([isinstance(meaning, Value | Missing) for meaning in self.meanings], dtype=bool)
 
         def counted(values: pl.Series) -> RawValues:
@@ -99,12 +99,12 @@ class AdversaryColumn:
         return LabelColumn(self.name, self.codes, self.texts, None, classified)
 
     def at(self, cells: NDArray[Any]) -> AdversaryColumn:
-        """The column of some cells only."""
+        """The column restricted to some cells."""
         return replace(self, codes=self.codes[cells].astype(np.int64))
 
 
 def _disjoint_classes(meanings: Sequence[Meaning]) -> _Array:
-    """Labels numbered such that those of different numbers certainly have no value in common; all alike where there are too many labels to compare."""
+    """Class ids of labels such that labels of different classes have no common value; one class if there are too many labels to compare."""
     if len(meanings) > _MOST_COMPARED:
         return np.zeros(len(meanings), dtype=np.int64)
     pairs = [
@@ -112,7 +112,7 @@ def _disjoint_classes(meanings: Sequence[Meaning]) -> _Array:
         for one, other in combinations(range(len(meanings)), 2)
         if not are_disjoint(meanings[one], meanings[other])
     ]
-    # scipy is imported where it is needed: small releases must not wait for it.
+    # scipy is imported lazily: small releases must not wait for it.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -122,7 +122,7 @@ def _disjoint_classes(meanings: Sequence[Meaning]) -> _Array:
 
 @dataclass(frozen=True)
 class WholeColumn:
-    """A sensitive column of the whole table: its domain, and how many rows have each value."""
+    """A sensitive column of the whole table: its domain and its histogram."""
 
     column: SensitiveColumn
     counts: _Array
@@ -130,12 +130,13 @@ class WholeColumn:
 
 @dataclass(frozen=True)
 class Channel:
-    """How a noisy release was drawn, for an adversary who looks whole records up in it.
+    """The sampling process of a noisy release, for an adversary who looks up whole records in it.
 
-    A record of the data is shown with chance ``true``, any other with chance ``other`` (of one row), and a record that is not in the data is shown
-    at all with chance ``noise``. ``d`` and ``gamma`` are the beliefs before and after that were promised. ``shows`` says which of some records are
-    shown. ``is_set`` says that records are shown once however many people have them; ``refusal`` why the chances are not the same for all
-    records, where they are not.
+    A record of the data is published with probability ``true``, any other with probability ``other`` (per row), and a
+    record that is not in the data appears at all with probability ``noise``. ``d`` and ``gamma`` are the guaranteed
+    prior and posterior beliefs. ``shows`` returns which of some records are published. ``is_set``: records are
+    published once however many people have them; ``refusal`` is the reason why the probabilities are not the same for
+    all records, if so.
     """
 
     true: Fraction
@@ -150,7 +151,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a release was made, as its public side tells: the method with its parameters, the claims as the certificate writes them, and what a claim counts."""
+    """How a release was made, by its public files: the method with its parameters, the claims as in the certificate, and the unit of a claim."""
 
     method: Mapping[str, Any]
     claims: tuple[Mapping[str, Any], ...]
@@ -159,18 +160,19 @@ class Provenance:
 
 @dataclass(frozen=True)
 class AdversaryView:
-    """All that an adversary is given: distinct combinations of labels (*cells*), with the group that each lies in.
+    """Everything an adversary sees: distinct label combinations (*cells*), with the group that each belongs to.
 
-    Cells and groups are numbered in the order of their labels, always. In a generalized release a cell is a group. In a bucketized one many
-    cells, each with its exact labels, lie in one group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group
-    ``group_of[c]``. ``groups`` is None where rows are not true rows; a ``channel`` then says how they came about.
+    Cells and groups are always numbered in the order of their labels. In a generalized release a cell is a group. In a
+    bucketized release many cells, each with its exact labels, belong to one group, and equal labels may belong to
+    several: ``sizes[c]`` rows of cell ``c`` are in group ``group_of[c]``. ``groups`` is None if rows are not true rows;
+    a ``channel`` then describes how they were sampled.
 
-    ``sets`` are the sets of columns of which an adversary knows one. ``people`` says how many people the rows of a cell are about, where it
-    is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
-    the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets, numbered groups).
-    ``declared`` are the columns that the steward declared unknown, each with the rows that show it,
-    and ``computable`` those of them that follow from the quasi columns all the same. ``shapes`` says what each cell stands for beyond its labels; without
-    any, cells are the boxes of their labels.
+    ``sets`` are the sets of columns of which an adversary knows one. ``people`` is the number of people per cell, if it
+    is known that a person may have several rows. ``reference`` has the whole table's histograms, as far as they were
+    declared, and ``made`` how the release was made; None for an unpublished table. ``called`` are the release's own
+    names of its groups, if any (buckets, numbered groups). ``declared`` are the columns that the steward declared
+    unknown, each with its rows, and ``computable`` those of them that nevertheless follow from the quasi columns.
+    ``shapes`` is what each cell covers beyond its labels; without any, cells are boxes.
     """
 
     columns: tuple[AdversaryColumn, ...]
@@ -196,9 +198,10 @@ class AdversaryView:
         sensitive: Sequence[str],
         called: str | None = None,
     ) -> AdversaryView:
-        """Rows that show labels and sensitive values together: rows with the same labels are a group. ``times``: how often each row is there.
+        """The view of rows with labels and sensitive values together: rows with equal labels form a group. ``times`` is
+        the multiplicity of each row.
 
-        Where labels do not tell all groups apart, ``called`` names the column that does.
+        If labels do not distinguish all groups, ``called`` names the column that does.
         """
         columns = tuple(AdversaryColumn.of(rows[name], known) for name, known in meanings.items())
         own = () if called is None else (AdversaryColumn.of(rows[called]),)
@@ -220,9 +223,10 @@ class AdversaryView:
         times: _Array | None = None,
         many: _Array | None = None,
     ) -> AdversaryView:
-        """Exact labels in one table and sensitive values in another, tied together by a bucket only: a bucket is a group.
+        """The view of exact labels in one table and sensitive values in another, linked by a bucket only: a bucket is a
+        group.
 
-        ``times`` says how many rows each row of ``values`` stands for, ``many`` each of ``people``.
+        ``times`` is the number of rows that each row of ``values`` represents, ``many`` that of each row of ``people``.
         """
         columns = [AdversaryColumn.of(people[name], known) for name, known in meanings.items()]
         numbers = values[bucket].unique().sort()
@@ -236,7 +240,7 @@ class AdversaryView:
 
     @classmethod
     def in_noise(cls, rows: pl.DataFrame) -> AdversaryView:
-        """Rows that are not true rows: distinct records, without groups."""
+        """The view of rows that are not true rows: distinct records, without groups."""
         columns = [AdversaryColumn.of(rows[name]) for name in rows.columns]
         ids, count = number(*_keys(columns, rows.height))
         firsts = first_rows(ids, count)
@@ -245,39 +249,39 @@ class AdversaryView:
 
     @property
     def names(self) -> Columns:
-        """The names of the columns."""
+        """The column names."""
         return tuple(column.name for column in self.columns)
 
     @property
     def rows(self) -> int:
-        """How many rows are shown."""
+        """The number of published rows."""
         return int(self.sizes.sum())
 
     @property
     def is_artificial(self) -> bool:
-        """Whether rows are about nobody: neither true rows, nor drawn from true rows with chances that are known one by one."""
+        """True if rows describe no real person: neither true rows, nor sampled from true rows with known probabilities."""
         return self.groups is None and self.channel is None
 
     @property
     def candidates(self) -> _Array:
-        """Among how many one has to choose in each cell: people where they are known, else rows."""
+        """The number of candidates in each cell: people if known, otherwise rows."""
         return self.sizes if self.people is None else self.people
 
     @property
     def counted(self) -> str:
-        """What rows are counted as: people, or records where a release shows several of a person and not whose they are."""
+        """The unit of the counts: people, or records if a release has several per person without linking them."""
         return "people" if self.made is None or self.made.unit == "row" else "records"
 
     @property
     def true_groups(self) -> Groups:
-        """The groups; refused where rows are not true rows."""
+        """The groups. Raises if rows are not true rows."""
         if self.groups is None:
             raise PolicyError(NOT_TRUE)
         return self.groups
 
     @property
     def labelled_groups(self) -> Groups:
-        """The groups with the labels that they show; without, where cells are not groups or are no boxes of labels."""
+        """The groups with their labels; without labels if cells are not groups or not boxes."""
         groups = self.true_groups
         if self.shapes or not self.is_row_by_row or not self.columns:
             return groups
@@ -285,7 +289,7 @@ class AdversaryView:
 
     @property
     def is_row_by_row(self) -> bool:
-        """Whether a row shows its labels and its sensitive values together: cells are groups."""
+        """True if each row has its labels and its sensitive values together: cells are groups."""
         return (
             self.groups is not None
             and len(self.group_of) == len(self.groups)
@@ -305,9 +309,9 @@ class AdversaryView:
         raise DataError(f"No quasi column {name!r} was published.{did_you_mean(name, self.names)}")
 
     def spread(self, column: str) -> tuple[_Array, int]:
-        """How often each value of a sensitive column occurs in all that the public knows, and how many rows that is.
+        """The histogram of a sensitive column in everything public, and its number of rows.
 
-        That is the whole table where its histogram was declared (rows that were left out included), else the rows that are shown.
+        That is the whole table if its histogram was declared (suppressed rows included), otherwise the published rows.
         """
         groups, declared = self.true_groups.marginal(column), self.reference.get(column)
         if declared is None:
@@ -317,7 +321,7 @@ class AdversaryView:
         return shown, int(declared.counts.sum())
 
     def known(self, columns: Sequence[str]) -> AdversaryView:
-        """What an adversary sees who knows some of the columns only: rows that these do not tell apart are together."""
+        """The view of an adversary who knows some of the columns only: rows with equal labels there are merged."""
         if set(columns) == set(self.names):
             return self
         chosen = [self.column(name) for name in columns]
@@ -339,7 +343,7 @@ class AdversaryView:
         )
 
     def knowing(self, names: Sequence[str]) -> AdversaryView:
-        """What an adversary sees who also knows some declared columns of people: cells are divided by their values."""
+        """The view of an adversary who also knows some declared columns of people: cells are split by their values."""
         chosen = [name for name in self.declared if name in names]
         if not chosen:
             return self
@@ -366,7 +370,7 @@ class AdversaryView:
         )
 
     def _cells_of(self, rows: pl.DataFrame) -> _Array:
-        """The cell of published rows, by what they show themselves."""
+        """The cell of each published row, by its own labels."""
         group = self.of_rows(rows)
         if self.is_row_by_row:
             return group
@@ -380,9 +384,10 @@ class AdversaryView:
         return encode(rows[column.name], column.labels, column.name, missing).astype(np.int64)
 
     def shapes_of(self, ids: NDArray[Any], count: int, columns: Sequence[str]) -> tuple[Shape, ...]:
-        """The shapes of cells that are numbered by what they show in some columns, for an adversary who knows these; nothing where cells are boxes.
+        """The shapes of merged cells for an adversary who knows some columns; empty if cells are boxes.
 
-        Those that look alike in some columns may differ, and then all that is known is that somebody is in one of them.
+        Cells with equal labels in these columns may have different shapes; then all that is known is that a person is
+        in one of them.
         """
         if not self.shapes:
             return ()
@@ -396,17 +401,17 @@ class AdversaryView:
         )
 
     def shaped(self, shapes: Mapping[tuple[str, ...], Shape]) -> AdversaryView:
-        """The same with the shape of every cell, found by the labels that it shows."""
+        """The view with the shape of every cell, looked up by its labels."""
         texts = [each.texts for each in self.columns]
         labels = list(
             zip(*([text[c] for c in each.codes] for text, each in zip(texts, self.columns, strict=True)), strict=True)
         )
         for missing in set(labels) ^ set(shapes):
-            raise DataError(f"The shapes are not those of the cells: {', '.join(missing)} is in one of them only.")
+            raise DataError(f"The shapes do not match the cells: {', '.join(missing)} has no counterpart.")
         return replace(self, shapes=tuple(shapes[each] for each in labels))
 
     def occurrences(self) -> Iterator[tuple[pl.Series, _Array]]:
-        """The values of each sensitive and each declared column, and how many rows show each."""
+        """The values of each sensitive and each declared column, and the number of rows with each."""
         groups = self.true_groups
         for column in groups.domain.columns:
             counts = groups.marginal(column.name).histograms.total(column.size)
@@ -420,7 +425,7 @@ class AdversaryView:
     def ask(
         self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True
     ) -> QueriedPeople:
-        """Compare people with the labels of some columns (all of them, if not said); those with the same values are asked about once."""
+        """Match people against the labels of some columns (default: all). People with equal values are looked up once."""
         return QueriedPeople.of(
             people,
             self.names if columns is None else columns,
@@ -428,7 +433,7 @@ class AdversaryView:
         )
 
     def covering(self, points: pl.DataFrame) -> tuple[_Array, _Array]:
-        """The pairs (point, cell) of rows of ``points`` and cells whose labels and shapes cover them, in rising order; a null is a missing value."""
+        """The pairs (point, cell) of rows of ``points`` and cells whose labels and shapes cover them, ascending; a null is a missing value."""
         asked, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
         order = np.argsort(ids, kind="stable")
         starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
@@ -439,7 +444,7 @@ class AdversaryView:
             people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
             found.append((np.repeat(people, lengths), order[places_in(starts[fits.place], lengths)]))
         distinct, cells = (np.concatenate(part) for part in zip(*found, strict=True))
-        # People who are alike were asked about once.
+        # Equal people were looked up once.
         mine = np.argsort(asked.owners, kind="stable")
         begin = np.searchsorted(asked.owners[mine], np.arange(len(asked) + 1))
         times = asked.times[distinct]
@@ -448,7 +453,7 @@ class AdversaryView:
         return everybody[rising], places[rising]
 
     def place(self, people: pl.DataFrame) -> _Array:
-        """The group of every person: NOWHERE where no cell covers them, SEVERAL where cells of several groups do; a null is a missing value."""
+        """The group of every person: NOWHERE if no cell covers them, SEVERAL if cells of several groups do; a null is a missing value."""
         if not self.columns:
             return np.zeros(people.height, dtype=np.int64)
         asked, (ids, firsts) = self.ask(people, null_is_unknown=False), self._combinations()
@@ -468,7 +473,7 @@ class AdversaryView:
         return found[asked.owners]
 
     def of_rows(self, rows: pl.DataFrame) -> _Array:
-        """The group of published rows, by what they show themselves: their labels, or the release's own name of the group."""
+        """The group of each published row, by its labels or by the release's own name of the group."""
         if self.called is not None:
             return encode(rows[self.called.name], self.called, self.called.name).astype(np.int64)
         if not self.columns:
@@ -481,7 +486,7 @@ class AdversaryView:
         return self.group_of[cells]
 
     def describe(self, group: int) -> dict[str, str]:
-        """What everybody in a group looks like: its labels, or where these do not tell, the release's own name of it."""
+        """The common description of a group: its labels or, if these are ambiguous, the release's own name of it."""
         if self.called is not None and not self.is_row_by_row:
             return {self.called.name: str(self.called[group])}
         return {each.name: each.texts[each.codes[self._cell_of[group]]] for each in self.columns}
@@ -492,12 +497,12 @@ class AdversaryView:
         return first_rows(self.group_of, len(self.true_groups))
 
     def _combinations(self) -> tuple[_Array, _Array]:
-        """The cells numbered by their labels and shapes, whatever group they lie in, and one cell of each number."""
+        """Ids of the cells by labels and shapes, regardless of group, and one cell per id."""
         ids, count = self.combined(self.names)
         return ids, first_rows(ids, count)
 
     def combined(self, columns: Sequence[str]) -> tuple[_Array, int]:
-        """The cells numbered by what they show in some columns: their labels and, to an adversary who knows all columns, their shapes."""
+        """Ids of the cells by their labels in some columns and, for an adversary who knows all columns, their shapes."""
         chosen = [self.column(name) for name in columns]
         ids, count = number(*_keys(chosen, len(self.sizes)))
         if not self.shapes or count == len(ids) or set(columns) != set(self.names):
@@ -517,17 +522,17 @@ class AdversaryView:
         return found, count
 
     def with_population(self, people: pl.DataFrame) -> AdversaryView:
-        """The same with the number of people of a population who fit each group; somebody who fits several is counted in each."""
+        """The view with the number of people of a population who match each group; a person who matches several counts in each."""
         if not self.is_row_by_row:
             raise PolicyError(
-                "How many people of a population fit a group does not follow from this release: it publishes quasi values exactly, apart from "
+                "The number of people of a population who match a group cannot be computed for this release: it publishes quasi values exactly, separate from "
                 "the groups."
             )
         for name in self.names:
             if name not in people.columns:
                 raise DataError(f"The population has no column {name!r}.{did_you_mean(name, people.columns)}")
             if people[name].null_count():
-                raise DataError(f"The population has missing values in column {name!r}: such people fit no group.")
+                raise DataError(f"The population has missing values in column {name!r}: such people match no group.")
         counts = np.zeros(len(self.sizes), dtype=np.int64)
         if self.columns:
             asked = self.ask(people, null_is_unknown=False)
@@ -539,7 +544,7 @@ class AdversaryView:
         return replace(self, groups=replace(groups, extras={**groups.extras, POPULATION: counts}))
 
     def naive(self, quasi: Sequence[str], sensitive: Sequence[str]) -> AdversaryView:
-        """What an adversary holds who takes all rows for true, with these roles for the columns."""
+        """The view of an adversary who takes all rows for true rows, with these column roles."""
         chosen, secret = [self.column(name) for name in quasi], [self.column(name) for name in sensitive]
         ids, count = number(*_keys(chosen, len(self.sizes)))
         firsts = first_rows(ids, count)
@@ -550,7 +555,7 @@ class AdversaryView:
         return AdversaryView(columns, groups.sizes, np.arange(count), groups, (tuple(quasi),), made=self.made)
 
     def looks(self) -> list[Any]:
-        """What is shown, however the groups are numbered: for each group its cells with their sizes, and its sensitive values."""
+        """The published content independent of group numbering: for each group its cells with their sizes, and its sensitive values."""
         groups, texts = self.true_groups, [each.texts for each in self.columns]
         rows: list[list[Any]] = [[] for _ in range(len(groups))]
         for cell, group in enumerate(self.group_of.tolist()):
@@ -561,7 +566,7 @@ class AdversaryView:
 
 
 def _keys(columns: Sequence[AdversaryColumn], rows: int) -> tuple[NDArray[Any], int]:
-    """One number a row, in the order of the labels."""
+    """One key per row, in label order."""
     return pack([each.codes for each in columns], [max(len(each.labels), 1) for each in columns], rows)
 
 

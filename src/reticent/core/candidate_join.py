@@ -1,4 +1,4 @@
-"""Which published places fit which people: a join, column after column, that looks at few more pairs than fit."""
+"""Join people with the published cells that match them, column by column, visiting few more pairs than match."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _PERSON, _PLACE = "_person", "_place"
 
 @dataclass(frozen=True)
 class QueriedPeople:
-    """People to look up: the distinct ones, which label covers which value in each column, and everybody's place among the distinct.
+    """People to look up: the distinct ones, the cover of each column (which label matches which value), and everyone's
+    index among the distinct.
 
-    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]`` and ``known[j]``; ``times`` says how
-    many people are alike.
+    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, as an index into ``covers[j]`` and
+    ``known[j]``; ``times`` is the number of people with equal values.
     """
 
     known: tuple[pl.Series, ...]
@@ -39,7 +40,7 @@ class QueriedPeople:
     def of(
         cls, people: pl.DataFrame, columns: Sequence[str], cover: Callable[[str, pl.Series], Cover]
     ) -> QueriedPeople:
-        """People by their values in some columns; ``cover`` compares the distinct values of a column with its labels."""
+        """Encode people by their values in some columns; ``cover`` compares the distinct values of a column with its labels."""
         listed = list(columns)
         points = people.select(listed).with_row_index(_PERSON).group_by(listed, maintain_order=True).agg(_PERSON)
         known, covers, asked = [], [], []
@@ -60,7 +61,7 @@ class QueriedPeople:
 
     @property
     def is_single(self) -> NDArray[np.bool_]:
-        """Who fits at most one label in every column."""
+        """Mask of people who match at most one label in every column."""
         fits = [each.is_single[values] for each, values in zip(self.covers, self.values, strict=True)]
         single: NDArray[np.bool_] = np.all(fits, axis=0)
         return single
@@ -71,7 +72,9 @@ class QueriedPeople:
         return pl.DataFrame([known.gather(mine) for known, mine in zip(self.known, self.values, strict=True)])
 
     def fits(self, codes: Sequence[Array], shapes: Sequence[Shape] = ()) -> Iterator[CandidatePairs]:
-        """Who fits which of some places (``codes[j]``: their label in column j), and lies inside its shape if it has one."""
+        """Yield the pairs of people and cells that match (``codes[j]``: a cell's label in column j) and are inside the
+        cell's shape, if it has one.
+        """
         keeps = inside(shapes, self.points) if shapes else None
         for fits in self._fitting(codes):
             if keeps is not None:
@@ -80,10 +83,10 @@ class QueriedPeople:
             yield fits
 
     def _fitting(self, codes: Sequence[Array]) -> Iterator[CandidatePairs]:
-        """Who fits which place by labels.
+        """Yield the pairs of people and cells that match by labels.
 
-        Whoever fits at most one label in every column has one place, if these are all different, and a join finds it; the others, where labels overlap (local
-        recoding, unknown values), are narrowed down column by column.
+        People who match at most one label in every column have one cell, if all cells differ: a hash join finds it. The
+        others (overlapping labels of local recoding, unknown values) are narrowed down column by column.
         """
         _, distinct = number(*pack(codes, [each.label_count for each in self.covers], len(codes[0])))
         single = self.is_single if distinct == len(codes[0]) else np.zeros(len(self), dtype=bool)
@@ -99,9 +102,10 @@ class QueriedPeople:
 
 
 def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """The last place that has a person's labels (``codes[j]`` of places, ``labels[j]`` of people, ``sizes[j]`` labels); -1 where none has.
+    """The last cell with a person's labels (``codes[j]`` of cells, ``labels[j]`` of people, ``sizes[j]`` labels); -1 if
+    there is none.
 
-    Label -1 is one that nobody has.
+    Label -1 matches no cell.
     """
     places, people = len(codes[0]), len(labels[0])
     together = [np.concatenate([theirs, mine]) + 1 for theirs, mine in zip(codes, labels, strict=True)]
@@ -114,7 +118,7 @@ def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[
 
 @dataclass(frozen=True)
 class CandidatePairs:
-    """Some ``people``, and the pairs of ``person`` (a place among these people) and ``place`` that fit."""
+    """Some ``people``, and the matching pairs of ``person`` (an index into them) and ``place`` (a cell)."""
 
     people: Array
     person: Array
@@ -124,11 +128,11 @@ class CandidatePairs:
 def fitting(
     covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array], most: int = _MOST_PAIRS
 ) -> Iterator[CandidatePairs]:
-    """For people who are all different (``asked[j]``: their value in column j) the places (``codes[j]``: their label) that fit them.
+    """For distinct people (``asked[j]``: their value in column j), yield the matching cells (``codes[j]``: their label).
 
-    People who begin alike are looked at once: the places that fit the values of the first columns are narrowed by each value of the next
-    column that goes with them. No more than about ``most`` pairs are held at a time; where there would be more, people are
-    halved, and the halves go on from the pairs found so far.
+    People with a common prefix of values are processed once: the cells that match the prefix are narrowed by each value
+    of the next column. At most about ``most`` pairs are held at a time; if there would be more, the people are halved,
+    and each half continues from the pairs so far.
     """
     tree = _Tree.of(covers, asked, codes)
     stack = [_Reached(0, 0, len(tree.order), np.zeros(tree.places, dtype=np.int64), np.arange(tree.places))]
@@ -146,7 +150,7 @@ def fitting(
 
 @dataclass(frozen=True)
 class _Reached:
-    """Pairs of a prefix (values of the first ``depth`` columns) and a place that fits it, for the people from ``start`` to ``end``."""
+    """Pairs of a prefix (values of the first ``depth`` columns) and a matching cell, for the people from ``start`` to ``end``."""
 
     depth: int
     start: int
@@ -157,7 +161,7 @@ class _Reached:
 
 @dataclass(frozen=True)
 class _Tree:
-    """People in the ``order`` of their values, and for each depth the number of everybody's prefix and the first who has it."""
+    """People in the ``order`` of their values, and for each depth everyone's prefix id and the first person with it."""
 
     order: Array
     values: tuple[Array, ...]
@@ -170,7 +174,7 @@ class _Tree:
     @classmethod
     def of(cls, covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array]) -> _Tree:
         fits = [each.matrix() for each in covers]
-        # First the columns that rule out most places for every doubling of people who differ.
+        # First the columns that exclude the most cells per doubling of distinct people.
         left = [
             max(float(each[:, mine].mean()), 1e-9) if each.size else 1.0 for each, mine in zip(fits, codes, strict=True)
         ]
@@ -195,7 +199,7 @@ class _Tree:
         )
 
     def children(self, reached: _Reached) -> tuple[Array, Array]:
-        """For every pair the range of prefixes, one column longer, that some of the people have."""
+        """For every pair, the range of prefixes one column longer."""
         firsts, longer = self.firsts[reached.depth], self.prefixes[reached.depth + 1]
         ends = np.append(firsts[1:], len(self.order))
         low = longer[np.maximum(firsts[reached.prefix], reached.start)]
@@ -203,7 +207,7 @@ class _Tree:
         return low, high
 
     def narrowed(self, reached: _Reached, low: Array, high: Array) -> _Reached:
-        """The pairs that still fit with the next column."""
+        """The pairs that still match with the next column."""
         depth, lengths = reached.depth, high - low
         child, place = places_in(low, lengths), np.repeat(reached.place, lengths)
         value = self.values[depth][self.firsts[depth + 1][child]]
@@ -211,7 +215,7 @@ class _Tree:
         return _Reached(depth + 1, reached.start, reached.end, child[fits], place[fits])
 
     def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
-        """The same pairs for one half of the people and for the other."""
+        """The same pairs, for each half of the people."""
         middle = (reached.start + reached.end) // 2
         before, after = self.prefixes[reached.depth][[middle - 1, middle]]
         first, second = reached.prefix <= before, reached.prefix >= after

@@ -1,4 +1,4 @@
-"""Which published label covers which value: all that is needed to place a person among labels, from their meanings alone."""
+"""Which published label covers which value, from the meanings of labels alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reticent.table import Anything, Interval, LeafIndex, Meaning, OrMissing, Va
 
 @dataclass(frozen=True)
 class Cover:
-    """The pairs (value, label) that fit, for the distinct values of a column; sorted by value."""
+    """The matching pairs (value, label) for the distinct values of a column; sorted by value."""
 
     values: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -26,11 +26,11 @@ class Cover:
 
     @property
     def is_single(self) -> NDArray[np.bool_]:
-        """For each value whether at most one label fits, so that it has one place only."""
+        """Mask of values that match at most one label."""
         return np.bincount(self.values, minlength=self.value_count) <= 1
 
     def lookup(self) -> NDArray[np.int64]:
-        """The label of each value, -1 where none fits; meant for values that are single."""
+        """The label of each value, -1 if none matches; for values with at most one match."""
         found = np.full(self.value_count, -1, dtype=np.int64)
         found[self.values] = self.labels
         return found
@@ -45,9 +45,9 @@ class Cover:
 def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_is_unknown: bool = False) -> Cover:
     """Match the values of a column against the meanings of labels.
 
-    Values may be written otherwise than the labels (numbers as text, postcodes as numbers): they are read as what the labels speak
-    of, and one that cannot be read so fits no label but ``*``. A null is a missing value and fits the labels that missing values are under; with
-    ``null_is_unknown`` it is something that nobody told, and every label fits.
+    Values may be written differently from the labels (numbers as text, postcodes as numbers): they are parsed as the
+    labels' type, and a value that cannot be parsed matches no label but ``*``. A null is a missing value and matches
+    the labels for missing values; with ``null_is_unknown`` it matches every label.
     """
     kind = _kind(values, meanings, column)
     missing = values.is_null().to_numpy()
@@ -79,14 +79,14 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
 
 
 def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> ValueType:
-    """What values and labels are both read as: the kind of the values, unless they are text and the labels are ranges."""
+    """The common type of values and labels: that of the values, unless they are text and the labels are ranges."""
     own = ValueType.of(values.dtype, column)
     ranges = [meaning for meaning in meanings if isinstance(meaning, Interval | OrMissing)]
     return Domain.guessed(ranges, own).kind if own is ValueType.TEXT and ranges else own
 
 
 def _read(values: pl.Series, kind: ValueType) -> pl.Series:
-    """The values as a kind; null where that cannot be."""
+    """The values parsed as a type; null if that fails."""
     if kind is ValueType.TEXT or ValueType.of(values.dtype) is not ValueType.TEXT:
         return kind.column(values)
     texts = values.cast(pl.String)
@@ -98,7 +98,7 @@ def _read(values: pl.Series, kind: ValueType) -> pl.Series:
 
 
 def _found(index: LeafIndex, meaning: Meaning) -> NDArray[np.int64]:
-    """The leaves that a meaning covers; none where it speaks of another kind of values."""
+    """The leaves that a meaning covers; none if it is about another type."""
     try:
         return meaning.covers(index)
     except (DataError, ValueError):
@@ -109,7 +109,7 @@ def _found(index: LeafIndex, meaning: Meaning) -> NDArray[np.int64]:
 
 
 def _numbers(values: pl.Series, distinct: pl.Series) -> NDArray[np.int64]:
-    """The place of each value among the distinct ones."""
+    """The index of each value among the distinct ones."""
     numbered = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
     joined = values.to_frame("value").join(numbered, on="value", how="left", maintain_order="left")
     return joined["number"].to_numpy().astype(np.int64)

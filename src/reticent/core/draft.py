@@ -1,4 +1,4 @@
-"""A draft: all that a method returns. Release turns it into files; nothing has left the house yet."""
+"""A draft: everything that a method returns. Release turns it into files; nothing is published yet."""
 
 from __future__ import annotations
 
@@ -16,27 +16,35 @@ from reticent.table import Meaning, Rows
 
 
 class SeriesOutcome(Protocol):
-    """What a release of a series leaves behind for the next one. Drafting writes nothing: the state is stored when the release was judged."""
+    """The state that a release of a series leaves for the next one. Drafting writes nothing: the state is stored after the release was judged."""
 
     def stored(self) -> SeriesState:
-        """Write the bulk state aside, under a name that is never used again, and return what the ledger is to remember of it. Called once, before the ledger records the release."""
+        """Write the bulk state under a name that is never reused, and return what the ledger stores about it. Called once,
+        before the ledger records the release.
+        """
 
     def discard(self) -> None:
-        """Remove what was stored, unless the ledger names it: the release was not recorded."""
+        """Remove the stored state unless the ledger refers to it: the release was not recorded."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The tables to publish, the evidence that was judged, and how they came about.
+    """The tables to publish, the evidence that was judged, and how they were made.
 
-    ``tables`` are the public tables of its ``format`` by name, their rows in any order, or in that of the format where it has one; rows that can be
-    read only once are written to files first. ``details`` are the format's own part of the manifest. ``meanings`` maps, column by column, each
-    label that occurs in the tables to its meaning; ``domains`` are the declared domains of quasi columns.
+    ``tables`` are the public tables of its ``format`` by name, with rows in any order or in that of the format; rows
+    that can be read only once are written to files first. ``details`` are the format's own part of the manifest.
+    ``meanings`` maps, by column, each label that occurs in the tables to its meaning; ``domains`` are the declared
+    domains of quasi columns.
 
-    ``suppressed`` rows, ``search`` figures, the table as it was ``counted`` with the ``cells`` that are published of it (made when they are asked for; utility is measured by both), figures of utility that the method ``measured`` itself, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
-    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the state that it leaves behind in a series (``outcome``); what it has ``noted`` is kept
-    with its entry, for those that are judged beside it later. A draft of a random mechanism states its ``cost``, which is charged to the account of the data set, whose totals are the ``budget``
-    where the steward declared one. ``unit`` is what noise protects, by what was declared and not by what the rows are; None where it is the unit of the table.
+    For the steward only: ``suppressed`` rows, ``search`` figures, the table as ``counted`` with the ``cells`` published
+    of it (lazily computed; both are the input of utility measures), utility figures ``measured`` by the method itself,
+    the ``recoding`` and the ``private`` tables (pseudonyms).
+
+    For the ledger: whether the release may be published ``beside`` prior disclosures, what it ``spend``s, and the state
+    that it leaves in a series (``outcome``). ``noted`` is stored with its entry, for releases that are judged with it
+    later. A draft of a randomized mechanism states its ``cost``, charged to the account of the data set, whose totals
+    are the ``budget`` if the steward declared one. ``unit`` is what noise protects, as declared; None for the unit of
+    the table.
     """
 
     format: str

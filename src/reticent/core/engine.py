@@ -1,4 +1,4 @@
-"""What an engine can do: the only things that anybody does with raw rows. Engines are found by the name that rows give."""
+"""The engine protocol: the only operations on raw rows. Engines are looked up by the name that rows carry."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from reticent.table import Table, TableFile
 
 Order = Literal["sorted", "own"]
-"""Rows sorted by all columns in turn with nulls last, or in the order that they have."""
+"""Row order: sorted by all columns with nulls last, or unchanged."""
 
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file that was written, its hash and its length in bytes."""
+    """A file that was written, with its hash and its length in bytes."""
 
     path: Path
     sha256: str
@@ -35,34 +35,34 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class Written:
-    """What an engine wrote: the rows in their order, and the files that have them, one after the other."""
+    """The output of an engine: the rows in order, and the files that contain them in sequence."""
 
     rows: Rows
     files: tuple[WrittenFile, ...]
 
 
 def part_names(name: str, kind: str, count: int) -> tuple[str, ...]:
-    """The names of the files of a table: ``data.csv``, or where there are several, ``data-00001.csv`` and so on."""
+    """The file names of a table: ``data.csv``, or ``data-00001.csv`` and so on if there are several."""
     return (f"{name}.{kind}",) if count == 1 else tuple(f"{name}-{part + 1:05d}.{kind}" for part in range(count))
 
 
 class Engine(Protocol):
-    """Scans rows; nothing else does. Engines for other machinery implement the same calls."""
+    """Scans rows; no other code does. Other back ends implement the same methods."""
 
     def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
-        """Count the distinct quasi points of the table, at level 0 or at ``floor``.
+        """Count the distinct quasi-identifier combinations of the table, at level 0 or at ``floor``.
 
-        ``sensitive=False`` leaves the histograms out (one joint value for all), for definitions that only count.
+        ``sensitive=False`` omits the histograms (one joint value for all), for definitions that only count.
         """
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
-        """The finest levels, from ``floor`` upwards, whose points the engine can hold; ``floor`` itself where these fit."""
+        """The finest levels, at or above ``floor``, whose distinct points fit into memory."""
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
-        """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
+        """By chunk, the point of ``counted`` that each row belongs to; -1 for none."""
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
-        """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
+        """Every row as a point of its own, in the given order: for methods that may separate people with equal quasi values."""
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows (pseudonyms, people), typed, in any order."""
@@ -71,7 +71,9 @@ class Engine(Protocol):
         """The number of rows, and the values and nulls of some columns, in one pass."""
 
     def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
-        """Write rows as a new file of a ``kind`` or, where they are too many for one, as files beside ``target`` (:func:`part_names`); hashed while they are written."""
+        """Write rows as a new file of a ``kind`` or, if they are too many for one, as files next to ``target``
+        (:func:`part_names`); hashed while written.
+        """
 
 
 def engine_named(name: str) -> Engine:

@@ -1,4 +1,4 @@
-"""Evidence: what a release is judged by. A bundle, since a release may be judged by several kinds of it at once."""
+"""Evidence: what a release is judged by. A bundle, since a release may be judged by several kinds at once."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Columns = tuple[str, ...]
 
 
 class MechanismPlan(Protocol):
-    """How a mechanism makes its releases, fixed before the data were touched; each definition says which calls it wants of it."""
+    """How a mechanism makes its releases, fixed before the data are read; each definition has its own protocol for it."""
 
 
 class ReleaseHistory(Protocol):
-    """All releases of a changing table, in their order."""
+    """All releases of a changing table, in order."""
 
     @property
     def releases(self) -> Sequence[Groups]:
@@ -31,11 +31,11 @@ class ReleaseHistory(Protocol):
 
 @dataclass(frozen=True)
 class Patterns:
-    """Kinds of published rows whose labels may cover the same people: starred cells that are read as wildcards.
+    """Patterns of published rows whose labels may cover the same people: suppressed cells that are read as wildcards.
 
-    ``sizes[i]`` rows have exactly the labels of kind ``i`` (distinct people where ``unit="person"``), and ``compatible[i] >= sizes[i]`` rows have
-    labels that do not contradict them. A person may fit several kinds, so these are not :class:`Groups`, and a definition of groups is not asked
-    about them unless it was shown right for them.
+    ``sizes[i]`` rows have exactly the labels of pattern ``i`` (distinct people if ``unit="person"``), and
+    ``compatible[i] >= sizes[i]`` rows have labels that do not contradict them. A person may match several patterns, so
+    these are not :class:`Groups`, and a definition of groups is applied to them only if it is proved for them.
     """
 
     sizes: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Patterns:
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.compatible) or (self.compatible < self.sizes).any():
-            raise DataError("Every kind of row is compatible with at least its own rows.")
+            raise DataError("Every pattern must be compatible with at least its own rows.")
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -51,13 +51,14 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a release is judged by; parts that it does not have are empty.
+    """Everything a release is judged by; absent kinds are empty.
 
-    ``groups`` has one entry for each set of quasi columns that an adversary may hold, ``named`` those of sets that only a definition names. ``finest`` are the groups of all quasi columns together where
-    no adversary holds all of them: nothing is promised about these, but they are what was published. ``compared_with`` says what the ``reference`` of
-    the groups is. ``remainder`` is what the public side shows about those left out: for each sensitive column whose whole-table histogram is published,
-    their histogram as one group. ``alike`` is the evidence on who looks like whom, where rows that do are not the groups that share their sensitive values:
-    definitions that hide identity are judged by it.
+    ``groups`` has one entry for each set of quasi columns that an adversary may know, ``named`` those of sets that only
+    a definition names. ``finest`` are the groups of all quasi columns together if no adversary knows all of them:
+    nothing is guaranteed about these, but they are what was published. ``compared_with`` describes the ``reference`` of
+    the groups. ``remainder`` is what the public files reveal about suppressed records: for each sensitive column whose
+    whole-table histogram is published, their histogram as one group. ``alike`` is the evidence on matching records if
+    these are not the groups that share sensitive values: definitions that hide identity are judged by it.
     """
 
     groups: Mapping[Columns, Groups] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Evidence:
 
 
 def remainder_of(groups: Groups, columns: Sequence[str]) -> dict[str, Groups]:
-    """What the whole table's histograms of some columns tell about those who are not in the groups; nothing where nobody was left out."""
+    """The histograms of the rows outside the groups, by the whole table's histograms of some columns; empty if none were suppressed."""
     found = {}
     for name in columns:
         own = groups.marginal(name)

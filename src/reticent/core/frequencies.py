@@ -1,4 +1,4 @@
-"""The frequency set: distinct quasi points with counts of their sensitive values. Everything after the scan starts here."""
+"""The frequency set: distinct quasi-identifier combinations (points) with counts of their sensitive values. Every step after the scan starts here."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ POPULATION = "population"
 class FrequencySet:
     """Distinct points of the quasi columns at ``levels``, each with its rows and its histogram of sensitive values.
 
-    ``codes[j][p]`` is the part that point ``p`` has in column ``j``. ``histograms`` counts the joint sensitive
-    value of the rows of each point; ``extras`` are further counts that add up when points merge (population,
-    weight). A point may have no rows but a population. ``owners`` says whose the rows are, where somebody has several.
+    ``codes[j][p]`` is the code of point ``p`` in column ``j`` (its part of the level). ``histograms`` counts the joint
+    sensitive value of the rows of each point; ``extras`` are further counts that add up when points merge (population,
+    weight). A point may have a population but no rows. ``owners`` identifies whose rows they are, if a person has
+    several.
     """
 
     hierarchies: tuple[BoundHierarchy, ...]
@@ -48,7 +49,7 @@ class FrequencySet:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows were counted."""
+        """The number of rows counted."""
         return int(self.sizes.sum())
 
     @cached_property
@@ -86,7 +87,7 @@ class FrequencySet:
         )
 
     def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
-        """The number of the group that each point falls into at ``levels`` (over some ``columns`` only, if given)."""
+        """The group id of each point at ``levels`` (over some ``columns`` only, if given), and the number of groups."""
         self._check_coarser(levels)
         chosen = range(len(self.codes)) if columns is None else columns
         parts = [self.hierarchies[j].between(self.levels[j], levels[j])[self.codes[j]] for j in chosen]
@@ -94,14 +95,14 @@ class FrequencySet:
         return number(*pack(parts, sizes, len(self)))
 
     def weighted(self) -> FrequencySet:
-        """The same points, a row counted as often as its weight says (in units of the table's weights); sensitive values are left out."""
+        """The same points with rows counted by weight (in units of the table's weights), without sensitive values."""
         if WEIGHT not in self.extras:
             raise PolicyError("The rows have no weights. Name their column with weight=.")
         extras = {name: each for name, each in self.extras.items() if name != WEIGHT}
         return replace(self, sizes=self.extras[WEIGHT], extras=extras).bare()
 
     def labels(self) -> pl.DataFrame:
-        """The points as labels of their levels, a column for each quasi column."""
+        """The points as labels of their levels, one column per quasi column."""
         columns = []
         for hierarchy, level, codes in zip(self.hierarchies, self.levels, self.codes, strict=True):
             columns.append(pl.Series(hierarchy.column, hierarchy.levels[level].labels, dtype=pl.String).gather(codes))
@@ -127,7 +128,7 @@ class FrequencySet:
         codes: Callable[[], Sequence[Codes]],
         group_of_point: Callable[[], Codes],
     ) -> GroupLabels:
-        """The labels of groups that show these parts of some levels, and the raw values of their points, given the group of each."""
+        """The labels of groups with the given codes at some levels, and the raw values of their points by ``group_of_point``."""
 
         def read() -> list[LabelColumn]:
             shown = zip(self.hierarchies, levels, codes(), strict=True)
@@ -146,7 +147,7 @@ class FrequencySet:
     def raw_values(
         self, place: int, group_of_point: Callable[[], Codes], groups: int, points: NDArray[Any] | None = None
     ) -> Callable[[], RawValues] | None:
-        """Counts the raw values of a column in groups of (some) points; None where points are coarser than the values."""
+        """A function that counts the raw values of a column in groups of (some) points; None if points are coarser than raw values."""
         if self.levels[place]:
             return None
         hierarchy = self.hierarchies[place]
@@ -161,19 +162,19 @@ class FrequencySet:
         return counted
 
     def merged(self, ids: NDArray[np.int32], groups: int) -> Groups:
-        """Groups made of points by number."""
+        """Merge points into groups by id."""
         return self.groups().merged(ids, groups)
 
     def __add__(self, other: FrequencySet) -> FrequencySet:
-        """Rows of both: increments, or the partitions of a larger table."""
+        """The rows of both: increments, or the partitions of a larger table."""
         return self._combine(other, 1)
 
     def __sub__(self, other: FrequencySet) -> FrequencySet:
-        """These rows without those of ``other``, which must all be here."""
+        """These rows without those of ``other``, which must be a subset."""
         return self._combine(other, -1)
 
     def beside(self, other: FrequencySet) -> FrequencySet:
-        """The points of both, which have none in common, at the same levels and of the same domains: these first."""
+        """Concatenate the points of both, which are disjoint, at the same levels and of the same domains."""
         if not np.array_equal(self.domain.joint, other.domain.joint):
             return self._aligned(other).beside(other._aligned(self))
         return replace(
@@ -192,7 +193,7 @@ class FrequencySet:
             if not mine.same_parts(theirs):
                 raise PolicyError(
                     f"Frequency sets whose hierarchies of column {mine.column!r} differ cannot be combined. Declare its domain, "
-                    "so that it does not come from the data."
+                    "so it does not depend on the data."
                 )
         if not np.array_equal(self.domain.joint, other.domain.joint):
             return self._aligned(other)._combine(other._aligned(self), sign)
@@ -223,7 +224,7 @@ class FrequencySet:
         return joined.select(kept | np.any([each.distinct > 0 for each in joined.owners], axis=0))
 
     def _owners_with(self, other: FrequencySet) -> tuple[Owners, ...]:
-        """The owners of these points followed by those of ``other``; where only one side has counted some, the other has none."""
+        """The owners of these points followed by those of ``other``; a side without owners counts as having none."""
         if not self.owners and not other.owners:
             return ()
         units = [each.unit for each in (self.owners or other.owners)]
@@ -232,7 +233,7 @@ class FrequencySet:
         return tuple(first.append(second) for first, second in zip(mine, theirs, strict=True))
 
     def _aligned(self, other: FrequencySet) -> FrequencySet:
-        """The same counts, with joint sensitive values numbered over those that occur here or in ``other``."""
+        """The same counts, with joint sensitive values renumbered over those that occur here or in ``other``."""
         both = np.concatenate([self.domain.joint, other.domain.joint])
         joint, numbers = np.unique(both, axis=0, return_inverse=True)
         cells, values = self.histograms, numbers.reshape(-1)[self.histograms.values]
@@ -257,5 +258,5 @@ class FrequencySet:
         for hierarchy, low, high in zip(self.hierarchies, self.levels, levels, strict=True):
             if not low <= high <= hierarchy.height:
                 raise PolicyError(
-                    f"Column {hierarchy.column!r} cannot go to level {high}: it stands at level {low} and its hierarchy ends at {hierarchy.height}."
+                    f"Column {hierarchy.column!r} cannot be generalized to level {high}: it is at level {low} and its hierarchy ends at {hierarchy.height}."
                 )

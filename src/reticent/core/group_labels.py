@@ -1,4 +1,4 @@
-"""Labels of groups: what every group shows in each quasi column, for adversaries who know some of the columns only."""
+"""Labels of groups by quasi column, for adversaries who know some of the columns only."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from reticent.errors import PolicyError, did_you_mean
 from reticent.table import SensitiveColumn
 
 Relation = tuple[tuple[str, ...], str]
-"""Columns, and a column that follows from their raw values: ``(("admitted", "discharged"), "stay")``."""
+"""Source columns, and a column that is a function of their raw values: ``(("admitted", "discharged"), "stay")``."""
 MostFitting = Callable[[Sequence[str], NDArray[np.int64]], Sequence[NDArray[np.int64]]]
-"""For some columns and some groups: how many rows of one owner fit the labels of each group in these columns at most, for people and for households."""
+"""For some columns and groups: the maximum number of one owner's rows that match each group's labels there, for people and for households."""
 
 
 def closure(columns: Iterable[str], relations: Sequence[Relation]) -> frozenset[str]:
-    """The columns that an adversary who knows some can compute: these, and whatever follows from them, step by step."""
+    """The columns that an adversary can compute from some: the transitive closure under the relations."""
     known = set(columns)
     while True:
         derived = {target for sources, target in relations if known.issuperset(sources)} - known
@@ -34,7 +34,7 @@ def closure(columns: Iterable[str], relations: Sequence[Relation]) -> frozenset[
 
 @dataclass(frozen=True)
 class RawValues:
-    """The raw values of a quasi column behind the labels: how often each occurs in every group, and in the whole table."""
+    """The raw values of a quasi column behind the labels: their counts in every group, and in the whole table."""
 
     column: SensitiveColumn
     histograms: Histograms
@@ -44,12 +44,12 @@ class RawValues:
     def counted(
         cls, column: SensitiveColumn, ids: Codes, groups: int, codes: Codes, rows: NDArray[Any] | None
     ) -> RawValues:
-        """Count the values of units with the number of their group and so many rows each (None: one)."""
+        """Count the values of units with the given group ids and multiplicities (None: one)."""
         histograms = Histograms.from_cells(ids, codes, rows, groups, column.size)
         return cls(column, histograms, histograms.total(column.size))
 
     def select(self, mask: NDArray[np.bool_]) -> RawValues:
-        """Only the groups under ``mask``; the whole table stays the reference."""
+        """Only the groups under ``mask``; the reference stays the whole table."""
         return replace(self, histograms=self.histograms.select(mask))
 
     def merged(self, ids: Codes, groups: int) -> Groups:
@@ -61,9 +61,10 @@ class RawValues:
 
 @dataclass(frozen=True)
 class LabelClasses:
-    """The labels of a quasi column, put together to classes that certainly stand for different values: the spread of the raw values is a refinement of theirs.
+    """The labels of a quasi column, merged into classes without common values: raw values are at least as diverse as
+    classes.
 
-    ``counted`` has the classes in place of values, and ``single`` says which class is one raw value.
+    ``counted`` has the classes instead of values, and ``single`` marks classes that are one raw value.
     """
 
     counted: RawValues
@@ -72,9 +73,10 @@ class LabelClasses:
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A quasi column as groups show it: the label of every group by its position in ``texts``.
+    """A quasi column of groups: the label of every group as an index into ``texts``.
 
-    ``raw`` counts the raw values behind the labels; None where only the labels are known. Then ``classes`` may say which labels have no value in common.
+    ``raw`` counts the raw values behind the labels; None if only the labels are known. Then ``classes`` may state which
+    labels have no value in common.
     """
 
     name: str
@@ -88,7 +90,7 @@ class LabelColumn:
         return replace(self.counting(lambda values: values.select(mask)), codes=self.codes[mask])
 
     def counting(self, change: Callable[[RawValues], RawValues]) -> LabelColumn:
-        """The column with other counts of raw values and classes, made when they are first looked at."""
+        """The column with transformed counts of raw values and classes, computed lazily."""
         raw, classes = self.raw, self.classes
 
         def classified() -> LabelClasses:
@@ -102,10 +104,11 @@ class LabelColumn:
 
 @dataclass(frozen=True)
 class GroupLabels:
-    """The labels of groups, column by column, read when a definition first looks at them.
+    """The labels of groups by column, read when first used.
 
-    ``relations`` say which columns an adversary computes from others (:func:`closure`). ``fitting`` counts the rows of an owner that fit labels which may overlap; None where every raw
-    value fits one label of its column, so that the rows that fit a cell are those in it.
+    ``relations`` are the columns that an adversary computes from others (:func:`closure`). ``fitting`` counts the rows
+    of an owner that match labels which may overlap; None if every raw value matches one label of its column, so the
+    rows that match a cell are those in it.
     """
 
     read: Callable[[], Sequence[LabelColumn]]
@@ -130,7 +133,7 @@ class GroupLabels:
         raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, self.names)}")
 
     def cells(self, names: Iterable[str]) -> tuple[NDArray[np.int64], int]:
-        """Groups numbered by their labels in some columns, and how many numbers there are."""
+        """Cell ids of the groups by their labels in some columns, and the number of cells."""
         chosen = [self.column(name) for name in names]
         codes, sizes = [each.codes for each in chosen], [max(len(each.texts), 1) for each in chosen]
         ids, count = number(*pack(codes, sizes, len(self.columns[0].codes)))
@@ -142,7 +145,7 @@ class GroupLabels:
         return replace(self, read=lambda: [column.select(mask) for column in self.columns], fitting=chosen)
 
     def seen_by(self, places: Sequence[int] | None, ids: Codes, groups: int) -> GroupLabels:
-        """The labels of groups merged by number, to an adversary who knows some columns, by their places (None: all): merged groups are alike in these."""
+        """The labels of merged groups for an adversary who knows some columns, by index (None: all); merged groups are equal in these."""
 
         def read() -> list[LabelColumn]:
             firsts = first_rows(ids, groups)
@@ -152,7 +155,7 @@ class GroupLabels:
         return replace(self, read=read, fitting=self._fitting_at(first_rows(ids, groups)))
 
     def _fitting_at(self, places: NDArray[np.int64]) -> MostFitting | None:
-        """What fits the labels of the groups at some places."""
+        """The function ``fitting`` restricted to some columns."""
         fitting = self.fitting
         return None if fitting is None else lambda names, groups: fitting(names, places[groups])
 

@@ -1,4 +1,4 @@
-"""Groups: rows that look alike in a release, reduced to what a privacy definition may look at."""
+"""Groups: the equivalence classes of a release, reduced to what a privacy definition may use."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class SensitiveDomain:
-    """The sensitive columns, and for each joint value the value that every column has in it.
+    """The sensitive columns, and for each joint value the value of every column.
 
-    With one column a joint value is that column's value. With several, only combinations that occur have a number;
+    With one column a joint value is that column's value. With several, only combinations that occur have a code;
     ``joint[i]`` lists the columns' values of combination ``i``.
     """
 
@@ -50,7 +50,7 @@ class SensitiveDomain:
         return len(self.joint)
 
     def index(self, name: str) -> int:
-        """The place of a column among the sensitive ones."""
+        """The index of a column among the sensitive ones."""
         if name not in self._places:
             raise PolicyError(
                 f"There is no sensitive column {name!r}.{did_you_mean(name, self._places)} There are: {', '.join(self._places) or 'none'}."
@@ -62,7 +62,7 @@ class SensitiveDomain:
         return {column.name: place for place, column in enumerate(self.columns)}
 
     def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
-        """Some columns as one: its value for each joint value, and the column (of texts joined by ' / ' where they are several)."""
+        """Some columns as one: its value for each joint value, and the column (texts joined by ' / ' if several)."""
         places = [self.index(name) for name in names]
         if len(places) == 1:
             return self.joint[:, places[0]].astype(np.int64), self.columns[places[0]]
@@ -75,12 +75,12 @@ class SensitiveDomain:
 
 @dataclass(frozen=True)
 class Groups:
-    """Sizes and sensitive histograms of groups, and what the whole table looks like.
+    """Sizes and sensitive histograms of groups, and the whole table's histogram.
 
     ``reference`` is the histogram of the whole table, suppressed rows included. Groups never share a row: overlapping ones are
-    :class:`reticent.core.Patterns`. ``labels`` is what the groups show column by column, where that is known: for definitions about adversaries who
-    know some of the columns. Merging groups loses it. ``owners`` says whose the rows are, where somebody has several: people, and households where these are
-    promised as well.
+    :class:`reticent.core.Patterns`. ``labels`` are the groups' labels by column, if known: for definitions about adversaries who know some of the
+    columns. Merging groups discards them. ``owners`` identifies whose rows they are, if a person has several: people, and households if these
+    are protected as well.
 
     Example:
         >>> import reticent as rt
@@ -101,7 +101,7 @@ class Groups:
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.histograms.offsets) - 1:
             raise DataError(
-                f"{len(self.sizes)} group sizes do not go with {len(self.histograms.offsets) - 1} histograms."
+                f"{len(self.sizes)} group sizes do not match {len(self.histograms.offsets) - 1} histograms."
             )
 
     @classmethod
@@ -111,7 +111,7 @@ class Groups:
         labels: Sequence[object] | None = None,
         name: str = "value",
     ) -> Groups:
-        """Groups written down by hand: mappings from value to count, or plain counts."""
+        """Groups given explicitly: mappings from value to count, or plain counts."""
         rows = [dict(h) if isinstance(h, Mapping) else {str(i): n for i, n in enumerate(h)} for h in histograms]
         known = list(labels) if labels is not None else sorted({str(value) for row in rows for value in row})
         column = SensitiveColumn(name, pl.Series(name, [str(label) for label in known], dtype=pl.String))
@@ -125,7 +125,7 @@ class Groups:
 
     @classmethod
     def single(cls, counts: NDArray[np.int64], reference: NDArray[np.int64], column: SensitiveColumn) -> Groups:
-        """One group with a histogram of one column, beside the whole table's."""
+        """One group with a histogram of one column, and the whole table's as the reference."""
         values = np.flatnonzero(counts)
         cells = Histograms(np.array([0, len(values)]), values.astype(np.int32), counts[values])
         return cls(np.array([int(counts.sum())]), cells, reference, SensitiveDomain.single(column))
@@ -139,7 +139,7 @@ class Groups:
         codes: Sequence[Codes],
         counts: NDArray[np.int64] | None = None,
     ) -> Groups:
-        """From rows with the number of their group and their value in each sensitive column (``counts``: how many rows each stands for)."""
+        """Groups of rows, given each row's group id and value in each sensitive column (``counts``: the multiplicity of each row)."""
         if not columns:
             domain, joint = SensitiveDomain.none(), np.zeros(len(ids), dtype=np.int64)
         elif len(columns) == 1:
@@ -161,37 +161,37 @@ class Groups:
         return {}
 
     def found(self, key: object, measure: Callable[[], Found]) -> Found:
-        """What somebody measured on these groups under ``key``, or what ``measure`` finds now: one definition may want what another had."""
+        """A measurement of these groups cached under ``key``, computed by ``measure`` if absent: definitions share intermediate results."""
         if key not in self._findings:
             self._findings[key] = measure()
         return cast(Found, self._findings[key])
 
     @cached_property
     def filled(self) -> NDArray[np.int64]:
-        """The groups that have rows."""
+        """The indices of non-empty groups."""
         return np.flatnonzero(self.sizes > 0)
 
     @cached_property
     def people(self) -> NDArray[np.int64]:
-        """Among how many people each group hides one of its rows.
+        """The number of people among whom each group hides one of its rows.
 
-        Rows, where nobody has several. Otherwise the largest k for which the group has k different owners, none of whom has more than one in k of its rows: then no
-        row is anybody's with a chance above 1/k, even for an adversary who knows all rows of all people. Merging two groups never lowers it below
-        the smaller of the two.
+        Rows, if each person has one. Otherwise the largest k for which the group has k different owners, none of whom
+        owns more than one in k of its rows: then no row belongs to a given person with probability above 1/k, even for
+        an adversary who knows all rows of all people. Merging two groups never lowers it below the smaller of the two.
         """
         hidden = [each.hidden_among(self.sizes) for each in self.owners]
         return np.minimum.reduce(hidden) if hidden else self.sizes
 
     @property
     def distinct_people(self) -> NDArray[np.int64]:
-        """How many different owners each group has. Unlike :attr:`people` it never falls, whatever rows join."""
+        """The number of different owners per group. Unlike :attr:`people` it never falls when rows join."""
         counted = [each.distinct for each in self.owners]
         return np.minimum.reduce(counted) if counted else self.sizes
 
     def of(self, column: str | None) -> Groups:
         """One sensitive column's groups, refined by the raw values of the other sensitive columns.
 
-        An adversary who knows a person's other sensitive values looks only at the rows that share them, so that is the
+        An adversary who knows a person's other sensitive values considers only the rows that share them, so these form the
         group in which the column must be diverse. With one sensitive column these are the groups themselves.
         """
         if not self.domain.columns:
@@ -208,7 +208,7 @@ class Groups:
         return self.refined(others, (chosen.name,))
 
     def refined(self, known: Sequence[str], secret: Sequence[str]) -> Groups:
-        """The groups cut by the raw values of the ``known`` sensitive columns, with the joint values of the ``secret`` ones as their values."""
+        """The groups split by the raw values of the ``known`` sensitive columns, with the joint values of the ``secret`` ones as their values."""
         joint, cells = self.domain.joint, self.histograms
         other_ids, other_count = _numbered(joint[:, [self.domain.index(name) for name in known]])
         values, column = self.domain.together(secret)
@@ -223,15 +223,15 @@ class Groups:
 
     @property
     def is_refined(self) -> bool:
-        """Whether these were cut from other groups by the values of other sensitive columns."""
+        """True if these were split from other groups by the values of other sensitive columns."""
         return "parent" in self.extras
 
     def parents(self) -> NDArray[np.int64]:
-        """For refined groups the group they were cut from; for others themselves."""
+        """For refined groups the group that each was split from; for others their own index."""
         return self.extras["parent"] if self.is_refined else np.arange(len(self))
 
     def marginal(self, column: str) -> Groups:
-        """One sensitive column's groups, the other sensitive columns ignored."""
+        """One sensitive column's groups, ignoring the other sensitive columns."""
         place = self.domain.index(column)
         if len(self.domain.columns) == 1:
             return self
@@ -248,9 +248,9 @@ class Groups:
         return Groups(self.sizes, histograms, reference, domain, self.extras, self.labels, owners)
 
     def side_by_side(self, columns: Sequence[str]) -> Groups:
-        """The groups of several sensitive columns, each with the others ignored, as refined groups: by group, then by column.
+        """The groups of several sensitive columns, each ignoring the others, as refined groups: by group, then by column.
 
-        Values are numbered by each column for itself, so that only what is judged by counts can be judged here; there is no reference.
+        Values are coded per column, so only definitions by counts can be judged here; there is no reference.
         """
         places = [self.domain.index(column) for column in columns]
         widest = max((self.domain.columns[place] for place in places), key=lambda column: column.size)
@@ -265,7 +265,7 @@ class Groups:
         return Groups(np.repeat(self.sizes, many), histograms, nothing, SensitiveDomain.single(widest), extras)
 
     def select(self, mask: NDArray[np.bool_]) -> Groups:
-        """Only the groups under ``mask``; the reference stays that of the whole table."""
+        """Only the groups under ``mask``; the reference stays the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
         labels = None if self.labels is None else self.labels.select(mask)
         owners, histograms = tuple(each.select(mask) for each in self.owners), self.histograms.select(mask)
@@ -274,7 +274,8 @@ class Groups:
     def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
         """The same groups with their own rows as the reference, instead of the whole table.
 
-        Values that none of these rows has leave the domain, as if nobody had them, unless ``stays`` marks them for their column.
+        Values that do not occur in these rows are removed from the domain, unless ``stays`` marks them for their
+        column.
         """
         published = self.histograms.total(self.domain.size)
         kept = [
@@ -286,7 +287,7 @@ class Groups:
             return replace(self, reference=published)
         places = [np.cumsum(each) - 1 for each in kept]
         columns = tuple(column.only(mask) for column, mask in zip(self.domain.columns, kept, strict=True))
-        # With one column a joint value is the column's; with several, those that no row has are dropped.
+        # With one column a joint value is the column's; with several, unused combinations are dropped.
         joint = kept[0] if len(columns) == 1 else published > 0
         codes = np.stack([place[self.domain.joint[joint, j]] for j, place in enumerate(places)], axis=1).astype(
             np.int32
@@ -297,7 +298,7 @@ class Groups:
         return replace(self, histograms=histograms, reference=published[joint], domain=domain, owners=owners)
 
     def merged(self, ids: Codes, groups: int) -> Groups:
-        """Groups put together by number: group ``g`` goes into ``ids[g]``."""
+        """Merge groups by id: group ``g`` goes into ``ids[g]``."""
         if len(ids) == groups and np.array_equal(ids, np.arange(groups)):
             return self if self.labels is None else replace(self, labels=None)
         return Groups(
@@ -312,7 +313,7 @@ class Groups:
     def bound_to(
         self, columns: Sequence[SensitiveColumn], reference: Mapping[str, NDArray[np.int64]] | None = None
     ) -> Groups:
-        """The same groups with these domains of the sensitive columns, compared with the whole table's histograms where these are known."""
+        """The same groups with these domains of the sensitive columns, and the whole table's histograms as the reference, if known."""
         codes = [_positions(new, old) for new, old in zip(columns, self.domain.columns, strict=True)]
         if len(columns) == 1:
             domain, cells = SensitiveDomain.single(columns[0]), self.histograms
@@ -334,10 +335,10 @@ class Groups:
         return Groups(self.sizes, histograms, total, domain, self.extras, self.labels, self.owners)
 
     def whole(self) -> Groups:
-        """All rows in a single group: the most general release there is."""
+        """All rows in a single group: the most general release."""
         everything = np.zeros(len(self), dtype=np.int64)
         extras = {name: np.array([counts.sum()]) for name, counts in self.extras.items() if name != "parent"}
-        # The labels are those of one group, but the raw values those of all.
+        # One group's labels, but the raw values of all rows.
         labels = None if self.labels is None else self.labels.seen_by(None, everything, 1)
         return Groups(
             np.array([self.sizes.sum()]),
@@ -351,7 +352,7 @@ class Groups:
 
     def histogram(self, group: int) -> dict[str, int]:
         """One group's histogram with the values as text, most frequent first (several columns joined by ' / ')."""
-        # Definitions that fail together often point at the same group.
+        # Definitions that fail together often report the same group.
         return dict(self.found(("histogram", group), lambda: self._histogram(group)))
 
     def _histogram(self, group: int) -> dict[str, int]:
@@ -367,16 +368,16 @@ class Groups:
 
 
 def _positions(new: SensitiveColumn, old: SensitiveColumn) -> Codes:
-    """Where the values of a column stand among those of another that has all of them."""
+    """The index of each value of a column in another column's domain that contains them all."""
     return np.arange(old.size) if new.labels.equals(old.labels, check_dtypes=True) else new.codes(old.labels)
 
 
 def _numbered(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
-    """The number of each row among the distinct ones, and how many there are."""
+    """The id of each row among the distinct rows, and their number."""
     if rows.shape[1] == 0:
         return np.zeros(len(rows), dtype=np.int64), 1
     _, inverse = np.unique(rows, axis=0, return_inverse=True)
-    numbers = inverse.reshape(-1).astype(np.int64)  # numpy 2.0 returns a column here, later ones a row
+    numbers = inverse.reshape(-1).astype(np.int64)  # numpy 2.0 returns a column here, later versions a row
     return numbers, int(numbers.max(initial=0)) + 1
 
 
@@ -385,8 +386,8 @@ def _joint_reference(
 ) -> tuple[SensitiveDomain, NDArray[np.int64]]:
     """A joint histogram that contains the published rows and has the reference histograms as its marginals.
 
-    Definitions look at a column's marginal only, so any such histogram gives the same verdict; the rows that were not published
-    are matched column by column in order. A column without a reference gets its first value.
+    Definitions use a column's marginal only, so any such histogram gives the same verdict; the unpublished rows are
+    matched column by column in order. A column without a reference gets its first value.
     """
     missing = [
         reference[column.name] - sum_by(domain.joint[:, place], published, column.size)
@@ -395,7 +396,7 @@ def _joint_reference(
     ]
     rows = int(missing[0].sum())
     if any((each < 0).any() or int(each.sum()) != rows for each in missing):
-        raise DataError("The reference histograms of the sensitive columns do not fit the published rows.")
+        raise DataError("The reference histograms of the sensitive columns do not contain the published rows.")
     edges = np.unique(np.concatenate([[0], *(np.cumsum(each) for each in missing)]))
     starts, lengths = edges[:-1], np.diff(edges)
     extra = np.zeros((len(starts), len(domain.columns)), dtype=np.int32)

@@ -17,7 +17,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True)
 class Histograms:
-    """Histograms in CSR form: group ``g`` has ``values[offsets[g]:offsets[g + 1]]`` with positive ``counts``, rising by value."""
+    """Histograms in CSR form: group ``g`` has ``values[offsets[g]:offsets[g + 1]]``, ascending, with positive ``counts``."""
 
     offsets: NDArray[np.int64]
     values: NDArray[np.int32]
@@ -32,7 +32,7 @@ class Histograms:
         groups: int,
         size: int,
     ) -> Histograms:
-        """Add up cells ``(group, value, count)``; without counts every cell is one row."""
+        """Sum entries ``(group, value, count)``; without counts every entry is one row."""
         space = groups * size
         dtype = np.int32 if space < 2**31 else np.int64
         keys: Any = ids.astype(dtype)
@@ -46,31 +46,31 @@ class Histograms:
 
     @classmethod
     def of_one_value(cls, sizes: NDArray[np.int64]) -> Histograms:
-        """Groups of so many rows, all under one value: for callers that only count rows."""
+        """Groups of the given sizes with all rows under one value: for callers that only count rows."""
         return cls(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
 
     @cached_property
     def owners(self) -> NDArray[np.int64]:
-        """The group of every cell."""
+        """The group of every entry."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     @cached_property
     def distinct(self) -> NDArray[np.int64]:
-        """How many different values each group has."""
+        """The number of different values per group."""
         return np.diff(self.offsets)
 
     @cached_property
     def falling(self) -> NDArray[np.int64]:
-        """Positions of the cells, group by group, the most frequent value first (ties by value)."""
+        """Indices of the entries by group, the most frequent value first (ties by value)."""
         return np.lexsort((-self.counts, self.owners))
 
     @cached_property
     def ranked(self) -> NDArray[np.int64]:
-        """The counts alone, group by group, the largest first."""
+        """The counts by group in descending order."""
         bits = int(self.counts.max(initial=0)).bit_length()
         if len(self.offsets) << bits >= 2**63:
             return self.counts[self.falling]
-        # One packed key a cell: sorting plain integers is many times faster than sorting by two columns.
+        # One packed key per entry: sorting plain integers is many times faster than sorting by two columns.
         largest = (1 << bits) - 1
         keys = (self.owners << bits) + (largest - self.counts)
         keys.sort()
@@ -78,16 +78,16 @@ class Histograms:
 
     @cached_property
     def ranked_sums(self) -> NDArray[np.int64]:
-        """How many rows the cells before each place of :attr:`ranked` have, and all of them at the end."""
+        """Prefix sums of :attr:`ranked` with a leading zero."""
         return starts_of(self.ranked)
 
     @cached_property
     def top(self) -> NDArray[np.int64]:
-        """The count of the most frequent value of each group; 0 for a group without rows."""
+        """The count of the most frequent value of each group; 0 for an empty group."""
         return self.reduce_max(self.counts)
 
     def reduce_max(self, cells: NDArray[Scalar]) -> NDArray[Scalar]:
-        """The largest of some per-cell numbers in each group, 0 where there is none; of marks, whether there is one."""
+        """The maximum of some per-entry numbers by group, 0 if there are none; for masks, the logical or."""
         result = np.zeros(len(self.offsets) - 1, dtype=cells.dtype)
         if self.distinct.all():
             return np.maximum.reduceat(cells, self.offsets[:-1]) if len(result) else result
@@ -97,13 +97,13 @@ class Histograms:
         return result
 
     def add_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """Some per-cell whole numbers added up in each group, exactly (in int64, or in Python's integers as objects)."""
+        """Sums of per-entry integers by group, exact (int64, or Python integers as objects)."""
         sums = np.concatenate([np.zeros(1, dtype=cells.dtype), np.cumsum(cells)])
         totals: NDArray[Any] = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
         return totals
 
     def sum_cells(self, cells: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """Some per-cell numbers added up in each group."""
+        """Sums of per-entry numbers by group."""
         if len(cells) and self.distinct.all():
             return np.add.reduceat(cells, self.offsets[:-1], dtype=np.float64)
         return np.bincount(self.owners, weights=cells, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
@@ -123,7 +123,7 @@ class Histograms:
         return Histograms(starts_of(self.distinct[mask]), self.values[cells], self.counts[cells])
 
     def append(self, other: Histograms, sign: int) -> Histograms:
-        """These groups followed by those of ``other``, whose counts take ``sign``."""
+        """These groups followed by those of ``other``, whose counts are multiplied by ``sign``."""
         return Histograms(
             np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
             np.concatenate([self.values, other.values]),

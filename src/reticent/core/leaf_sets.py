@@ -1,4 +1,4 @@
-"""Sets of leaves: what the published groups show of one quasi column."""
+"""Sets of leaves: what the published groups reveal about one quasi column."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from reticent.table import BoundHierarchy, LeafIndex, Meaning
 
 @dataclass(frozen=True)
 class LeafSets:
-    """Distinct sets of leaves as runs of an order of the leaves, so that a range of a hundred thousand numbers is one run.
+    """Distinct sets of leaves as segments of an order of the leaves, so a range of a hundred thousand numbers is one
+    segment.
 
-    ``leaf_at`` has the leaf at every place of the order; numbers and dates stand in the order of their values, a null last. Run ``i`` holds the places from ``starts[i]`` up to
-    ``stops[i]`` and belongs to set ``owners[i]`` of ``count``; runs of one set do not overlap. Block ``b`` shows set ``of_block[b]``.
+    ``leaf_at`` has the leaf at every position of the order: numbers and dates by value, a null last. Segment ``i``
+    covers the positions from ``starts[i]`` up to ``stops[i]`` and belongs to set ``owners[i]`` of ``count``; segments
+    of one set do not overlap. Block ``b`` has set ``of_block[b]``.
     """
 
     leaf_at: NDArray[np.int64]
@@ -38,7 +40,7 @@ class LeafSets:
         count: int,
         of_block: NDArray[np.integer[Any]],
     ) -> LeafSets:
-        """Sets given leaf by leaf: set ``owners[i]`` has the leaf ``leaves[i]``."""
+        """Sets given leaf by leaf: set ``owners[i]`` contains the leaf ``leaves[i]``."""
         leaf_at = leaves_in_order(hierarchy)
         place_of = np.empty(len(leaf_at), dtype=np.int64)
         place_of[leaf_at] = np.arange(len(leaf_at))
@@ -61,7 +63,7 @@ class LeafSets:
     def of_meanings(
         cls, hierarchy: BoundHierarchy, meanings: Sequence[Meaning], of_block: NDArray[np.integer[Any]]
     ) -> LeafSets:
-        """The leaves under each of some meanings."""
+        """The leaves covered by each of some meanings."""
         index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
         found = [index.under(meaning) for meaning in meanings]
         owners = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
@@ -69,16 +71,16 @@ class LeafSets:
         return cls.of_pairs(hierarchy, leaves, owners, len(found), of_block)
 
     def covered(self) -> NDArray[np.int64]:
-        """How many leaves each set has."""
+        """The number of leaves of each set."""
         return sum_by(self.owners, self.stops - self.starts, self.count)
 
     def mass(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many rows each set has, given those of every leaf."""
+        """The number of rows of each set, given those of every leaf."""
         upto = starts_of(histogram[self.leaf_at])
         return sum_by(self.owners, upto[self.stops] - upto[self.starts], self.count)
 
     def ends(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The lowest and the highest number of each set, given those of the leaves (not a number for null, which is last)."""
+        """The minimum and maximum of each set, given the numbers of the leaves (NaN for null, which is last)."""
         ordered = numbers[self.leaf_at]
         known = int((~np.isnan(ordered)).sum())
         some = self.starts < known
@@ -88,12 +90,12 @@ class LeafSets:
         return low, high
 
     def between(self, low: int, high: int) -> NDArray[np.int64]:
-        """How many leaves of each set lie among the leaves ``low`` to ``high``, both included."""
+        """The number of leaves of each set among the leaves ``low`` to ``high``, inclusive."""
         chosen = starts_of((self.leaf_at >= low) & (self.leaf_at <= high))
         return sum_by(self.owners, chosen[self.stops] - chosen[self.starts], self.count)
 
     def matrix(self) -> NDArray[np.bool_]:
-        """Leaves by sets: whether a set has a leaf."""
+        """Boolean matrix, leaves by sets: whether a set contains a leaf."""
         turns = np.zeros((len(self.leaf_at) + 1, self.count), dtype=np.int8)
         np.add.at(turns, (self.starts, self.owners), 1)
         np.add.at(turns, (self.stops, self.owners), -1)
@@ -103,7 +105,7 @@ class LeafSets:
 
 
 def leaves_in_order(hierarchy: BoundHierarchy) -> NDArray[np.int64]:
-    """The leaves as runs count them: numbers and dates by value, a null last; others as they are numbered."""
+    """The leaves in segment order: numbers and dates by value, a null last; others by code."""
     if not hierarchy.is_numeric or hierarchy.leaves.is_sorted(nulls_last=True):
         return np.arange(hierarchy.size)
     return hierarchy.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)

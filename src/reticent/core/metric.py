@@ -1,8 +1,9 @@
-"""Distances between records of mixed columns: numbers, dates, places, categories, hierarchies, and missing values.
+"""Distances between records of mixed columns: numbers, dates, coordinates, categories, hierarchies, and missing values.
 
-A :class:`Metric` is one :class:`ColumnDistance` a column, weighted and added up (``L1``) or added up as squares under a root (``L2``). Each is a metric, so the
-sum is one: the proofs of clustering need the triangle inequality. A missing value is a value of its own, at the column's maximal distance from all others.
-Skipping missing values, as the coefficient of Gower does, breaks the triangle inequality and is refused.
+A :class:`Metric` is one :class:`ColumnDistance` per column, weighted and summed (``L1``) or combined as the root of the
+sum of squares (``L2``). Each is a metric, so the sum is one: the proofs of clustering need the triangle inequality. A
+missing value is a value of its own, at the column's maximal distance from all others. Skipping missing values, as
+Gower's coefficient does [Gower1971], violates the triangle inequality and is rejected.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _ROUND_NUMBERS = (1, 2, 5, 10)
 
 @dataclass(frozen=True)
 class ColumnDistance(ABC):
-    """The distance between values of one column (of two, for a place), as the records of a table have them.
+    """The distance between values of one column (two columns for coordinates).
 
-    ``weight`` is what a distance of one scale counts.
+    ``weight`` multiplies a distance of one scale.
     """
 
     names: tuple[str, ...]
@@ -47,7 +48,7 @@ class ColumnDistance(ABC):
 
     @abstractmethod
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
-        """The distances between values, element by element after broadcasting, before the weight."""
+        """The unweighted distances between values, elementwise after broadcasting."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class NumberDistance(ColumnDistance):
 
 @dataclass(frozen=True)
 class CategoryDistance(ColumnDistance):
-    """0 for equal values, 1 for any others; the missing value is one of the values."""
+    """0 for equal values, 1 otherwise; the missing value is one of the values."""
 
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
         found: Floats = np.not_equal(left, right).astype(np.float64)
@@ -72,7 +73,7 @@ class CategoryDistance(ColumnDistance):
 
 @dataclass(frozen=True, eq=False)
 class HierarchyDistance(ColumnDistance):
-    """The lowest level on which two values are together, by the number of levels; values that never meet are 1 apart."""
+    """The lowest level at which two values share a part, over the number of levels; 1 if they never do."""
 
     levels: tuple[NDArray[np.int32], ...]
 
@@ -84,7 +85,7 @@ class HierarchyDistance(ColumnDistance):
 
     @property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of every leaf in an order that keeps together what is together on a level."""
+        """The rank of every leaf in an order in which the parts of every level are contiguous."""
         ranks = np.empty(len(self.levels[0]), dtype=np.int64)
         ranks[np.lexsort(self.levels)] = np.arange(len(ranks))
         return ranks
@@ -92,7 +93,7 @@ class HierarchyDistance(ColumnDistance):
 
 @dataclass(frozen=True)
 class PlaceDistance(ColumnDistance):
-    """Kilometres along the earth's surface between two places of latitude and longitude in degrees, divided by ``scale``."""
+    """Great-circle distance in kilometres between two points of latitude and longitude in degrees, divided by ``scale``."""
 
     scale: float
     missing: float = 1.0
@@ -104,7 +105,7 @@ class PlaceDistance(ColumnDistance):
 
 @dataclass(frozen=True, eq=False)
 class OwnDistance(ColumnDistance):
-    """A distance that somebody wrote, as a table of the distances between the leaves of a column; it was tried on random triples."""
+    """A user-defined distance, as a matrix of the distances between the leaves of a column; checked on random triples."""
 
     table: Floats
 
@@ -115,7 +116,7 @@ class OwnDistance(ColumnDistance):
 
 @dataclass(frozen=True, eq=False)
 class MetricRecords:
-    """MetricRecords as a metric compares them: an array for each of its columns, row by row."""
+    """Records in the form that a metric compares: an array for each of its columns, row by row."""
 
     arrays: tuple[NDArray[Any], ...]
 
@@ -129,7 +130,7 @@ class MetricRecords:
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """The distance between records: the weighted distances of their columns, added up (``L1``) or as the root of added squares (``L2``)."""
+    """The distance between records: the weighted distances of their columns, summed (``L1``) or as the root of summed squares (``L2``)."""
 
     columns: tuple[ColumnDistance, ...]
     norm: Norm = "L2"
@@ -161,17 +162,18 @@ class Metric:
         return np.sqrt(total, out=total) if self.norm == "L2" else total
 
     def within(self, records: MetricRecords) -> Floats:
-        """The distances between all records, exactly symmetric, so that a threshold means the same both ways."""
+        """The distances between all records, exactly symmetric, so a threshold is symmetric too."""
         found = self.between(records, records)
         return np.maximum(found, found.T)
 
 
 @dataclass(frozen=True)
 class MetricChoices:
-    """What a steward may say about the distances; everything else follows from the columns.
+    """The steward's choices about distances; everything else follows from the columns.
 
-    ``weights`` and ``scales`` are by column (a scale in units of the column, days for dates, kilometres for the latitude column of a place). ``places`` are pairs of
-    a latitude and a longitude column. ``categories`` are columns to be compared as equal or not, whatever they hold. ``own`` are custom distances.
+    ``weights`` and ``scales`` are by column (a scale in units of the column, days for dates, kilometres for the
+    latitude column of coordinates). ``places`` are pairs of a latitude and a longitude column. ``categories`` are
+    columns compared for equality only. ``own`` are custom distances.
     """
 
     weights: Mapping[str, Number]
@@ -182,7 +184,7 @@ class MetricChoices:
     own: Mapping[str, PairwiseDistances] | None = None
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse choices about columns that there are not."""
+        """Raise if a choice names an unknown column."""
         chosen = {
             "weights": tuple(self.weights),
             "scales": tuple(self.scales),
@@ -205,8 +207,9 @@ def metric_over(
 ) -> tuple[Metric, MetricRecords]:
     """The metric over the columns of a table, and its records; ``codes`` has the leaf of every record in each column.
 
-    Numbers and dates are compared by their difference, texts with a hierarchy by the level on which they meet, others as equal or not. Where no scale is chosen it
-    is the width of the column's values, rounded up to 1, 2 or 5 times a power of ten: it is published, and so it must not show the extremes.
+    Numbers and dates are compared by their difference, texts with a hierarchy by the lowest common level, others for
+    equality. The default scale is the width of the column's values, rounded up to 1, 2 or 5 times a power of ten: it is
+    published, so it must not reveal the extremes.
     """
     bound = {each.column: (each, leaves) for each, leaves in zip(hierarchies, codes, strict=True)}
     choices.check(list(bound))
@@ -234,19 +237,19 @@ def metric_over(
 
 
 def _measurable(hierarchy: BoundHierarchy) -> bool:
-    """Whether values of a column are numbers or days."""
+    """True if values of a column are numbers or days."""
     return hierarchy.leaves.dtype.is_numeric() or hierarchy.leaves.dtype == pl.Date
 
 
 def _category(
     hierarchy: BoundHierarchy, leaves: Codes, weight: float, *, plain: bool
 ) -> tuple[ColumnDistance, NDArray[Any]]:
-    """Values as equal or not or, with a hierarchy of more than one step, by the level on which they meet."""
+    """Equality distance or, with a hierarchy of more than one step, distance by lowest common level."""
     name, steps = (hierarchy.column,), hierarchy.levels[:-1]
     if plain or len(steps) <= 1:
         return CategoryDistance(name, weight), leaves.astype(np.int64)
     top = hierarchy.levels[-1].parts
-    # Values that even the last level keeps apart are as far from each other as any.
+    # Values that are separate even at the last level have the maximum distance.
     levels = tuple(level.parts for level in steps)
     levels = levels if hierarchy.levels[-1].size == 1 else (*levels, top)
     return HierarchyDistance(name, weight, levels), leaves.astype(np.int64)
@@ -260,12 +263,12 @@ def _place(
         hierarchy, leaves = bound[name]
         if not hierarchy.leaves.dtype.is_numeric():
             raise DataError(
-                f"Column {name!r} of a place must hold degrees, but it has type {hierarchy.leaves.dtype}.", column=name
+                f"Column {name!r} of places= must hold degrees, but it has type {hierarchy.leaves.dtype}.", column=name
             )
         degrees = hierarchy.numbers()[leaves]
         if np.nanmax(np.abs(degrees), initial=0.0) > limit:
             raise DataError(
-                f"Column {name!r} of a place has degrees beyond {limit:g}. The pairs of places= are latitude, then longitude.",
+                f"Column {name!r} of places= has degrees beyond {limit:g}. The pairs of places= are latitude, then longitude.",
                 column=name,
             )
         parts.append(degrees)
@@ -274,7 +277,8 @@ def _place(
     corners = (known.min(axis=0), known.max(axis=0)) if len(known) else (np.zeros(2), np.zeros(2))
     width = float(great_circle(*corners))
     found = scale if scale is not None else round_up(width)
-    # No two places of the column are farther apart than twice that, so the triangle inequality holds with a missing one between them.
+    # No two points of the column are farther apart than twice that, so the triangle inequality holds via a missing
+    # value.
     return PlaceDistance(pair, weight, found, max(1.0, math.pi * EARTH_RADIUS / found)), places
 
 
@@ -284,7 +288,7 @@ def _own(
     values, what = hierarchy.leaves, f"The distance of column {hierarchy.column!r}"
     if len(values) > _MOST_OWN:
         raise PolicyError(
-            f"{what} would be asked for {len(values):,} values against each other; a custom distance takes at most {_MOST_OWN:,}."
+            f"{what} would be computed for all pairs of {len(values):,} values; a custom distance takes at most {_MOST_OWN:,}."
         )
     table = np.asarray(measure(values, values), dtype=np.float64)
     require_metric(table, what)
@@ -292,28 +296,28 @@ def _own(
 
 
 def width_of(column: str, numbers: Floats) -> float:
-    """How far apart the numbers of a column are, NaN left aside; refused where that is infinite or too large or too small to reckon with."""
+    """The range of a column's numbers, ignoring NaN. Raises if it is infinite, too large or too small to compute with."""
     known = numbers[~np.isnan(numbers)]
     with np.errstate(over="ignore", invalid="ignore"):
         width = float(known.max() - known.min()) if len(known) else 0.0
     if width and not _NARROWEST <= width <= _WIDEST:
         raise DataError(
-            f"The numbers of column {column!r} are {width:g} apart, so that distances between them cannot be computed. Replace infinite values by nulls, scale the column, or pass "
-            f"categories=[{column!r}] to compare its values as equal or not.",
+            f"The numbers of column {column!r} span {width:g}, so distances between them cannot be computed. Replace infinite values by nulls, scale the column, or pass "
+            f"categories=[{column!r}] to compare its values for equality only.",
             column=column,
         )
     return width
 
 
 def _scale(column: str, numbers: Floats, chosen: float | None) -> tuple[float, float]:
-    """The scale of a column of numbers, and how far from all of them a missing value is."""
+    """The scale of a column of numbers, and the distance of a missing value from all of them."""
     width = width_of(column, numbers)
     scale = chosen if chosen is not None else round_up(width)
     return scale, max(1.0, width / scale)
 
 
 def round_up(width: float) -> float:
-    """The least 1, 2 or 5 times a power of ten that is not below ``width``; 1 for 0."""
+    """The smallest 1, 2 or 5 times a power of ten that is at least ``width``; 1 for 0."""
     if not width > 0:
         return 1.0
     power = math.floor(math.log10(width))
@@ -321,7 +325,7 @@ def round_up(width: float) -> float:
 
 
 def great_circle(left: NDArray[Any], right: NDArray[Any]) -> Floats:
-    """Kilometres between places in degrees (the last axis is latitude, longitude)."""
+    """Kilometres between points in degrees (the last axis is latitude, longitude)."""
     one, other = np.radians(left.astype(np.float64)), np.radians(right.astype(np.float64))
     away = one - other
     half = np.sin(away[..., 0] / 2) ** 2 + np.cos(one[..., 0]) * np.cos(other[..., 0]) * np.sin(away[..., 1] / 2) ** 2
@@ -330,17 +334,17 @@ def great_circle(left: NDArray[Any], right: NDArray[Any]) -> Floats:
 
 
 def require_metric(table: Floats, what: str, seed: int = 0) -> None:
-    """Try a table of distances between things on random triples: a :class:`PolicyError` names those that break the rules of a metric.
+    """Check a distance matrix on random triples. Raises :class:`PolicyError` naming values that violate the metric axioms.
 
-    Distances must be finite and not negative, 0 from a thing to itself, the same both ways, and no way round may be shorter. A distance that skips what is missing
-    (Gower) fails here where values are missing.
+    Distances must be finite, non-negative, 0 from a value to itself, symmetric, and satisfy the triangle inequality. A
+    distance that skips missing values (Gower) fails here if values are missing.
     """
     n = len(table)
     if table.shape != (n, n):
-        raise PolicyError(f"{what} must give as many rows as columns of distances, but its shape is {table.shape}.")
+        raise PolicyError(f"{what} must return a square matrix of distances, but its shape is {table.shape}.")
     rules = (
         (~np.isfinite(table) | (table < 0), "is not a number of at least 0"),
-        (np.eye(n, dtype=bool) & (table > 0), "should be 0, as it is from a thing to itself"),
+        (np.eye(n, dtype=bool) & (table > 0), "must be 0 from a value to itself"),
         (np.abs(table - table.T) > _SLACK * np.maximum(1, np.abs(table)), "differs from the distance back"),
     )
     for broken, why in rules:
@@ -360,7 +364,7 @@ def require_metric(table: Floats, what: str, seed: int = 0) -> None:
 
 
 def _with_missing(found: Floats, left: NDArray[np.bool_], right: NDArray[np.bool_], missing: float) -> Floats:
-    """Distances, of which those from or to a missing value are ``missing``, and 0 between two."""
+    """Distances with those from or to a missing value replaced by ``missing``, and 0 between two missing values."""
     if not (left.any() or right.any()):
         return found
     return np.where(left & right, 0.0, np.where(left | right, missing, found))

@@ -1,4 +1,4 @@
-"""Whose rows groups hold: distinct people (or households) and their rows, counted exactly also where groups are merged."""
+"""Owners of rows: distinct people (or households) per group and their rows, counted exactly even when groups merge."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Mask = NDArray[np.bool_]
 
 
 class Owners(ABC):
-    """How many owners (people or households) each group has, and how many rows the owner with most rows in it.
+    """The number of owners (people or households) per group, and the largest number of rows of one owner.
 
-    Neither number adds up when groups merge, so a caller that merges groups merges their owners: somebody with rows in several groups is one owner of the
-    group that these become.
+    Neither number is additive when groups merge, so a caller that merges groups must merge their owners: a person with
+    rows in several groups is one owner of the merged group.
     """
 
     unit: str
@@ -29,16 +29,16 @@ class Owners(ABC):
     @property
     @abstractmethod
     def distinct(self) -> NDArray[np.int64]:
-        """How many different owners each group has."""
+        """The number of different owners per group."""
 
     @property
     @abstractmethod
     def most_rows(self) -> NDArray[np.int64]:
-        """How many rows the owner with most rows in a group has there; 0 for a group without rows."""
+        """The largest number of rows of one owner in each group; 0 for an empty group."""
 
     @abstractmethod
     def merged(self, ids: Codes, groups: int) -> Owners:
-        """The owners of merged groups: group ``g`` goes into ``ids[g]``; a negative number leaves it out."""
+        """The owners of merged groups: group ``g`` goes into ``ids[g]``; a negative id drops it."""
 
     @abstractmethod
     def select(self, mask: Mask) -> Owners:
@@ -50,26 +50,27 @@ class Owners(ABC):
 
     @abstractmethod
     def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> Owners:
-        """The owners of groups cut by what joint sensitive values are ``known`` as (one of ``kinds``), in the order of groups and kinds, those without rows left out.
+        """The owners of groups split by the class ``known`` of joint sensitive values (one of ``kinds``), by group and
+        class, without empty ones.
 
         ``sizes`` are the rows of these.
         """
 
     def revalued(self, values: Codes) -> Owners:
-        """The same owners where the joint sensitive value ``v`` has become ``values[v]``."""
+        """The same owners with joint sensitive value ``v`` replaced by ``values[v]``."""
         return self
 
     def hidden_among(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The largest ``k`` for which a group of so many rows has ``k`` owners, and no owner more than one in ``k`` of its rows."""
+        """The largest ``k`` for which a group of ``sizes`` rows has ``k`` owners, and no owner more than one in ``k`` of its rows."""
         return np.minimum(self.distinct, sizes // np.maximum(self.most_rows, 1))
 
 
 @dataclass(frozen=True)
 class OwnerRows(Owners):
-    """The owners of groups one by one.
+    """The owners of groups, individually.
 
-    ``rows`` counts, for every group, the rows of each *holding*: an owner with a joint sensitive value. Holding ``h`` is the owner ``owner[h]`` (rising) with the
-    value ``value[h]``; those of rows that are in no group are listed too.
+    ``rows`` counts, for every group, the rows of each *holding*: an owner with a joint sensitive value. Holding ``h``
+    is the owner ``owner[h]`` (ascending) with the value ``value[h]``; those of rows in no group are listed too.
     """
 
     unit: str
@@ -79,7 +80,7 @@ class OwnerRows(Owners):
 
     @classmethod
     def of_rows(cls, unit: str, group: Codes, groups: int, owner: Codes, value: Codes | None, values: int) -> OwnerRows:
-        """From rows with the numbers of their group, of their owner and of their joint sensitive value."""
+        """Build it from rows with their group, owner and joint sensitive value."""
         keys = owner.astype(np.int64) * values + (0 if value is None else value)
         holding = Distinct(keys, (int(owner.max(initial=-1)) + 1) * values)
         first = keys[holding.firsts]
@@ -109,7 +110,7 @@ class OwnerRows(Owners):
 
     @cached_property
     def one_value_each(self) -> bool:
-        """Whether the sensitive value of an owner is the same in all rows of the groups."""
+        """True if the sensitive value of each owner is constant over all rows of the groups."""
         owner = self.owner[np.unique(self.rows.values)]
         return bool((owner[1:] != owner[:-1]).all())
 
@@ -126,7 +127,7 @@ class OwnerRows(Owners):
 
     def append(self, other: Owners) -> OwnerRows:
         if not isinstance(other, OwnerRows) or other.owner is not self.owner:
-            raise PolicyError("Groups of different tables in which people have several rows cannot be put together.")
+            raise PolicyError("Groups of different tables in which people have several rows cannot be combined.")
         return replace(self, rows=self.rows.append(other.rows, 1))
 
     def revalued(self, values: Codes) -> OwnerRows:
@@ -148,9 +149,10 @@ class OwnerRows(Owners):
 
 @dataclass(frozen=True)
 class OwnerTallies(Owners):
-    """The owners of groups by how many rows they have, where no owner has rows in two groups: ``tally`` counts those with each number of rows.
+    """Owners of groups by their number of rows, if no owner has rows in two groups: ``tally`` counts the owners with each
+    number of rows.
 
-    For tables that are never in memory together. Groups that merge have no owner in common, so tallies add up.
+    For tables larger than memory. Groups that merge have no owner in common, so tallies add up.
     """
 
     unit: str
@@ -158,7 +160,7 @@ class OwnerTallies(Owners):
 
     @classmethod
     def none(cls, unit: str, groups: int) -> OwnerTallies:
-        """Groups about whose owners nothing was counted yet."""
+        """Groups without any counted owners."""
         nobody = Histograms(np.zeros(groups + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
         return cls(unit, nobody)
 
@@ -180,22 +182,24 @@ class OwnerTallies(Owners):
         return replace(self, tally=self.tally.select(mask))
 
     def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerTallies:
-        """Nobody counted whose the rows of a part are: they may all be one owner's."""
+        """Conservative bounds: the owners of a part's rows were not counted, so they may all be one owner's."""
         filled = sizes > 0
         one_each = np.ones(int(filled.sum()), dtype=np.int64)
         return replace(self, tally=Histograms(starts_of(filled), sizes[filled].astype(np.int32), one_each))
 
     def append(self, other: Owners) -> OwnerTallies:
         if not isinstance(other, OwnerTallies):
-            raise PolicyError("Groups of different tables in which people have several rows cannot be put together.")
+            raise PolicyError("Groups of different tables in which people have several rows cannot be combined.")
         return replace(self, tally=self.tally.append(other.tally, 1))
 
 
 @dataclass(frozen=True)
 class FittingOwners(Owners):
-    """Owners of groups whose labels overlap: besides the rows that each group has of them, at most ``fitting`` rows of one owner fit its labels.
+    """Owners of groups with overlapping labels: in addition to the rows of each group, at most ``fitting`` rows of one
+    owner match its labels.
 
-    An adversary who knows somebody's raw rows cannot tell which of the groups that a row fits it is in, so all that fit count.
+    An adversary who knows a person's raw rows cannot tell to which of the matching groups a row belongs, so all matches
+    count.
     """
 
     held: Owners
@@ -214,7 +218,7 @@ class FittingOwners(Owners):
         return np.maximum(self.held.most_rows, self.fitting)
 
     def merged(self, ids: Codes, groups: int) -> FittingOwners:
-        """No more rows fit a merged group than fit its parts."""
+        """Upper bound: no more rows match a merged group than match its parts."""
         kept = ids >= 0
         return FittingOwners(self.held.merged(ids, groups), sum_by(ids[kept], self.fitting[kept], groups))
 
@@ -223,11 +227,11 @@ class FittingOwners(Owners):
 
     def append(self, other: Owners) -> FittingOwners:
         if not isinstance(other, FittingOwners):
-            raise PolicyError("Groups of different tables in which people have several rows cannot be put together.")
+            raise PolicyError("Groups of different tables in which people have several rows cannot be combined.")
         return FittingOwners(self.held.append(other.held), np.concatenate([self.fitting, other.fitting]))
 
     def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerTallies:
-        """How many rows fit a part is not known: they may all be one owner's."""
+        """Conservative bounds: how many rows match a part is unknown, so they may all be one owner's."""
         return OwnerTallies.none(self.unit, 0).split(known, kinds, sizes)
 
     def revalued(self, values: Codes) -> FittingOwners:

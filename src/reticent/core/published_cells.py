@@ -1,4 +1,4 @@
-"""What the published groups show of a table that was counted: all that measures of utility need of a recoding."""
+"""What the published groups reveal of a counted table: the input of utility measures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from reticent.core.leaf_sets import LeafSets
 
 @dataclass(frozen=True, eq=False)
 class PublishedCells:
-    """Where each counted point went (``group_of_point``; -1: suppressed), to one of ``count`` groups, and what is shown in each of the quasi ``columns``.
+    """The assignment of counted points to ``count`` groups (``group_of_point``; -1: suppressed), and what is published in
+    each of the quasi ``columns``.
 
-    A block of a column is a group or, where quasi values are published as they are (``exact``), a published point. ``levels`` are those of a full-domain
-    generalization. ``volumes`` says how many combinations of leaves each group holds where that is not the product of its cells: its region has holes, or there are several.
+    A block of a column is a group or, if quasi values are published unchanged (``exact``), a published point.
+    ``levels`` are those of a full-domain generalization. ``volumes`` is the number of leaf combinations of each group
+    if it is not the product of its cells: its region has holes, or there are several.
     """
 
     group_of_point: NDArray[np.int64]
@@ -37,9 +39,10 @@ class PublishedCells:
         *,
         exact: bool = False,
     ) -> PublishedCells:
-        """Every column at a level, without the groups under ``suppressed``, which are numbered as ``counted.generalize(levels)`` numbers them.
+        """Every column at a level, without the groups under ``suppressed``, which are numbered as in
+        ``counted.generalize(levels)``.
 
-        With ``exact`` the quasi values stay as they are, and the groups are the buckets.
+        With ``exact`` the quasi values are unchanged, and the groups are the buckets.
         """
         ids, count = counted.group_ids(levels)
         kept = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
@@ -56,7 +59,7 @@ class PublishedCells:
 
     @classmethod
     def of_buckets(cls, counted: FrequencySet, bucket: NDArray[np.int64], count: int) -> PublishedCells:
-        """Every quasi value as it is; each point goes to one of ``count`` buckets."""
+        """Unchanged quasi values; each point goes to one of ``count`` buckets."""
         columns = tuple(
             LeafSets.of_level(hierarchy, 0, codes)
             for hierarchy, codes in zip(counted.hierarchies, counted.codes, strict=True)

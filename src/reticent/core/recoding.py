@@ -1,7 +1,7 @@
-"""Recodings: what happens to a row on its way into a release, as values that can be saved.
+"""Recodings: the mapping of rows into a release, as values that can be saved.
 
-An engine applies a recoding to the rows of the table that it was made for. :meth:`Recoding.place` applies it to rows that come later: a row
-whose values the table had goes where these went; any other goes where it fits, if that is one place only.
+An engine applies a recoding to the rows of the table that it was made for. :meth:`Recoding.place` applies it to later
+rows: a row with values of the table is assigned like these; any other row is assigned if exactly one group matches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 Carried = Mapping[str, Coarsening | None]
-"""The columns that are published beside the recoded ones, and how each is made coarser."""
+"""The columns that are published in addition to the recoded ones, and how each is generalized."""
 
 LAYOUT = 2
 _ROWS_AT_ONCE = 512
@@ -50,17 +50,17 @@ _GROUP = "group"
 
 
 class Recoding(ABC):
-    """Says of every row what is published of it. Kept on the private side: it tells which values the table has."""
+    """Maps every row to what is published of it. Private: it reveals which values the table has."""
 
     kind: ClassVar[str]
     uniform: ClassVar[bool] = False
-    """Whether a value becomes the same label in every row."""
+    """True if a value becomes the same label in every row."""
     exact: bool = False
-    """Whether quasi values are published as they are, and the groups are buckets."""
+    """True if quasi values are published unchanged, and the groups are buckets."""
     needs_row_order: ClassVar[bool] = False
-    """Whether later rows are assigned one after the other, so that their order matters."""
+    """True if later rows are assigned sequentially, so their order matters."""
     rows: Ids | None = None
-    """The group of every row of the table that the recoding was made for, where quasi values do not determine it."""
+    """The group of every row of the table that the recoding was made for, if quasi values do not determine it."""
     carried: Carried
 
     @property
@@ -75,31 +75,32 @@ class Recoding(ABC):
 
     @abstractmethod
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The published group of every row, given its parts in each column; -1 where it has none."""
+        """The published group of every row, given its codes in each column; -1 for none."""
 
     @abstractmethod
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        """What is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
+        """The published columns of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
 
     def recoded(self, rows: RowsToRecode) -> Recoded:
-        """The public tables of the table's own rows, and what stays private. The default is one table ``data`` of labels."""
+        """The public tables of the table's own rows, and the private ones. The default is one table ``data`` of labels."""
         return rows.labelled(self.shown)
 
     def recoded_parts(self, parts: PartsToRecode) -> Recoded:
-        """The same of a table that is recoded part by part."""
+        """The same for a table that is recoded in chunks."""
         return parts.labelled(self.shown)
 
     def published_points(self) -> tuple[Sequence[Codes], pl.DataFrame]:
-        """The codes of the points (or groups) that are published, and what is shown of each: a table that rows can be joined with."""
+        """The codes of the published points (or groups), and the published columns of each: a table to join rows with."""
         raise PolicyError(
-            f"A recoding of the kind {self.kind!r} is not a table of points: people with equal quasi values may be in different groups, so that all rows must be in memory. "
+            f"A recoding of the kind {self.kind!r} is not a table of points: people with equal quasi values may be in different groups, so all rows must be in memory. "
             "Pass engine='local' if the table fits in memory."
         )
 
     def place(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        """The published columns of those of some later rows that are kept, and which these are.
+        """The published columns of later rows, without those that are suppressed, and the mask of kept rows.
 
-        A value that the recoding has no place for is a :class:`DataError`; with ``unseen="suppress"`` its row is left out.
+        Raises :class:`DataError` for a value that the recoding cannot assign; with ``unseen="suppress"`` its row is
+        suppressed.
         """
         for name in self.names:
             if name not in rows.columns:
@@ -120,18 +121,18 @@ class Recoding(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
-        """The recoding that was saved."""
+        """Restore a saved recoding."""
 
     def _head(self, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {"layout": LAYOUT, "kind": self.kind, "columns": list(columns), "carried": self._carried()}
 
     def _carried(self) -> dict[str, Any]:
-        """The columns published beside the recoded ones, with how each is made coarser."""
+        """The columns published in addition to the recoded ones, with how each is generalized."""
         return {name: None if each is None else each.describe() for name, each in self.carried.items()}
 
 
 def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
-    """The recoding that was saved; whatever does not fit is a :class:`DataError`."""
+    """Restore a saved recoding. Raises :class:`DataError` for anything invalid."""
     kind = payload.get("kind")
     if payload.get("layout") != LAYOUT or kind not in RECODINGS:
         raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
@@ -153,8 +154,8 @@ def carried_from(payload: Mapping[str, Any], where: str) -> Carried:
 class LevelColumn:
     """One column of a full-domain generalization: its hierarchy, the level, and the labels of the parts there.
 
-    ``null`` is the label of missing values where these are a value of their own. ``from_data``: the leaves came from the data, so that no label
-    but these was seen.
+    ``null`` is the label of missing values if these are a value of their own. ``from_data``: the leaves come from the
+    data, so only their labels are known.
     """
 
     name: str
@@ -166,13 +167,13 @@ class LevelColumn:
 
     @classmethod
     def of(cls, bound: BoundHierarchy, hierarchy: Hierarchy, level: int) -> LevelColumn:
-        """The column of a hierarchy that was bound to a table."""
+        """The column of a hierarchy bound to a table."""
         found = bound.levels[level]
         null = None if bound.null_leaf is None else found.labels[found.parts[bound.null_leaf]]
         return cls(bound.column, hierarchy, level, found.labels, null, bound.data_dependent)
 
     def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
-        """The part of every value; -1 where a value is unseen and to be left out, or where nobody had its part."""
+        """The part of every value; -1 if a value is unseen and to be suppressed, or no published row has its part."""
         values, places = _distinct(plain(series, self.hierarchy))
         numbers = {label: part for part, label in enumerate(self.labels)}
         labels = self._labels(values, unseen)
@@ -184,7 +185,7 @@ class LevelColumn:
         except DataError:
             if unseen == "error":
                 raise
-        # Some value is unseen: find out which, one by one.
+        # Some value is unseen: identify it, one by one.
         labels: list[str] = []
         for place in range(len(values)):
             try:
@@ -212,16 +213,16 @@ class LevelColumn:
             if label not in seen:
                 raise DataError(
                     f"Column {self.name!r} has the value {value!r}, whose label {label!r} no row of the release had. "
-                    "Pass unseen='suppress' to leave such rows out, or publish anew."
+                    "Pass unseen='suppress' to suppress such rows, or make a new release."
                 )
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Recoding):
-    """Full-domain generalization: one level for each quasi column, and the groups that are published.
+    """Full-domain generalization: one level per quasi column, and the published groups.
 
-    ``published`` has the part of every such group in each column, in the order of the groups.
-    ``exact``: the quasi values are published as they are, and the groups are buckets.
+    ``published`` has the part of every such group in each column, in the order of the groups. ``exact``: the quasi
+    values are published unchanged, and the groups are buckets.
     """
 
     kind: ClassVar[str] = "levels"
@@ -283,7 +284,7 @@ class Levels(Recoding):
         return self.shown(groups[groups >= 0]), kept
 
     def as_json(self) -> dict[str, Any]:
-        """Hierarchies and levels; labels only where they come from the data."""
+        """Hierarchies and levels; labels only if they come from the data."""
         columns = [
             {
                 "name": column.name,
@@ -302,7 +303,7 @@ class Levels(Recoding):
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Levels:
-        """The recoding that was saved."""
+        """Restore a saved recoding."""
         columns, published = [], []
         for item in payload["columns"]:
             if stored[item["name"]].dtype != pl.String:
@@ -319,10 +320,11 @@ class Levels(Recoding):
 
 @dataclass(frozen=True, eq=False)
 class RegionColumn:
-    """One column of a local recoding: the values that there are, and what is shown of each group.
+    """One column of a local recoding: its values, and what is published of each group.
 
-    ``shown`` and ``meanings`` have the distinct cells: what is published (labels, or values of another type) and what it stands for. Group ``g``
-    shows the cell ``of_group[g]`` or, where there are ``typical`` values, the value ``typical[g]`` of which the cell is the range.
+    ``shown`` and ``meanings`` have the distinct cells: what is published (labels, or values of another type) and what
+    it represents. Group ``g`` has the cell ``of_group[g]`` or, if there are ``typical`` values, the value
+    ``typical[g]`` whose range is the cell.
     """
 
     name: str
@@ -334,18 +336,18 @@ class RegionColumn:
     typical: pl.Series | None = None
 
     def of_groups(self, groups: pl.Series, *, coded: bool = False) -> pl.Series:
-        """What rows of some groups show; text may be ``coded``."""
+        """The published values of rows by group; text may be ``coded``."""
         chosen = self.shown if self.typical is None else self.typical
         chosen = _coded(chosen) if coded else chosen
         if self.typical is not None:
             return chosen.gather(groups)
         if len(groups) < len(self.of_group):
             return chosen.gather(self.of_group.take(groups.to_numpy()))
-        # What each group shows takes less memory than the number of its cell, and is looked up faster.
+        # The values per group take less memory than cell indices, and are looked up faster.
         return chosen.gather(self.of_group).gather(groups)
 
     def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
-        """The leaf of every value, -1 where it is none, and the values as they are compared."""
+        """The leaf of every value, -1 if it is none, and the values in comparable form."""
         read = plain(series, self.hierarchy)
         if read.dtype != self.leaves.dtype and self.leaves.dtype == pl.String:
             read = read.cast(pl.String)
@@ -356,12 +358,12 @@ class RegionColumn:
             found = read.to_frame("value").join(lookup, on="value", how="left", maintain_order="left", nulls_equal=True)
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"Column {self.name!r} has type {series.dtype}, and the release was made of {self.leaves.dtype}."
+                f"Column {self.name!r} has type {series.dtype}, but the release was made from {self.leaves.dtype}."
             ) from None
         return found["place"].fill_null(-1).to_numpy().astype(np.int64), read
 
     def covering(self, values: pl.Series, unseen: Unseen) -> Mask:
-        """Which value (row) is covered by which cell (column)."""
+        """Boolean matrix: which value (row) is covered by which cell (column)."""
         index = LeafIndex.of(values, self.name)
         found = np.zeros((len(values), len(self.meanings)), dtype=bool)
         for cell, meaning in enumerate(self.meanings):
@@ -370,7 +372,7 @@ class RegionColumn:
             value = values[int(np.argmin(found.any(axis=1)))]
             raise DataError(
                 f"Column {self.name!r} has the value {value!r}, which no label of the release covers. "
-                "Pass unseen='suppress' to leave such rows out, or publish anew."
+                "Pass unseen='suppress' to suppress such rows, or make a new release."
             )
         return found
 
@@ -389,7 +391,7 @@ class RegionColumn:
     def from_json(
         cls, item: Mapping[str, Any], leaves: pl.Series, of_group: Ids, typical: pl.Series | None, where: str
     ) -> RegionColumn:
-        """The column that was saved."""
+        """Restore a saved column."""
         kind, shown = ValueType(item["type"]), ValueType(item["shown_type"])
         return cls(
             item["name"],
@@ -404,10 +406,11 @@ class RegionColumn:
 
 @dataclass(frozen=True, eq=False)
 class Regions(Recoding):
-    """Local recoding: every point of the table goes to one group (-1: left out), which shows one cell in every column.
+    """Local recoding: every point of the table goes to one group (-1: suppressed), which has one cell in every column.
 
-    ``points`` has the leaf of every point in each column, ``group`` its group. ``shapes`` has what each group stands for beyond its cells, where groups
-    are no boxes. ``numbered`` is the name of a column that says which group a row is in, counted from 1, where cells do not tell groups apart.
+    ``points`` has the leaf of every point in each column, ``group`` its group. ``shapes`` is what each group covers
+    beyond its cells, if groups are not boxes. ``numbered`` names a column with the group number, from 1, if cells do
+    not distinguish groups.
     """
 
     kind: ClassVar[str] = "regions"
@@ -426,12 +429,12 @@ class Regions(Recoding):
 
     @property
     def coded_at(self) -> tuple[int, ...]:
-        """The values themselves."""
+        """Level 0 for every column: the raw values."""
         return (0,) * len(self.columns)
 
     @property
     def is_typical(self) -> bool:
-        """Whether groups show a value each, with their labels in a table behind."""
+        """True if groups publish one value each, with their labels in a separate table."""
         return self.columns[0].typical is not None
 
     @property
@@ -447,7 +450,7 @@ class Regions(Recoding):
     def published_cells(
         self, hierarchies: Sequence[BoundHierarchy], volumes: NDArray[np.float64] | None = None
     ) -> PublishedCells:
-        """What every group shows of its points, by the meanings of its cells; groups hold ``volumes`` combinations of leaves where they are no boxes."""
+        """What every group reveals of its points, by the meanings of its cells; groups have ``volumes`` leaf combinations if they are not boxes."""
         columns = tuple(
             LeafSets.of_meanings(hierarchy, column.meanings, column.of_group)
             for hierarchy, column in zip(hierarchies, self.columns, strict=True)
@@ -455,7 +458,7 @@ class Regions(Recoding):
         return PublishedCells(self.group, len(self.columns[0].of_group), columns, volumes=volumes)
 
     def group_table(self) -> pl.DataFrame:
-        """The groups by their numbers, each with its cells."""
+        """The groups by number, each with its cells."""
         cells = [column.shown.gather(column.of_group) for column in self.columns]
         return pl.DataFrame([pl.Series(self.numbered or _GROUP, np.arange(len(cells[0])) + 1), *cells])
 
@@ -471,7 +474,7 @@ class Regions(Recoding):
         return [codes.take(kept) for codes in self.points], self.shown(self.group[kept])
 
     def points_of(self, codes: Sequence[Codes]) -> Ids:
-        """The point of every row, given its leaves; -1 where it is none of the table."""
+        """The point of every row, given its leaves; -1 if the table has no such point."""
         return positions(self.points, codes, [len(column.leaves) for column in self.columns])
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
@@ -487,11 +490,11 @@ class Regions(Recoding):
         return self.shown(group[kept]), kept
 
     def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
-        """The group of every row at a point that the table had."""
+        """The group of every row at a point of the table."""
         return np.where(point >= 0, self.group[point], -1)
 
     def _fitting(self, columns: Sequence[pl.Series], unseen: Unseen) -> Ids:
-        """For rows at points that the table did not have, the only group whose cells cover all values, or -1."""
+        """For rows at new points, the only group whose cells cover all values, or -1."""
         covers, codes = [], []
         for column, series in zip(self.columns, columns, strict=True):
             values, places = _distinct(series)
@@ -515,14 +518,14 @@ class Regions(Recoding):
         return groups
 
     def as_json(self) -> dict[str, Any]:
-        """The cells of every column, and the shapes of groups that are no boxes."""
+        """The cells of every column, and the shapes of groups that are not boxes."""
         head = self._head([column.as_json() for column in self.columns])
         shapes = {"shapes": [shape.as_json() for shape in self.shapes]} if self.shapes else {}
         return {**head, **shapes, **({"numbered": self.numbered} if self.numbered is not None else {})}
 
     def stored(self) -> pl.DataFrame:
-        """Every point with its group and the cells that this shows."""
-        # A point that is left out shows the cells of no group.
+        """Every point with its group and the group's cells."""
+        # A suppressed point has no cells.
         out = self.group < 0
         parts = []
         for number_, (column, codes) in enumerate(zip(self.columns, self.points, strict=True)):
@@ -536,7 +539,7 @@ class Regions(Recoding):
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
-        """The recoding that was saved."""
+        """Restore a saved recoding."""
         group = stored[_GROUP].to_numpy().astype(np.int64)
         kept = np.flatnonzero(group >= 0)
         ones = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
@@ -567,24 +570,24 @@ def shown_meanings(
 
 
 def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[Any]]:
-    """The declared domains; one that was taken from the data stays private."""
+    """The declared domains; a domain derived from the data stays private."""
     return {each.column: each.leaves.to_list() for each in hierarchies if not each.data_dependent}
 
 
 def _coded(values: pl.Series) -> pl.Series:
-    """Text without nulls as an enum with sorted categories, by whose codes rows are sorted and grouped; anything else as it is."""
+    """Text without nulls as an enum with sorted categories, for sorting and grouping by code; anything else unchanged."""
     plain_text = values.dtype == pl.String and not values.null_count()
     return values.cast(pl.Enum(sorted_values(values))) if plain_text else values
 
 
 def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:
-    """The distinct values of a column, and the place of each row's value among them."""
+    """The distinct values of a column, and the index of each row's value among them."""
     values = series.unique(maintain_order=True)
     return values, row_numbers(series.to_frame("value"), values.to_frame("value").with_row_index("place"))
 
 
 def row_numbers(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
-    """For every row the number (the first column) of the row that has the same values, -1 where there is none."""
+    """For every row the number (first column of ``numbered``) of the row with equal values, -1 if there is none."""
     place, *names = numbered.columns
     joined = rows.join(numbered, on=names, how="left", maintain_order="left", nulls_equal=True)
     return joined[place].cast(pl.Int64).fill_null(-1).to_numpy()

@@ -1,6 +1,6 @@
-"""Rows on their way into a release: what every recoding needs of a table to make its public tables, in memory or part by part.
+"""Rows on their way into a release: what a recoding needs of a table to make its public tables, in memory or in chunks.
 
-Rows lose their identifiers here. Release puts them into an order of their own.
+Identifiers are dropped here. The release sorts the rows afterwards.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ BUCKET, BATCH, COUNT = "bucket", "batch", "count"
 
 
 class GroupDisplay(Protocol):
-    """Gives what is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
+    """Returns the published columns of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
 
     def __call__(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame: ...
 
 
 @dataclass(frozen=True)
 class Recoded:
-    """What an engine makes of a table: its public rows by the name of their table, and what must stay with the steward."""
+    """The output of an engine for a table: its public rows by table name, and what must stay with the steward."""
 
     tables: Mapping[str, Rows]
     private: Mapping[str, Rows]
@@ -39,7 +39,8 @@ class Recoded:
 class RowsToRecode:
     """The rows of a table in memory with the published group of each (-1: suppressed).
 
-    ``joint_secret`` gives the joint sensitive value of every row as a number, and how many values there are; None where no column is sensitive.
+    ``joint_secret`` returns the joint sensitive value of every row as a code, and the number of values; None without
+    sensitive columns.
     """
 
     table: Table
@@ -48,7 +49,9 @@ class RowsToRecode:
     joint_secret: Callable[[], tuple[Codes | None, int]]
 
     def labelled(self, shown: GroupDisplay) -> Recoded:
-        """One table ``data``: what each row's group shows, beside sensitive and declared columns. Where most rows repeat, each kind of row is made once."""
+        """One table ``data``: the published columns of each row's group, with sensitive and declared columns. If most rows
+        repeat, each distinct row is made once.
+        """
         table, group = self.table, self.group
         kept = np.flatnonzero(group >= 0)
         repeated = None if table.declared or table.pseudonyms else self._repeated(kept)
@@ -64,10 +67,11 @@ class RowsToRecode:
         return Recoded({"data": rows if times is None else RepeatedRows(rows, times)}, private)
 
     def in_buckets(self, *, counted: bool, bucket: str = BUCKET) -> Recoded:
-        """Two tables joined by a bucket number only: exact quasi values, and sensitive values in random order.
+        """Two tables linked by a bucket number only: exact quasi values, and sensitive values in random order.
 
-        Buckets are numbered at random, and the sensitive rows of a bucket are shuffled by the operating system's randomness, so
-        that nothing but the bucket's histogram connects the two. ``counted``: equal values of a bucket are one row with their number.
+        Bucket numbers are random, and the sensitive rows of a bucket are shuffled with the operating system's
+        randomness, so only the bucket's histogram connects the two. ``counted``: equal values of a bucket are one row
+        with a count.
         """
         table, group = self.table, self.group
         rows = table.frame.filter(pl.Series(group >= 0))
@@ -83,7 +87,7 @@ class RowsToRecode:
         return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled)}, private)
 
     def _repeated(self, kept: Ids) -> tuple[Ids, Ids] | None:
-        """One of each kind of published row, and how many there are of it; None where most are the only ones of their kind."""
+        """One row of each distinct published row, and its multiplicity; None if most rows are distinct."""
         secret, secrets = self.joint_secret()
         groups = int(self.group.max(initial=-1)) + 1
         columns = [self.group] if secret is None else [self.group, secret]
@@ -96,7 +100,7 @@ class RowsToRecode:
         return None if 2 * len(kinds.sizes) > len(kept) else (kept[kinds.firsts], kinds.sizes)
 
     def _pseudonymized(self, rows: pl.DataFrame, data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Rows]]:
-        """``data`` with a random name for each row's person, and what stays private: the list that translates it back, and who is where."""
+        """``data`` with a random pseudonym for each row's person, and the private tables: the pseudonym list, and the group of each person."""
         table, listed = self.table, listed_columns(self.table)
         private: dict[str, Rows] = {"people": FrameRows(rows.select(listed))} if listed else {}
         if not table.pseudonyms:
@@ -111,14 +115,14 @@ class RowsToRecode:
 
 @dataclass(frozen=True)
 class PartsToRecode:
-    """A table whose rows are recoded part by part, whenever they are read; ``groups`` gives the published group of every row of a part."""
+    """A table whose rows are recoded in chunks whenever they are read; ``groups`` returns the published group of every row of a chunk."""
 
     table: Table
     groups: Callable[[Table], Ids]
     randomness: Randomness
 
     def labelled(self, shown: GroupDisplay) -> Recoded:
-        """One table ``data``: what each row's group shows, beside sensitive and declared columns."""
+        """One table ``data``: the published columns of each row's group, with sensitive and declared columns."""
         beside = (*self.table.sensitive, *self.table.declared)
 
         def published(part: Table) -> pl.DataFrame:
@@ -130,7 +134,7 @@ class PartsToRecode:
         return Recoded({"data": self._mapped(published, schema)}, self._people())
 
     def in_buckets(self, buckets: int) -> Recoded:
-        """Two tables joined by a bucket number only, at random. Files have the rows of each in the order of their values, so that nothing else connects the two."""
+        """Two tables linked by a random bucket number only. Each file is sorted by value, so nothing else connects the two."""
         table = self.table
         numbers = self.randomness.order(buckets) + 1
 
@@ -146,7 +150,7 @@ class PartsToRecode:
         return Recoded(tables, self._people())
 
     def _people(self) -> dict[str, Rows]:
-        """Who is where; stays private."""
+        """The group of each person; private."""
         listed = listed_columns(self.table)
 
         def people(part: Table) -> pl.DataFrame:
@@ -158,7 +162,7 @@ class PartsToRecode:
         return pl.Schema({name: self.table.schema[name] for name in columns})
 
     def _mapped(self, made: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
-        """What is made of each part of the table, as rows of ``schema``."""
+        """The transformed chunks of the table, as rows of ``schema``."""
 
         def make(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
             return (made(part).select(columns) for part in self.table.parts())
@@ -167,6 +171,6 @@ class PartsToRecode:
 
 
 def listed_columns(table: Table) -> list[str]:
-    """What is kept of each published person: the key (or first identifier) and the raw quasi values."""
+    """The columns stored for each published person: the key (or first identifier) and the raw quasi values."""
     name = table.key if table.key is not None else next(iter(table.identifiers), None)
     return [] if name is None else list(dict.fromkeys([name, *table.quasi]))

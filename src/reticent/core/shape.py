@@ -1,7 +1,7 @@
-"""Shapes: what a cell of a release stands for over all columns together, beyond its labels.
+"""Shapes: what a cell of a release covers over all columns together, beyond its labels.
 
-The labels of a cell are the sides of its shape, so that cells with equal labels have equal shapes. Whoever fits all labels may still lie outside: in the
-corner beyond a ball, or in a region of its own inside a larger one.
+The labels of a cell are the projections of its shape, so cells with equal labels have equal shapes. A point that
+matches all labels may still be outside: in the corner beyond a ball, or in a nested region with a cell of its own.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from reticent.registry import SHAPES, load
 
 Numbers = NDArray[np.int64]
 PairTest = Callable[[Numbers, Numbers], NDArray[np.bool_]]
-"""Which of some pairs pass, given the number of a point and the number of a shape for each."""
+"""Mask of the pairs that pass, given the index of a point and of a shape for each."""
 PairDepth = Callable[[Numbers, Numbers], Numbers]
-"""How deep each of some pairs lies inside, -1 where it lies outside. Below that: -2 - depth where the shape has the place, and nobody is there."""
+"""The nesting depth at which each pair is inside, -1 if outside; -2 - depth if the shape covers the point but has no records there."""
 
 
 class Shape(ABC):
-    """What a cell stands for. Of the shapes that cover a point, those of the greatest ``depth`` have it; the others have a hole there."""
+    """What a cell covers. A point belongs to the shapes of greatest ``depth`` that cover it; the others have a hole there."""
 
     @property
     def depth(self) -> int:
-        """How deep the shape lies inside others; 0 for shapes that overlap as equals."""
+        """The nesting depth of the shape; 0 for shapes that overlap without nesting."""
         return 0
 
     @classmethod
     def test(cls, shapes: Sequence[Any], points: pl.DataFrame) -> PairDepth | None:
-        """How deep points lie in some shapes of this class, whose labels they fit. None where all lie inside, as deep as the shape.
+        """The depth of points in some shapes of this class, whose labels they match. None if all are inside, at the depth
+        of the shape.
 
-        A null is a detail that rules nothing out.
+        A null excludes nothing.
         """
         return None
 
     @abstractmethod
     def known(self, columns: Sequence[str]) -> Shape:
-        """What is left of the shape for an adversary who knows some of the columns only."""
+        """The projection of the shape for an adversary who knows some of the columns only."""
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
@@ -52,11 +53,11 @@ class Shape(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, given: Mapping[str, Any], where: str) -> Self:
-        """The shape of this class that :meth:`as_json` wrote; anything else is a :class:`DataError`."""
+        """Restore a shape of this class from :meth:`as_json`. Raises :class:`DataError` otherwise."""
 
     @staticmethod
     def read(given: Any, where: str) -> Shape:
-        """The shape that :meth:`as_json` wrote, of the kind that one of its keys names; anything else is a :class:`DataError`."""
+        """Restore a shape from :meth:`as_json`, of the kind named by one of its keys. Raises :class:`DataError` otherwise."""
         kinds = [kind for kind in SHAPES if kind in given] if isinstance(given, Mapping) else []
         if len(kinds) != 1:
             raise no_shape(given, where)
@@ -65,13 +66,13 @@ class Shape(ABC):
 
 
 def no_shape(given: Any, where: str) -> DataError:
-    """The error of what is read in the place of a shape."""
+    """The error for data that is not a shape."""
     return DataError(f"{where}: {given!r} is not a shape.")
 
 
 @dataclass(frozen=True)
 class LabelBox(Shape):
-    """The product of the labels: everybody who fits them is inside."""
+    """The product of the labels: all points that match them are inside."""
 
     def known(self, columns: Sequence[str]) -> Shape:
         return self
@@ -92,7 +93,7 @@ def shapes_json(shapes: Mapping[Sequence[str], Shape]) -> list[dict[str, Any]]:
 
 
 def read_shapes(given: Any, where: str) -> dict[tuple[str, ...], Shape]:
-    """The shapes that :func:`shapes_json` wrote; anything else is a :class:`DataError`."""
+    """Restore the shapes written by :func:`shapes_json`. Raises :class:`DataError` otherwise."""
     if not isinstance(given, list) or not all(
         isinstance(each, Mapping) and isinstance(each.get("labels"), list) for each in given
     ):
@@ -101,9 +102,10 @@ def read_shapes(given: Any, where: str) -> dict[tuple[str, ...], Shape]:
 
 
 def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
-    """Made ready for many pairs of a ``point`` (a row of ``points``) and a ``place`` (one of ``shapes``) that fit by labels: which of them the shapes keep.
+    """A prepared test for many pairs of ``point`` (a row of ``points``) and ``place`` (one of ``shapes``) that match by
+    labels: which pairs are inside.
 
-    Of the shapes that cover a point only the deepest keep it, so that all pairs of a point are asked about at once.
+    Only the deepest of the shapes that cover a point contain it, so all pairs of a point must be passed together.
     """
     depth = np.array([shape.depth for shape in shapes], dtype=np.int64)
     kinds = list(dict.fromkeys(type(shape) for shape in shapes))

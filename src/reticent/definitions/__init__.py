@@ -1,37 +1,42 @@
-"""What private means: pure, exact judgements of groups, of mechanisms' plans and of histories.
+"""Privacy definitions: pure, exact verdicts on equivalence classes, on mechanism plans and on release histories.
 
 ``definition``          Definition and its three kinds, Assessment, Witness, composition with ``&``
-``claim_scope``         what was judged, for the words of claims: unit, known columns, confidential columns
-``verdicts``            ``judge``: the one place that makes a verdict for a release
+``claim_scope``         what was judged, for the wording of claims: unit, known columns, confidential columns
+``verdicts``            ``judge``: the only place that makes a verdict for a release
 ``anonymity``           k-anonymity
-``any_columns``         what holds for adversaries who know any few of the columns; ``column_sets`` goes through their cells
-``in_turn``             what the other columns tell about a quasi column
+``any_columns``         definitions for adversaries who know any L of the columns; ``column_sets`` enumerates their cells
+``in_turn``             what the other columns disclose about a quasi-identifier
 ``diversity``           distinct and probabilistic l-diversity
 ``entropy``             entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
-``recursive``           recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
-``background_knowledge``  worst-case and negated background knowledge (loaded when first used)
-``closeness``           t-closeness and (n,t)-closeness; ``transport`` computes earth mover's distances in whole numbers
+``recursive``           recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what remains after exclusions
+``background_knowledge``  worst-case and negated background knowledge (imported when first used)
+``closeness``           t-closeness and (n,t)-closeness; ``transport`` computes earth mover's distances in integers
 ``shares``              shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), confidence bounding, categories
-``xy_privacy``          (X,Y)-privacy: what knowing some columns tells about others
-``numeric``             numbers that are near each other: (k,e), (epsilon,m), ranges
+``xy_privacy``          (X,Y)-privacy: what knowing some columns discloses about others
+``numeric``             proximity of numbers: (k,e), (epsilon,m), ranges
 ``likeness``            beta-likeness, delta-disclosure privacy
-``unbounded_dp``, ``bounded_dp``, ``concentrated_dp`` differential privacy where a record is added or removed, or replaced; ``crowd_blending`` crowds of people who are treated alike
-``noisy_counts`` counts with noise, judged by the law of the noise; ``mechanisms`` bounds on beliefs
+``unbounded_dp``        differential privacy where a record is added or removed
+``bounded_dp``          differential privacy where a record is replaced
+``concentrated_dp``     zero-concentrated differential privacy
+``crowd_blending``      crowd-blending privacy
+``noisy_counts``        counts with noise, judged by the noise distribution
 ``uniqueness``          m-uniqueness, m-eligibility
-``personal``            what people themselves want guarded
+``personal``            personalized privacy: guarding nodes chosen by the data subjects
 ``population``          k-map and delta-presence, which compare with people outside the table
-``mechanisms``          bounds on belief before and after; ``local_dp`` local differential privacy; ``probabilistic_dp`` probabilistic differential privacy
+``mechanisms``          bounds on prior and posterior beliefs
+``local_dp``            local differential privacy
+``probabilistic_dp``    probabilistic differential privacy
 ``unique_records``      records that are unique in some columns, beyond what is covered
-``risk``                the average risk of being picked out, its figures, and uniqueness in a population
-``weighted_estimates``  what survey weights tell about a population that nobody counted
-``conjunction``         definitions that are others at once
-``known_rows``          adversaries who know several rows of a person; ``ever_values`` whether somebody has a value in some row
-``related_secrets``     promises about sensitive columns that follow from others
-``exchanges``           groups exchanged for finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
+``risk``                average re-identification risk, its figures, and uniqueness in a population
+``weighted_estimates``  population figures estimated from survey weights
+``conjunction``         definitions that are conjunctions of others
+``known_rows``          adversaries who know several rows of a person; ``ever_values`` whether a person has a value in any row
+``related_secrets``     guarantees about sensitive columns that are functions of others
+``exchanges``           replacing groups by finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
 ``homogeneous_groups``  the homogeneity audit
 ``feasibility``         whether any generalization can pass
-``catalogue``           every definition by name, made from plain data
-``bounded``             what many definitions have in common: a largest share, a least figure
+``catalogue``           every definition by name, constructed from plain data
+``bounded``             two common shapes: an upper bound on a share, a lower bound on a figure
 ``scaled_comparison``   exact comparisons; ``value_sets`` don't-care values; ``diversity_figures`` figures for the steward; ``number_text``
 """
 
@@ -251,7 +256,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The knowledge definitions bring compiled kernels along, which nobody should wait for who does not use them."""
+    """Import the knowledge definitions on first use: they load compiled kernels, which other users need not wait for."""
     if name in ("NegatedKnowledge", "WorstCaseKnowledge"):
         return getattr(import_module("reticent.definitions.background_knowledge"), name)
     raise AttributeError(f"module 'reticent.definitions' has no attribute {name!r}")

@@ -23,12 +23,13 @@ def count_cells(
     smallest: _Ids,
     columns: _Ids,
 ) -> None:
-    """Count the people of every cell that splitting some cells by at most ``more`` columns gives, depth first.
+    """Count the people of every cell obtained by splitting the given cells by at most ``more`` columns, depth first.
 
-    Point ``p`` has the label ``codes[j, p]`` of ``cards[j]`` in column ``j`` and stands for ``people[p]``. The cells to begin with are the segments
-    ``order[0, starts[c]:starts[c + 1]]``; the other rows of ``order`` (``more`` of them) are room to work in. Marks the points of cells with fewer than
-    ``least`` people as ``failing``. ``smallest`` holds the least count so far, the number of its ``columns`` and one of its points; among equal counts the
-    fewest columns win. A column that does not split a cell gives nothing new there, and a cell of one point is not split.
+    Point ``p`` is a distinct label combination: it has label ``codes[j, p]`` of ``cards[j]`` in column ``j`` and
+    represents ``people[p]`` people. The initial cells are the segments ``order[0, starts[c]:starts[c + 1]]``; the other
+    ``more`` rows of ``order`` are scratch space. Marks the points of cells with fewer than ``least`` people as
+    ``failing``. ``smallest`` holds the minimum count so far, the number of its ``columns`` and one of its points; ties
+    go to the fewest columns. Columns that do not split a cell are skipped, and a cell of one point is not split.
     """
     width = len(codes)
     room = 1

@@ -1,4 +1,4 @@
-"""k-anonymity: nobody stands in a group of fewer than k people."""
+"""k-anonymity: every equivalence class has at least k people."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ class KAnonymity(GroupDefinition):
 
     Guarantee: an adversary who knows all quasi values of a person finds at least ``k`` candidates.
     Adversary: knows quasi values, and that the person is in the table. Monotone and, where a row is a person, absorbing: groups only grow.
-    Where a person has several rows, a group has at least ``k`` different people, none of whom has more than one in ``k`` of its rows: then no row belongs
-    to anybody with a probability above 1/k, even for an adversary who knows all rows of everybody. Where households are the unit, the same holds of these.
-    Source: Sweeney, k-anonymity: a model for protecting privacy (2002).
+    Not covered: attribute disclosure (all records of a group may share a sensitive value), and adversaries with other columns.
+    Where a person has several rows, a group has at least ``k`` different people, none of whom
+    owns more than one in ``k`` of its rows. Then no row belongs to a given person with probability above 1/k, even for an adversary who knows
+    the rows of all people. The same holds for households where these are the unit.
+    Source: [Sweeney2002].
 
     Parameters:
         k: the smallest number of people in a group, at least 1.
-        quasi: the columns that the adversary knows, where these are not all, and with them what can be computed from them: ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])``.
+        quasi: the columns that the adversary knows (default: all), with the columns that can be computed from them: ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])``.
 
     Example:
         >>> import reticent as rt
@@ -57,7 +59,7 @@ class KAnonymity(GroupDefinition):
         return self.k if self.quasi is None else None
 
     def relaxation(self) -> GroupDefinition | None:
-        """Whatever rows join, a group keeps its people; that one of them has too many of the rows may come and go."""
+        """At least ``k`` different people: absorbing, unlike the limit on one person's share of the rows, which added rows may break."""
         return PeopleAtLeast(self.k, self.quasi)
 
     def least_rows(self) -> int:
@@ -87,22 +89,25 @@ class KAnonymity(GroupDefinition):
         return Assessment(self, holds, achieved, witness, diagnostics)
 
     def assess_patterns(self, patterns: Patterns) -> Assessment:
-        """Judge overlapping kinds of rows by their own rows, not by those that are merely compatible.
+        """Judge overlapping patterns of rows by their own row counts, not by the number of compatible rows.
 
-        Sound under either reading of a starred cell. Proof: whatever is known about quasi values, of everybody, decides which *kinds* of rows a
-        person may have; rows of one kind have the same labels, so exchanging them maps every way to link people with rows to another one that fits
-        as well. Hence no row of a kind is likelier to be hers than any other of it: her row is a given one with a chance of at most one in the
-        rows of its kind, which is at most 1/k if every kind has k.
+        Sound under either reading of a suppressed cell. Proof: knowledge of quasi values, of all people, only decides
+        which *patterns* a person's row may have. Rows of one pattern have equal labels, so permuting them maps each
+        consistent assignment of people to rows to another consistent one. Hence all rows of a pattern are equally
+        likely to be hers: a given row is hers with probability at most 1 over the number of rows of its pattern, at
+        most 1/k if every pattern has k rows.
 
-        Counting compatible rows instead is not sound: of ``(a,*), (a,2), (a,2)`` each row is compatible with three, but somebody with ``(a,1)`` fits
-        only the first. That count is reported as ``compatible`` and never decides (002, 7.2).
+        Counting compatible rows instead is not sound: of ``(a,*), (a,2), (a,2)`` each row is compatible with three, but
+        a person with ``(a,1)`` matches only the first. That count is reported as ``compatible`` and never decides.
         """
         if len(patterns) == 0:
             raise DataError("There are no rows, so there is no k: nothing would be published.")
         smallest = int(np.argmin(patterns.sizes))
         achieved = int(patterns.sizes[smallest])
         few = int((patterns.sizes < self.k).sum())
-        text = f"{few} of {len(patterns)} kinds of rows have fewer than {self.k} people; the smallest has {achieved}."
+        text = (
+            f"{few} of {len(patterns)} patterns of rows have fewer than {self.k} people; the smallest has {achieved}."
+        )
         witness = Witness(smallest, text) if few else None
         return Assessment(self, not few, achieved, witness, {"compatible": int(patterns.compatible.min())})
 
@@ -118,7 +123,7 @@ class KAnonymity(GroupDefinition):
 
 @dataclass(frozen=True)
 class PeopleAtLeast(KAnonymity):
-    """At least ``k`` different people in every group, whoever has how many of the rows: what k-anonymity relaxes to, absorbing on every table."""
+    """At least ``k`` different people in every group, with no limit on one person's rows: the absorbing relaxation of k-anonymity."""
 
     def absorbing_on(self, counted: CountedRows) -> bool:
         return True

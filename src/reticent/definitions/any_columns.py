@@ -1,4 +1,8 @@
-"""Any L columns: a definition that holds for adversaries who know at most so many of the quasi columns, whichever these are."""
+"""Any L columns: a definition that holds for every adversary who knows at most L of the quasi-identifiers, whichever these
+are.
+
+A *cell* is an equivalence class with respect to a subset of the columns: the records with equal labels there.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,9 @@ from reticent.table import Table, relations_in
 Mask = NDArray[np.bool_]
 
 MOST_COUNTED = 5 * 10**10
-"""So many labels are looked at where people are counted (about two minutes); beyond, sets of columns that cover all others are judged instead."""
+"""Maximum number of labels visited for definitions that count people (about two minutes). Above it, covering sets of columns are judged instead."""
 MOST_JUDGED = 2 * 10**9
-"""The same for definitions that look at sensitive values."""
+"""The same limit for definitions on sensitive values."""
 _COVERING = 200
 _DIVERSITY = (DistinctLDiversity, ProbabilisticLDiversity, EntropyLDiversity)
 
@@ -40,22 +44,24 @@ class AnyColumns(GroupDefinition):
     """``inner`` holds for every adversary who knows at most ``known`` of the quasi columns (LKC-privacy, for any monotone definition).
 
     Guarantee: for every set of at most ``known`` columns, records with equal labels in these columns, and in all that can be computed from
-    them (``relations``, and those that the table has), pass ``inner``. Records that merely fit what is known are never counted. Adversary: knows the raw values of the same columns of everybody, or
-    of one person, and that the person is in the table. Source: Mohammed, Fung, Hung and Lee, Anonymizing healthcare data (LKC-privacy), 2009.
+    them (``relations``, and those that the table has), pass ``inner``. Records that are merely compatible with what is known are never counted.
+    Adversary: knows the raw values of the same columns of all people, or of one person, and that the person is in the table.
+    Not covered: an adversary who knows more columns, or different columns of different people.
+    Source: [Mohammed2009] (LKC-privacy).
 
-    Monotone where labels are merged for all records that show them; widening or adding single records can break it, so it is not absorbing. With at least
-    as many columns as there are it is ``inner`` itself. Groups of which the labels are not known are judged by ``inner`` on all columns, which implies it.
+    Monotone under full-domain recoding. Widening or adding single records can break it, so it is not absorbing. If ``known`` is at least the
+    number of columns, it equals ``inner``. Groups whose labels are unknown are judged by ``inner`` on all columns, which implies it.
 
-    Where a person has several rows, cells count people: at least k of them, none of whom has more than one in k of the rows. Labels of some columns may overlap although those of all
-    columns do not (local recoding); then the rows of a person that fit a cell count instead of those in it, for every set, since fewer known columns let more rows fit.
+    Where a person has several rows, cells count people: at least k of them, none of whom owns more than one in k of the rows. With local recoding, labels of some columns may overlap although those of all
+    columns do not. Then a person's rows count if they are compatible with a cell, for every set: fewer known columns make more rows compatible.
 
-    Cost: columns choose known, times distinct label combinations; above a limit all columns together, or sets that cover all others, are judged,
-    and what is not proven so is not claimed.
+    Cost: columns choose known, times distinct label combinations; above a limit, all columns together or a covering family of larger sets is judged instead,
+    and only what that proves is claimed.
 
     Parameters:
         known: how many columns the adversary knows at most.
         inner: the definition that must hold for each such set of columns.
-        relations: further relations between columns, beside those that the table has.
+        relations: additional functional relations between columns.
 
     Example:
         >>> import reticent as rt
@@ -81,7 +87,7 @@ class AnyColumns(GroupDefinition):
 
     @property
     def demand(self) -> GroupDefinition:
-        """What every cell must pass."""
+        """The definition that every cell must pass."""
         return cast(GroupDefinition, self.inner)
 
     @property
@@ -89,11 +95,11 @@ class AnyColumns(GroupDefinition):
         return self.demand.crowd
 
     def in_each_group(self) -> GroupDefinition:
-        """Cells of fewer columns are unions of groups, and the inner definition is monotone."""
+        """The inner definition: cells of fewer columns are unions of groups, and it is monotone."""
         return self.demand
 
     def column_sets(self, groups: Groups) -> ColumnSets | None:
-        """The sets of columns that are judged on groups that all have rows; None where these show no labels."""
+        """The sets of columns to judge on non-empty groups; None if the groups have no labels."""
         labels = groups.labels
         if labels is None or not labels.columns:
             return None
@@ -135,7 +141,7 @@ class AnyColumns(GroupDefinition):
     def _check(self, groups: Groups) -> _Check:
         if groups.owners and groups.labels is None:
             raise PolicyError(
-                f"{self} counts people, of whom some have several records here, and these groups do not show the labels of single columns. Use Lattice, or keep one row of each with "
+                f"{self} counts people, some people have several records here, and these groups do not have the labels of single columns. Use Lattice, or keep one row per person with "
                 "rows_per_person=1."
             )
         filled = groups if len(groups.filled) == len(groups) else groups.select(groups.sizes > 0)
@@ -143,10 +149,11 @@ class AnyColumns(GroupDefinition):
 
 
 def closed(definition: Definition, table: Table) -> Definition:
-    """The definition as it is judged on a table: an adversary who knows some of the columns knows what follows from these, too.
+    """Close the column sets of a definition under the table's relations: an adversary who knows columns can compute others
+    from them.
 
-    That is so of any columns, of the ``quasi`` columns that a part names, and of the sensitive ones that it counts as known (``x`` of XYPrivacy). A definition that the
-    table was prepared by is closed already.
+    This applies to ``AnyColumns``, to ``quasi`` columns named by a part, and to sensitive columns counted as known
+    (``x`` of XYPrivacy). A definition by which the table was prepared is already closed.
     """
     open_parts = [part for part in definition.parts() if not any(part is each for each in table.prepared_by)]
     if any(isinstance(part, AnyColumns) or _names_columns(part) for part in open_parts):
@@ -162,10 +169,12 @@ def closed(definition: Definition, table: Table) -> Definition:
 
 
 def closed_as_claimed(definition: Definition, claims: Sequence[Definition], quasi: Columns) -> tuple[Definition, bool]:
-    """The definition as it is judged on a release of some ``quasi`` columns that makes some ``claims``, and whether that is what was asked.
+    """The definition to judge on a release of some ``quasi`` columns with the given ``claims``, and whether it equals the
+    requested one.
 
-    Claims for any few columns name the relations between columns, and a claim that names its columns names all that follow from these. Where they name none and the definition would have
-    to know them, what implies it is judged, for whoever knows all columns: what an adversary computes does not follow from published rows.
+    An ``AnyColumns`` claim lists the relations between columns, and a claim that names columns lists all that follow
+    from them. If the relations are needed but no claim lists them, a stronger definition is returned, for an adversary
+    who knows all columns: published rows do not reveal which columns can be computed from others.
     """
     claimed = [part for claim in claims for part in claim.parts()]
     named = [part.relations for part in claimed if isinstance(part, AnyColumns)]
@@ -188,7 +197,7 @@ def _as_claimed(part: Definition, claimed: Sequence[Definition], quasi: Columns)
 
 
 def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
-    """The definition with further relations between quasi columns: of any columns, and of those that a part names."""
+    """Add relations between quasi columns to a definition: to ``AnyColumns`` and to parts that name columns."""
     found = tuple(relations)
     return all_of(tuple(_part_related(part, found) for part in definition.parts()))
 
@@ -203,12 +212,12 @@ def _part_related(part: Definition, relations: tuple[Relation, ...]) -> Definiti
 
 
 def _names_columns(part: Definition) -> bool:
-    """Whether a part says itself which quasi columns an adversary knows."""
+    """True if the part itself names the quasi columns that the adversary knows."""
     return isinstance(part, GroupDefinition) and part.quasi is not None
 
 
 def _with_known(part: Definition, quasi: list[str], secret: list[str], relations: Sequence[Relation]) -> Definition:
-    """The part with all sensitive columns known that follow from what it counts as known; a promise about one of them is refused."""
+    """Extend the known sensitive columns of a part by those that follow from them. Raises if the part also protects one of these."""
     if not isinstance(part, XYPrivacy) or part.y is None:
         return part
     beside = part.x if part.x is not None else tuple(name for name in secret if name not in part.y)
@@ -216,7 +225,7 @@ def _with_known(part: Definition, quasi: list[str], secret: list[str], relations
     computed = next((name for name in part.y if name in known), None)
     if computed is not None:
         raise PolicyError(
-            f"XYPrivacy counts {column_list((*quasi, *beside))} as known, and {computed!r}, which is in y=, can be computed from these: nothing can be promised about it. Take it out of y=, "
+            f"XYPrivacy counts {column_list((*quasi, *beside))} as known, and {computed!r}, which is in y=, can be computed from these, so it cannot be protected. Remove it from y=, "
             "or name in x= only sensitive columns from which it does not follow.",
             setting=("roles", "sensitive"),
             column=computed,
@@ -225,20 +234,20 @@ def _with_known(part: Definition, quasi: list[str], secret: list[str], relations
 
 
 def _extended(part: Definition, parameter: str, named: Columns, more: Iterable[str]) -> Definition:
-    """The part with more columns in one of its parameters; itself where there are none."""
+    """Add columns to one parameter of a part; returns the part unchanged if there are none to add."""
     columns = tuple(dict.fromkeys((*named, *more)))
     return part if columns == named else replace(cast(Any, part), **{parameter: columns})
 
 
 class _Check:
-    """The verdict on some groups that all have rows: exact, or where that takes too long by larger sets of columns that imply it."""
+    """The verdict on non-empty groups: exact, or from larger sets of columns that imply it if exact judgement takes too long."""
 
     def __init__(self, definition: AnyColumns, groups: Groups) -> None:
         self.definition, self.groups = definition, groups
         self.sets = definition.column_sets(groups)
 
     def failing(self) -> Mask:
-        """The groups in failing cells."""
+        """Mask of the groups in failing cells."""
         inner, sets = self.definition.demand, self.sets
         alone = inner.failing(self.groups)
         if sets is None or not (alone.any() or any(_by_fits(part, sets) for part in inner.parts())):
@@ -254,7 +263,7 @@ class _Check:
         return failing
 
     def assessment(self) -> Assessment:
-        """The verdict with what was achieved, over all cells, and the cell that fails."""
+        """The verdict with the value achieved over all cells, and the failing cell."""
         found = tuple(self._assessed(part) for part in self.definition.demand.parts())
         if len(found) > 1:
             return together(self.definition, found)
@@ -271,11 +280,11 @@ class _Check:
             both = part.assess(joined([*(each.groups for each in worst), cells.groups]))
             if found is not None and (both.holds, both.value) == (found.holds, found.value):
                 continue
-            # With several sensitive columns one set may be the worst for one, another for another.
+            # With several sensitive columns, different sets may be the worst for different columns.
             alone = found is None or part.assess(cells.groups).value == both.value
             worst, found = [cells] if alone else [*worst, cells], both
             if isinstance(part, _DIVERSITY) and found.value == 1 and not found.holds:
-                # A cell of one value is the least diverse there is.
+                # A cell with one value has minimum diversity.
                 break
         assert found is not None
         if found.witness is None:
@@ -301,7 +310,7 @@ class _Check:
         return Assessment(part, False, found.people, self._witness(found.columns, found.group, text), figures)
 
     def _witness(self, columns: tuple[str, ...], group: int, text: str, *, exact: bool = True) -> Witness:
-        """The cell of a group in some columns, in words and as plain data."""
+        """The cell of a group in some columns, as a sentence and as plain data."""
         assert self.sets is not None
         labels = self.sets.labels
         shown = {name: labels.column(name).texts[int(labels.column(name).codes[group])] for name in columns}
@@ -312,20 +321,20 @@ class _Check:
             ""
             if exact
             else (
-                f" There are too many sets of {self.definition.known} columns to look at each, and larger sets, which would imply it, fail: it may hold, "
-                "and is not proven. Ask for fewer columns, or publish fewer."
+                f" There are too many sets of {self.definition.known} columns to check each, and the larger sets that would imply it fail: it may hold, "
+                "but is not proven. Lower known=, or publish fewer columns."
             )
         )
         return Witness(group, f"{known}: {text}.{doubt}", {"columns": list(columns), "labels": shown, "count": count})
 
 
 def _is_counted(part: GroupDefinition, sets: ColumnSets) -> bool:
-    """Whether a part only counts people, who add up when groups merge, and can be checked exactly."""
+    """True if a part only counts people. These counts add up when groups merge, so it can be checked exactly."""
     return isinstance(part, KAnonymity) and not sets.groups.owners and _exact(part, sets)
 
 
 def _by_fits(part: GroupDefinition, sets: ColumnSets) -> bool:
-    """Whether a part counts people whose rows may fit cells that they are not in."""
+    """True if a part counts people whose rows may be compatible with cells that they do not belong to."""
     return part.counts_people and bool(sets.groups.owners) and sets.labels.fitting is not None
 
 
@@ -339,7 +348,7 @@ def _exact(part: GroupDefinition, sets: ColumnSets) -> bool:
 def _cells(
     part: GroupDefinition, sets: ColumnSets, passes: Callable[[Groups], bool] | None = None
 ) -> Iterator[LabelCells]:
-    """The cells of all sets, or of sets that cover all others where these are too many."""
+    """The cells of all sets, or of a covering family of sets if there are too many."""
     fits = _by_fits(part, sets)
     if _exact(part, sets):
         yield from sets.every() if fits else sets.largest(passes)
@@ -354,18 +363,18 @@ def _cells(
 
 
 def _require_monotone(part: GroupDefinition) -> None:
-    """Refuse what does not follow for fewer columns, or is not judged on groups of records alone."""
+    """Raise unless the part is monotone and judged on single groups of records."""
     if part.monotone and part.local and part.quasi is None and part.shown_by_files and not part.needs_population:
         return
     raise PolicyError(
-        f"AnyColumns: {part} cannot be asked for any columns. It takes definitions that hold for the union of two groups where they hold for both, and that "
-        "look at single groups of records: KAnonymity, ConfidenceBounding, diversity, closeness.",
+        f"AnyColumns: {part} cannot be used for any columns. Use a definition that is monotone (it holds for the union of two groups if it holds for both) and "
+        "judges single groups of records: KAnonymity, ConfidenceBounding, diversity, closeness.",
         setting=("inner",),
     )
 
 
 def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
-    """Relations as pairs of sources and target, however they were written down."""
+    """Normalize relations to pairs of source columns and target column."""
     found = []
     for each in given:
         match each:

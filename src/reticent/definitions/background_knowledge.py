@@ -1,4 +1,4 @@
-"""Safety against background knowledge: any k facts about the people in the table leave the attacker unsure."""
+"""Safety against background knowledge: with any k facts about people in the table, an adversary stays below a certainty threshold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from reticent.worst_case import (
 
 @dataclass(frozen=True)
 class _Knowledge(SensitiveDefinition):
-    """What both kinds of knowledge share: the parameters, the model, the report."""
+    """The common part of both kinds of knowledge: parameters, model, report."""
 
     c: Number
     k: int
@@ -52,7 +52,7 @@ class _Knowledge(SensitiveDefinition):
 
     @property
     def openness(self) -> Openness:
-        """Whatever is disclosed stays below the threshold, of which one at most is certainty."""
+        """The disclosure stays below the threshold, which is at most certainty, so several values remain."""
         return Openness.BOUNDED_SHARES
 
     @property
@@ -61,7 +61,7 @@ class _Knowledge(SensitiveDefinition):
         return Fraction(self.c)
 
     def relaxation(self) -> GroupDefinition | None:
-        """A group of fewer than ``k + 2`` values gives somebody away for certain (F6), whatever else is released."""
+        """At least ``k + 2`` distinct values: a group with fewer discloses a value for certain, whatever else is released."""
         return ValuesAtLeast(self.k + 2, self.column)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
@@ -75,7 +75,7 @@ class _Knowledge(SensitiveDefinition):
     def _diagnostics(
         self, groups: Groups, buckets: Buckets, failing: NDArray[np.bool_], disclosure: Fraction
     ) -> dict[str, Any]:
-        # Beyond the number of values nothing changes any more, and a claimed k may be any number.
+        # A k above the number of values has no further effect, and a claimed k may be arbitrarily large.
         known = min(self.k, int(buckets.distinct.max()))
         return {
             **failures(groups, failing),
@@ -92,19 +92,19 @@ class WorstCaseKnowledge(_Knowledge):
     """(c,k)-safety: an adversary who knows any ``k`` facts is less than ``c`` sure of anybody's sensitive value.
 
     Guarantee: the maximum disclosure, over every set of ``k`` basic implications ("if these people have those values, then
-    one of those people has one of those values"), lies strictly below ``c``. Decided exactly.
-    Adversary: knows who is in which group and all non-sensitive data, and ``k`` such facts; all assignments of the published
-    values to the people of a group are equally likely to her. One row is one person.
-    Cost: one pass over the groups, k^2 log k a group.
-    Source: Martin, Kifer, Machanavajjhala, Gehrke, Halpern, Worst-case background knowledge for privacy-preserving data publishing (2007);
-    corrected as :mod:`reticent.worst_case.disclosure` says.
+    one of those people has one of those values"), is strictly below ``c``. Decided exactly.
+    Adversary: knows which person is in which group, all non-sensitive data, and ``k`` such facts; considers all assignments of the published
+    values to the people of a group equally likely. One row is one person.
+    Not covered: probabilistic knowledge, correlations between people, and several releases together.
+    Cost: one pass over the groups, k^2 log k per group.
+    Source: [Martin2007]; corrected as described in :mod:`reticent.worst_case.disclosure`.
 
     Judged over all groups together, since the worst facts may link groups. Monotone: merging groups never raises the disclosure. Not absorbing.
 
     Parameters:
         c: the certainty that must not be reached, as a fraction or decimal.
         k: the number of facts.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -120,7 +120,7 @@ class WorstCaseKnowledge(_Knowledge):
         return all(holds(_buckets(refined), self.threshold, self.k) for refined in self._refined(groups))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        """The groups that break the promise by themselves; if none does, the one that the worst facts point at."""
+        """Mask of the groups that violate the guarantee by themselves; if there are none, the group that the worst facts target."""
         failing = np.zeros(len(groups), dtype=bool)
         filled = np.flatnonzero(groups.sizes > 0)
         if len(filled) == 0:
@@ -149,7 +149,7 @@ class WorstCaseKnowledge(_Knowledge):
         )
 
     def hopeless(self, groups: Groups) -> NDArray[np.bool_]:
-        """The groups that break the promise by themselves, whatever stands beside them."""
+        """Mask of the groups that violate the guarantee by themselves, whatever the other groups are."""
         hopeless = np.zeros(len(groups), dtype=bool)
         for refined in self._refined(groups):
             filled = refined.sizes > 0
@@ -177,17 +177,19 @@ class WorstCaseKnowledge(_Knowledge):
 
 @dataclass(frozen=True)
 class NegatedKnowledge(_Knowledge):
-    """An adversary who can rule out any ``k`` values of people is less than ``c`` sure of anybody's sensitive value.
+    """An adversary who can rule out any ``k`` values of people is less than ``c`` sure of every person's sensitive value.
 
     Guarantee: ``n(s0) / (n - n(s1) - ... - n(sk)) < c`` in every group, values by falling frequency. Exact.
-    Adversary: that of l-diversity: knows who is in which group, and ``k`` facts "this person does not have that value". Weaker than
+    Adversary: that of l-diversity: knows which person is in which group, and ``k`` facts "this person does not have that value". Weaker than
     :class:`WorstCaseKnowledge`, and often equally strong.
-    Judged group by group, since all facts best concern one person. Monotone, for the same reason as :class:`WorstCaseKnowledge`. Not absorbing.
+    Not covered: facts that link people.
+    Source: [Martin2007], negated atoms.
+    Judged group by group, since the worst facts all concern one person. Monotone, for the same reason as :class:`WorstCaseKnowledge`. Not absorbing.
 
     Parameters:
         c: the certainty that must not be reached, as a fraction or decimal.
         k: the number of facts.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -227,7 +229,7 @@ class NegatedKnowledge(_Knowledge):
 
 
 def _buckets(groups: Groups) -> Buckets:
-    """The groups that have rows, as an attacker sees them; other definitions may have sorted their counts already."""
+    """The non-empty groups as an attacker sees them; reuses counts sorted by other definitions."""
     return groups.found("buckets", lambda: _filled_buckets(groups))
 
 
@@ -241,7 +243,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def _check_model(groups: Groups) -> None:
-    """One tuple per person is part of the model."""
+    """Raise if a person has several rows: the model has one tuple per person."""
     if groups.owners:
         raise DataError(
             "Some people have several rows, but background knowledge is measured on one row per person. "
@@ -266,7 +268,7 @@ def _told(groups: Groups, filled: NDArray[np.int64], worst: WorstFacts, definiti
     facts = "; ".join(sentences) if sentences else "nothing beyond the release"
     return Witness(
         int(parents[group]),
-        f"Somebody who knows {facts} is {measured(worst.disclosure)} sure that {person} has {value}; that must stay below "
+        f"An attacker who knows {facts} is {measured(worst.disclosure)} sure that {person} has {value}; that must stay below "
         f"{shown(definition.c)}.",
         {
             "column": groups.domain.columns[0].name,

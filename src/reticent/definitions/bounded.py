@@ -1,4 +1,4 @@
-"""Two shapes that many definitions have: a set of rows whose share of every group is bounded, and a figure that only grows when rows join."""
+"""Two shapes shared by many definitions: a bounded share of a set of rows in every group, and a figure that only grows when rows join."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _ROUNDING = 1e-6
 
 
 class LargestShare(SensitiveDefinition):
-    """In every group, the fullest of some sets of rows (values, categories, ranges) has at most a share of ``limit``."""
+    """In every group, the largest of some sets of rows (values, categories, ranges) has a share of at most ``limit``."""
 
     @property
     @abstractmethod
     def limit(self) -> Fraction:
-        """The share that a set may have."""
+        """The maximum share of a set."""
 
     @abstractmethod
     def largest(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the number of rows in the fullest set."""
+        """The number of rows in the largest set of every group."""
 
     @abstractmethod
     def _complaint(self, largest: Fraction) -> str:
-        """What a witness says of the largest share."""
+        """The witness text for the largest share."""
 
     def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Where so many rows of a group are few enough."""
+        """Mask: ``rows`` of a group are within the limit."""
         return at_most(rows, self.limit, sizes)
 
     def achieved(self, largest: Fraction) -> Fraction:
-        """The largest share in terms of the parameter."""
+        """The largest share, expressed as the parameter of the definition."""
         return largest
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
@@ -62,29 +62,29 @@ class LargestShare(SensitiveDefinition):
 
 
 class LeastFigure(SensitiveDefinition):
-    """A figure of every group is at least ``needed``. It never falls when rows join: monotone and, with one sensitive column, absorbing."""
+    """A figure of every group is at least ``needed``. It never decreases when rows join: monotone and, with one sensitive column, absorbing."""
 
     absorbing = True
 
     @property
     @abstractmethod
     def needed(self) -> Fraction:
-        """The least figure that passes."""
+        """The minimum figure that passes."""
 
     @abstractmethod
     def figures(self, groups: Groups) -> tuple[NDArray[Any], int]:
-        """The figure of every group in whole numbers, and the number that stands for 1."""
+        """The figure of every group as an integer, and the integer that represents 1."""
 
     @abstractmethod
     def _complaint(self, least: Fraction) -> str:
-        """What a witness says of the least figure."""
+        """The witness text for the smallest figure."""
 
     def relaxation(self) -> GroupDefinition | None:
-        """Nothing that is absorbing with several columns follows from it without the column's values."""
+        """None: with several columns, nothing absorbing follows from it without the column's values."""
         return None
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """A group whose figure is too small has no part with a larger one."""
+        """All rows of a failing group: none of its subsets has a larger figure."""
         return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
@@ -103,7 +103,7 @@ class LeastFigure(SensitiveDefinition):
 
 
 def rows_in(histograms: Histograms, member: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """In every group the rows whose value is marked."""
+    """The number of rows of every group whose value is marked in ``member``."""
     rows: NDArray[np.int64] = histograms.add_cells(np.where(member[histograms.values], histograms.counts, 0))
     return rows
 
@@ -111,9 +111,10 @@ def rows_in(histograms: Histograms, member: NDArray[np.bool_]) -> NDArray[np.int
 def rows_over(
     rows: NDArray[np.int64], limit: float | NDArray[np.float64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How many of some ``rows`` must at least leave a group of ``sizes`` before they are no more than ``limit`` of the rest.
+    """Lower bound on how many of ``rows`` must be removed from groups of ``sizes`` so that they are at most ``limit`` of
+    the rest.
 
-    At best only such rows leave: ``v - f <= limit (n - f)`` needs ``f >= (v - limit n) / (1 - limit)``.
+    At best only such rows are removed: ``v - f <= limit (n - f)`` needs ``f >= (v - limit n) / (1 - limit)``.
     """
     room = np.maximum(1 - np.asarray(limit), _ROUNDING)
     # The margin covers rounding; the bound must never be too high.

@@ -1,4 +1,4 @@
-"""Differential privacy for neighbours of the same size: one record replaced by another, the number of records public."""
+"""Bounded differential privacy: neighbours have the same size and differ in one replaced record; the number of records is public."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ class HidesReplacedRow(Protocol):
     """A plan that bounds the loss when one unit's records are replaced by others."""
 
     def keeps_replaced_row(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the chances of any set of outputs differ by at most the factor e^epsilon and delta beside it; exactly, or to the safe side."""
+        """Whether Pr[S] <= e^epsilon Pr'[S] + delta for every set S of outputs; exact, or conservative."""
 
     def replaced_row_delta(self, epsilon: Fraction) -> Fraction:
-        """A delta that holds at epsilon, rounded up; 1 where nothing is known."""
+        """A delta that holds at epsilon, rounded up; 1 if no bound is known."""
 
 
 @dataclass(frozen=True)
 class BoundedDP(EpsilonDelta):
-    """(epsilon, delta)-differential privacy with bounded neighbours: replacing one record by another changes the chance of any set of outputs at most by the factor
-    e^epsilon, and by ``delta`` beside it.
+    """(epsilon, delta)-differential privacy with bounded neighbours: replacing one record by another changes the
+    probability of any set of outputs by at most a factor e^epsilon plus ``delta``.
 
     Guarantee: for tables D and D' of the same size that differ in one record, and all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta.
     Adversary: knows all other records, the number of records and the mechanism.
-    Judges the plan of a mechanism: nothing can be read off groups or off an output.
-    Source: Dwork, McSherry, Nissim and Smith 2006; bounded and unbounded neighbours: Kifer and Machanavajjhala 2011, section 2.
+    Not covered: the number of records, and what many records reveal together.
+    Judges the plan of a mechanism: it cannot be checked from groups or from an output.
+    Source: [Dwork2006]; bounded and unbounded neighbours: [Kifer2011], section 2.
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.
@@ -51,7 +52,7 @@ class BoundedDP(EpsilonDelta):
         return f"BoundedDP judges what replacing a record can change, and a {type(plan).__name__} does not bound it. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge the plan; the value is the delta that it has at ``epsilon``, rounded up."""
+        """Judge the plan. The value is the plan's delta at ``epsilon``, rounded up."""
         epsilon, delta = self.amounts
         loss = cast(HidesReplacedRow, plan)
         holds, reached = loss.keeps_replaced_row(epsilon, delta), loss.replaced_row_delta(epsilon)

@@ -1,4 +1,4 @@
-"""Every definition by name: what it is for in a line, and how to make it from plain data, as policies and certificates write it."""
+"""Every definition by name: a one-line description, and its construction from the plain data of policies and certificates."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class CatalogueEntry:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all definitions, none of which is loaded for that."""
+    """The names of all definitions. Loads none of them."""
     return tuple(DEFINITIONS)
 
 
 def entries() -> tuple[CatalogueEntry, ...]:
-    """All definitions that can be asked for by name."""
+    """All definitions that can be requested by name."""
     return tuple(entry_of(name) for name in DEFINITIONS)
 
 
@@ -44,7 +44,7 @@ def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
 
 
 def definition_within(given: Any, where: str) -> GroupDefinition:
-    """The definition of groups that another one takes as a parameter: itself, or made from a table with its name and parameters, or a list of them."""
+    """The definition of groups given as a parameter of another one: an instance, a mapping with its name and parameters, or a list of these."""
     setting = where.split(": ")[-1]
     try:
         if isinstance(given, Mapping) and isinstance(given.get("name"), str):
@@ -75,7 +75,7 @@ def _all_from(parameters: Mapping[str, Any]) -> Definition:
 
 
 def entry_of(name: str) -> CatalogueEntry:
-    """One definition of the catalogue; the others are not loaded for it."""
+    """The catalogue entry of one definition. Loads no other."""
     own = [field for field in fields(load("definition", name)) if field.init]
     required = tuple(field.name for field in own if _is_required(field))
     return CatalogueEntry(name, DEFINITIONS[name].help, tuple(field.name for field in own), required)

@@ -1,7 +1,9 @@
-"""What the words of a claim are about: whose records were counted, what an attacker is taken to know, and which columns are confidential.
+"""The scope of a claim: the unit that was counted, what an attacker is assumed to know, and which columns are
+confidential.
 
-A sentence has the form ``An attacker who knows KNOW, and that PERSON is in the table, PROMISE.`` A definition supplies PROMISE; KNOW and the names
-of columns come from a :class:`ClaimScope`, which is made from what was judged and never from what was asked for.
+A sentence has the form ``An attacker who knows KNOW, and that PERSON is in the table, PROMISE.`` A definition supplies
+PROMISE; KNOW and the column names come from a :class:`ClaimScope`, which describes what was judged, not what was
+requested.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ CountedUnit = Literal["record", "person", "household"]
 
 
 class Openness(IntEnum):
-    """What records that look alike certainly leave open about a confidential column: perhaps nothing, several values, or several of which none has more than a bounded share."""
+    """What matching records are guaranteed to leave open about a confidential column: nothing, several values, or several values of bounded share."""
 
     NOTHING = 0
     SEVERAL_VALUES = 1
@@ -29,20 +31,23 @@ class Openness(IntEnum):
 
 
 MOST_NAMED = 8
-"""Sentences name at most so many columns; beyond it they say how many there are."""
+"""Maximum number of columns that a sentence names; above it, sentences give their number."""
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _JOINING = {"and", "or", "of", "a", "the", "that", "except", "even", "where"}
 
 
 @dataclass(frozen=True)
 class ClaimScope:
-    """What was judged, as far as sentences speak of it.
+    """What was judged, as far as sentences mention it.
 
-    ``unit`` is what was counted. ``quasi`` are the published columns that are neither confidential nor declared; an attacker knows all of them together,
-    or one of the ``sets``, where these were judged instead. ``sensitive`` are the confidential columns and ``declared`` those that the publisher declares
-    nobody to know. ``rows`` is of how many records of one person or household the columns are known, where that was limited. ``alike`` says which records share the confidential values that an attacker is left with.
-    ``about`` are the confidential columns that a promise speaks of which names none, where these are not all. ``several`` and ``bounded`` are those of which some promise leaves
-    :class:`Openness` beyond nothing and beyond several values; ``crowd`` is how many look alike at least, by all promises together.
+    ``unit`` is what was counted. ``quasi`` are the published columns that are neither confidential nor declared; an
+    attacker knows all of them together, or one of the ``sets`` if these were judged instead. ``sensitive`` are the
+    confidential columns and ``declared`` those that the publisher declares unknown to attackers. ``rows`` is the
+    maximum number of records of one person or household whose columns are known, if limited. ``alike`` describes the
+    records that share the confidential values left to the attacker. ``about`` are the confidential columns covered by a
+    guarantee that names none, if these are not all. ``several`` and ``bounded`` are the columns with :class:`Openness`
+    beyond nothing and beyond several values, by some guarantee; ``crowd`` is the minimum number of matching people by
+    all guarantees together.
     """
 
     unit: CountedUnit = "record"
@@ -59,48 +64,48 @@ class ClaimScope:
 
     @classmethod
     def of_table(cls, table: Table, sets: tuple[Columns, ...] | None = None) -> ClaimScope:
-        """What a table as it stands is judged by, or one of the ``sets`` of columns that somebody may know of it."""
+        """The scope of a table as given, or of one of the ``sets`` of columns that an attacker may know."""
         unit: CountedUnit = "record" if table.unit == "row" else table.unit
         sensitive, declared = tuple(table.sensitive), tuple(table.declared)
         return cls(unit, tuple(table.quasi), sets or table.quasi_sets, sensitive, declared)
 
     @property
     def whole(self) -> bool:
-        """Whether an attacker is taken to know all columns that are neither confidential nor declared."""
+        """True if an attacker is assumed to know all columns that are neither confidential nor declared."""
         return self.sets is None or any(set(columns) == set(self.quasi) for columns in self.sets)
 
     @property
     def target(self) -> str:
-        """Whom an attacker looks for."""
+        """The target of an attacker: a person, a household or a record."""
         return "household" if self.unit == "household" else "person"
 
     @property
     def units(self) -> str:
-        """What was counted, of several."""
+        """The plural of the unit that was counted."""
         return {"record": "records", "person": "people", "household": "households"}[self.unit]
 
     @property
     def protected(self) -> str:
-        """What noise hides: one record, or all records of one person or household."""
+        """What noise protects: one record, or all records of one person or household."""
         return "a person's record" if self.unit == "record" else f"all records of a {self.unit}"
 
     @property
     def present(self) -> str:
-        """What differential privacy for added and removed records compares."""
+        """The comparison made by differential privacy for added and removed records."""
         without = "without it" if self.unit == "record" else "without them"
         return f"with {self.protected} in the table as {without}, and the other way round"
 
     @property
     def replaced(self) -> str:
-        """What differential privacy for replaced records compares."""
+        """The comparison made by differential privacy for replaced records."""
         return f"with one content of {self.protected} as with another"
 
     def covers_all(self, columns: Columns | None) -> bool:
-        """Whether a claim that names its own ``columns`` (or none) is about an attacker who knows everything that was judged."""
+        """True if a claim on ``columns`` (None: all) covers an attacker who knows every column that was judged."""
         return self.whole if columns is None else bool(self.quasi) and set(columns) == set(self.quasi)
 
     def known(self, columns: Columns | None = None) -> str:
-        """KNOW: what an attacker knows of whom; ``columns`` are those that a definition names itself."""
+        """KNOW: what an attacker knows, and about whom; ``columns`` are those that the definition names itself."""
         of = self._of
         if self.covers_all(columns):
             return self._everything(of)
@@ -111,7 +116,7 @@ class ClaimScope:
         return f"{sets}{comma} {of} (the same columns of everybody, or of one)"
 
     def known_any(self, most: int) -> str:
-        """KNOW where an attacker knows at most so many of the columns, or of those of one set, whichever these are."""
+        """KNOW for an attacker who knows at most ``most`` of the columns, or of those of one set, whichever these are."""
         if not self.whole:
             return self.known() if all(len(each) <= most for each in self.sets or ()) else self._some_of_sets(most)
         if self.quasi and most >= len(self.quasi):
@@ -143,30 +148,30 @@ class ClaimScope:
         return f"{column_list(self.quasi)} {of} (everything published that is not confidential{but})"
 
     def beyond(self, columns: Columns | None) -> str:
-        """That whoever knows more is not covered, as a sentence before others; empty where an attacker is taken to know everything."""
+        """A leading sentence stating that attackers with other columns are not covered; empty if an attacker is assumed to know every column."""
         if columns is None or self.covers_all(columns):
             return ""
         return f"An attacker who knows other columns than {column_list(columns)} is not covered. "
 
     def found(self, least: int) -> str:
-        """What an attacker finds who looks for somebody among groups of at least ``least``."""
+        """What an attacker finds when looking for a person in groups of at least ``least``."""
         if self.unit == "record":
             return f"at least {least} matching {plural(least, 'record')}"
         people = plural(least, "person", "people") if self.unit == "person" else plural(least, "household")
         return f"matching records of at least {least} {people}"
 
     def secret(self, column: str | None, joined: str = "or") -> str:
-        """The confidential column of a promise by name; all of them where none is meant."""
+        """The name of the confidential column of a guarantee; all names if it is about each."""
         columns = self.secrets(column)
         return column_list(columns, joined) if columns else "a confidential column"
 
     def secrets(self, column: str | None) -> Columns:
-        """The confidential columns that a promise about ``column`` (None: each) speaks of."""
+        """The confidential columns covered by a guarantee about ``column`` (None: each)."""
         every = self.sensitive if self.about is None else self.about
         return every if column is None else (column,)
 
     def beside(self, column: str | None, alone: bool = False) -> str:
-        """That the other confidential values may be known too, where a column was judged among people who share them."""
+        """A clause stating that the other confidential values may be known too, if the column was judged among people who share them."""
         others = [name for name in self.sensitive if name != column]
         if alone or len(self.sensitive) < 2 or not others:
             return ""
@@ -175,7 +180,9 @@ class ClaimScope:
         return f", even with the other{'s' if self.about is None else ' confidential columns'} known too"
 
     def shared_value(self, joined: str = "or") -> str | None:
-        """The confidential columns of which all records that look alike may share the value, in words; None where promises leave several values of each, or there are none."""
+        """The confidential columns whose value all matching records may share, in words; None if there are none, or
+        guarantees leave several values of each.
+        """
         shared = tuple(name for name in self.sensitive if name not in self.several)
         if not shared:
             return None if self.quasi else "a confidential value"
@@ -183,20 +190,20 @@ class ClaimScope:
 
 
 GENERAL = ClaimScope()
-"""No release in particular: sentences name no columns."""
+"""The scope of no particular release: sentences name no columns."""
 
 
 def column_list(names: Sequence[str], joined: str = "and") -> str:
-    """Names of columns in a sentence: ``age, sex and zip``. A name that is no single plain word is quoted."""
+    """Column names in a sentence: ``age, sex and zip``. A name that is not a single plain word is quoted."""
     told = [named_column(name) for name in names]
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} {joined} {told[-1]}" if told else "nothing"
 
 
 def named_column(name: str) -> str:
-    """The name of a column in a sentence, quoted unless it is one plain word that no sentence uses itself."""
+    """A column name in a sentence, quoted unless it is one plain word that the sentences themselves do not use."""
     return name if _PLAIN.fullmatch(name) and name.lower() not in _JOINING else repr(name)
 
 
 def plural(count: int, word: str, several: str | None = None) -> str:
-    """The word for one, or for several."""
+    """The singular or plural form for ``count``."""
     return word if count == 1 else several or f"{word}s"

@@ -1,4 +1,4 @@
-"""Sets of quasi columns that adversaries may know, with whatever follows from their columns: whoever knows two dates knows the days between them."""
+"""Sets of quasi-identifiers that adversaries may know, closed under relations: two known dates determine the days between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reticent.table import Table, relations_in
 
 
 def with_closed_sets(table: Table) -> Table:
-    """The table with each of its ``quasi_sets`` closed under the relations between its quasi columns; the table itself where it has none, or nothing follows."""
+    """The table with each of its ``quasi_sets`` closed under the relations between its quasi columns; unchanged if there is nothing to add."""
     if table.quasi_sets is None:
         return table
     quasi = list(table.quasi)

@@ -1,4 +1,4 @@
-"""t-closeness: every group's sensitive values are distributed nearly as in the whole table; (n,t)-closeness: those of small groups are."""
+"""t-closeness: the sensitive values of every group are distributed nearly as in the whole table; (n,t)-closeness requires it of small groups."""
 
 from __future__ import annotations
 
@@ -43,20 +43,21 @@ _APART = {
 class TCloseness(SensitiveDefinition):
     """The earth mover's distance from every group's sensitive values to those of the whole table is at most ``t``.
 
-    The whole table includes suppressed rows. Ground distances lie in [0, 1]: ``equal`` (1 between any two
+    The whole table includes suppressed rows. Ground distances are in [0, 1]: ``equal`` (1 between any two
     values), ``ordered`` (steps in the column's order over ``d - 1``, for the d values of its domain), ``hierarchical`` (level of the
     lowest common ancestor over the height of the column's hierarchy).
 
     Guarantee: knowing a person's quasi values changes the belief about the sensitive value by at most ``t``.
     Adversary: knows quasi values and the whole table's distribution. Monotone: the distance to a fixed distribution is
     convex. Not absorbing, and no absorbing definition follows from it without knowing the table.
-    Source: Li, Li, Venkatasubramanian, t-closeness (2007).
+    Not covered: what holds for the whole table, rare values (which may gain up to ``t``), and knowledge about particular people.
+    Source: [Li2007].
 
     Parameters:
         t: the largest distance, from 0 to 1.
         distance: ``"equal"``, ``"ordered"`` or ``"hierarchical"``.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
-        alone: judge the column by itself, against adversaries who know quasi values only.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
+        alone: judge the column by itself, for adversaries who know quasi values only.
 
     Example:
         >>> import reticent as rt
@@ -83,7 +84,7 @@ class TCloseness(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """The distance to a fixed distribution is convex."""
+        """True: the distance to a fixed distribution is convex."""
         return True
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
@@ -100,11 +101,12 @@ class TCloseness(SensitiveDefinition):
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """The distance is convex, so the rows that are kept, all parts together, lie within ``t`` as well.
+        """A lower bound on the failing rows. The distance is convex, so all passing parts of a group together are within
+        ``t`` as well.
 
-        Equal distances: :func:`most_rows_within` bounds how many these can be. Others: cut a group of n rows at distance d as
-        you like, on average its rows stay d away; rows that pass are at most ``t`` away and rows that fail at most 1, so at
-        least ``n (d - t) / (1 - t)`` fail.
+        For equal ground distances, :func:`most_rows_within` bounds the size of their union. For others: however a group
+        of n rows at distance d is split, the average distance of its rows stays at least d. Rows that pass are at most
+        ``t`` away and rows that fail at most 1, so at least ``n (d - t) / (1 - t)`` rows fail.
         """
         t = float(Fraction(self.t))
         if t >= 1:
@@ -155,20 +157,22 @@ class TCloseness(SensitiveDefinition):
 class NTCloseness(SensitiveDefinition):
     """Every group of fewer than ``n`` people is at most ``t`` away from the whole table.
 
-    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` people. Two supersets count here: the
-    group itself, where it is so large, and the whole table. Whatever passes therefore passes
-    the definition with any others; with one column that is kept or suppressed there are no others. Supersets in between, made by generalizing
-    some columns, do not count, for two reasons: the definition would not be monotone with them (a coarser release can lose the superset that a
-    finer one had; ``tests/definitions/test_nt_closeness.py`` has three people for whom it does), and published files do not show how columns might
-    have been generalized in part. :func:`reticent.release.natural_closeness` reports the definition with all supersets that published rows do show.
-    Guarantee: about fewer than n people no adversary learns more than ``t`` beyond what holds for at least n. Adversary: knows quasi values.
-    Monotone: large groups only grow, and the distance of close ones is convex. Not absorbing.
-    Source: Li, Li, Venkatasubramanian, Closeness: a new privacy measure for data publishing (2010).
+    (n,t)-closeness requires each group to be ``t``-close to some natural superset of at least ``n`` people. Two supersets count here: the
+    group itself, if it is that large, and the whole table. This is stricter than the source, so it implies the source's definition for any
+    family of supersets. Supersets in between, obtained by generalizing some columns, do not count, for two reasons. The definition would not
+    be monotone (a coarser release can lose the superset that a finer one had; ``tests/definitions/test_nt_closeness.py`` has a counterexample
+    with three people). And published files do not reveal the partial generalizations. :func:`reticent.release.natural_closeness` reports the
+    definition with all supersets that the published rows do reveal.
+    Guarantee: an adversary learns at most ``t`` about a group of fewer than n people beyond what holds for at least n people.
+    Adversary: knows quasi values.
+    Monotone: large groups only grow, and the distance is convex. Not absorbing.
+    Not covered: what ``n`` or more matching records have in common, and what :class:`TCloseness` does not cover.
+    Source: [Li2010].
 
     Parameters:
-        n: the number of people from which on a group passes by its size.
+        n: the number of people at which a group passes by its size alone.
         t, distance: as in :class:`TCloseness`.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -197,7 +201,7 @@ class NTCloseness(SensitiveDefinition):
         return self._close().failing_in(groups) & self._small(groups)
 
     def assess_in(self, groups: Groups) -> Assessment:
-        """The achieved t is the largest distance among groups of fewer than ``n`` people; 0 where there are none."""
+        """Assess one column. The value is the largest distance of a group of fewer than ``n`` people; 0 if there are none."""
         occupied(groups)
         failing = self.failing_in(groups)
         small = self._small(groups)
@@ -220,7 +224,7 @@ class NTCloseness(SensitiveDefinition):
 
 
 def ranks_of(column: SensitiveColumn) -> NDArray[np.int64]:
-    """The place of every value of a column in its order: as declared, or the natural one of numbers and dates."""
+    """The rank of every value of a column in its declared order, or in the natural order of numbers and dates."""
     if not column.ordered:
         raise PolicyError(
             f"TCloseness: distance='ordered' needs an order of the sensitive column {column.name!r}, which is text. Declare its "
@@ -228,7 +232,7 @@ def ranks_of(column: SensitiveColumn) -> NDArray[np.int64]:
         )
     if column.labels.null_count():
         raise PolicyError(
-            f"TCloseness: the missing values of column {column.name!r} have no place in its order. Drop such rows with "
+            f"TCloseness: the missing values of column {column.name!r} have no rank in its order. Drop such rows with "
             "nulls='drop', or use distance='equal'."
         )
     if column.hierarchy is None:

@@ -1,8 +1,10 @@
-"""Cells of every set of at most so many columns: groups with equal labels there, as an adversary who knows these columns sees them.
+"""The cells of every set of at most L columns: groups with equal labels there, as an adversary who knows these columns
+sees them.
 
-Sets are closed: an adversary who knows columns knows what can be computed from them (:func:`reticent.core.closure`). A set is a choice among the *sources*, which
-relations start from and which are never dropped, with all that follows from it, and further columns. Of the other columns constant ones are dropped, and of
-those that split the groups alike one is kept: they give no cells of their own.
+Sets are closed: an adversary who knows columns can compute others from them (:func:`reticent.core.closure`). A set
+consists of some of the *sources* (the columns on the left side of a relation, never dropped), all that follows from
+them, and other columns. Among the other columns, constant ones are dropped, and only one is kept of those that induce
+the same partition: they add no cells.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _NOBODY = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class SmallestCell:
-    """The cell with the fewest people: how many, the columns that are known, and one of its groups. ``failing`` marks all groups in cells that are too small."""
+    """The cell with the fewest people: the count, the known columns, and one of its groups. ``failing`` marks all groups
+    in cells that are too small.
+    """
 
     people: int
     columns: tuple[str, ...]
@@ -35,7 +39,7 @@ class SmallestCell:
 
 @dataclass(frozen=True)
 class LabelCells:
-    """The cells of one set of columns: the cell of every group, and the groups merged to cells."""
+    """The cells of one set of columns: the cell id of every group, and the groups merged to cells."""
 
     columns: tuple[str, ...]
     ids: Ids
@@ -44,7 +48,7 @@ class LabelCells:
 
 @dataclass(frozen=True)
 class _Base:
-    """What is known to begin with: some sources and all that follows from them, and how many of the ``others`` may be known beside."""
+    """The start of an enumeration: some sources with all that follows from them, and how many of the ``others`` may be added."""
 
     columns: tuple[str, ...]
     others: tuple[int, ...]
@@ -54,7 +58,7 @@ class _Base:
 def _bases(
     names: Sequence[str], known: int, relations: Sequence[Relation], splitting: Sequence[int]
 ) -> tuple[_Base, ...]:
-    """Where sets of at most so many columns begin; besides sources they are made of columns that are ``splitting``."""
+    """The starting points for sets of at most ``known`` columns; besides sources, sets consist of ``splitting`` columns."""
     sources = [name for name in names if any(name in each for each, _ in relations)]
     plain = [place for place in splitting if names[place] not in sources]
     chosen = chain.from_iterable(combinations(sources, size) for size in range(min(known, len(sources)) + 1))
@@ -68,12 +72,12 @@ def _bases(
 
 
 def count_largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation] = ()) -> int:
-    """How many sets :func:`largest_sets` gives."""
+    """The number of sets that :func:`largest_sets` yields."""
     return sum(comb(len(base.others), base.more) for base in _bases(names, known, relations, range(len(names))))
 
 
 def largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation] = ()) -> Iterator[tuple[str, ...]]:
-    """The largest sets of columns that an adversary knows who knows so many, with all that follows from them: all smaller ones lie in one of these."""
+    """The maximal closed sets of columns known to an adversary who knows ``known`` columns. Every smaller set is a subset of one of these."""
     for base in _bases(names, known, relations, range(len(names))):
         for added in combinations(base.others, base.more):
             yield (*base.columns, *(names[place] for place in added))
@@ -81,7 +85,7 @@ def largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation]
 
 @dataclass(frozen=True)
 class ColumnSets:
-    """All sets of at most ``known`` columns of some groups, which all have rows."""
+    """All sets of at most ``known`` columns of some non-empty groups."""
 
     groups: Groups
     labels: GroupLabels
@@ -90,26 +94,26 @@ class ColumnSets:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.labels.columns)
 
     @cached_property
     def visits(self) -> int:
-        """An upper bound of how many labels are looked at if all sets are gone through."""
+        """Upper bound on the labels visited when all maximal sets are enumerated."""
         return sum(comb(len(base.others), base.more) for base in self._bases) * len(self.groups)
 
     @cached_property
     def fitted_visits(self) -> int:
-        """An upper bound of how many labels are compared with how many groups if all sets are gone through, smaller ones too."""
+        """Upper bound on the label comparisons if all sets, smaller ones included, are enumerated."""
         return self.count * len(self.groups) ** 2
 
     @cached_property
     def count(self) -> int:
-        """How many sets there are, smaller ones too."""
+        """The number of sets, smaller ones included."""
         return sum(comb(len(base.others), size) for base in self._bases for size in range(base.more + 1))
 
     def smallest(self, least: int) -> SmallestCell:
-        """The smallest cell of all sets, counted exactly, and the groups in cells of fewer than ``least`` people."""
+        """The smallest cell over all sets, counted exactly, and the groups in cells of fewer than ``least`` people."""
         from reticent.definitions._kernels import count_cells
 
         people = self.groups.people.astype(np.int64)
@@ -147,14 +151,15 @@ class ColumnSets:
         return found
 
     def cells(self, names: Sequence[str]) -> LabelCells:
-        """The cells of some columns."""
+        """The cells of the given columns."""
         ids, count = self.labels.cells(names)
         return self._merged(tuple(names), ids, count)
 
     def largest(self, passes: Callable[[Groups], bool] | None = None) -> Iterator[LabelCells]:
-        """The cells of the largest sets: those of smaller ones are unions of them.
+        """The cells of the maximal sets. Cells of smaller sets are unions of these.
 
-        ``passes`` is a monotone test of which only failures matter: sets are left out whose columns pass together with all that could be added.
+        ``passes`` is a monotone test. Sets are skipped if their columns pass together with every column that could be
+        added, so only failing sets are guaranteed to be yielded.
         """
         for base in self._bases:
             yield from self._split(base.columns, *self.labels.cells(base.columns), base.others, base.more, passes)
@@ -183,14 +188,14 @@ class ColumnSets:
             yield from self._split(added, *finer, others[place + 1 :], more - 1, passes)
 
     def every(self) -> Iterator[LabelCells]:
-        """The cells of all sets, of smaller ones too: fewer known columns let more rows of a person fit labels that overlap."""
+        """The cells of all sets, smaller ones included: with fewer known columns, more rows of a person are compatible with overlapping labels."""
         for base in self._bases:
             for size in range(base.more + 1):
                 for added in combinations(base.others, size):
                     yield self.cells((*base.columns, *(self.labels.names[place] for place in added)))
 
     def bounded(self, names: Sequence[str]) -> LabelCells:
-        """The cells of some columns, as if all rows of a person fitted each: what holds for these holds for the cells of fewer columns."""
+        """The cells of some columns, as if all rows of a person were compatible with each. What holds for them also holds for fewer columns."""
         cells = self.cells(names)
         return replace(cells, groups=self._fitted(cells.groups, (), cells.ids))
 
@@ -198,7 +203,7 @@ class ColumnSets:
         return LabelCells(columns, ids, self._fitted(self.groups.merged(ids, count), columns, ids))
 
     def _fitted(self, cells: Groups, columns: Sequence[str], ids: Ids) -> Groups:
-        """The cells, with how many rows of one owner fit their labels in some columns."""
+        """The cells, with the number of one owner's rows that are compatible with their labels in some columns."""
         if self.labels.fitting is None or not cells.owners:
             return cells
         fitting = self.labels.fitting(columns, first_rows(ids, len(cells)))
@@ -206,7 +211,7 @@ class ColumnSets:
         return replace(cells, owners=tuple(map(FittingOwners, held, fitting)))
 
     def covering(self, most: int) -> list[tuple[str, ...]]:
-        """Sets such that every set of at most ``known`` columns lies in one of them, the smallest that at most ``most`` sets allow."""
+        """A family of at most ``most`` sets, as small as possible, such that every set of at most ``known`` columns is a subset of one."""
         parts = next(
             parts for parts in range(self.width, 0, -1) if parts <= self.known or comb(parts, self.known) <= most
         )
@@ -220,7 +225,7 @@ class ColumnSets:
 
     @cached_property
     def _codes(self) -> Ids:
-        """The labels of the groups, column by column, numbered without gaps."""
+        """Category codes of the group labels by column, without gaps."""
         length = len(self.groups)
         numbered = [number(*pack([each.codes], [max(len(each.texts), 1)], length))[0] for each in self.labels.columns]
         return np.stack(numbered).astype(np.int64)
@@ -236,7 +241,9 @@ class ColumnSets:
 
     @cached_property
     def _splitting(self) -> list[int]:
-        """The columns that are not constant, one of those that split the groups alike; where labels overlap, different rows may fit these."""
+        """The columns that are not constant, one per induced partition. All non-constant columns if labels overlap, since
+        compatible rows may differ.
+        """
         if self.labels.fitting is not None:
             return np.flatnonzero(self._cards > 1).tolist()
         found: dict[bytes, int] = {}
@@ -247,7 +254,7 @@ class ColumnSets:
 
 
 def _by_first(codes: Ids) -> Ids:
-    """Labels renumbered in the order in which they first occur, so that equal partitions have equal numbers."""
+    """Renumber labels by first occurrence, so that equal partitions get equal codes."""
     firsts = np.full(int(codes.max()) + 1, len(codes))
     np.minimum.at(firsts, codes, np.arange(len(codes)))
     ranks: Ids = np.argsort(np.argsort(firsts, kind="stable"), kind="stable")

@@ -1,4 +1,4 @@
-"""Zero-concentrated differential privacy: what Gaussian noise guarantees, in the figure that adds up over releases."""
+"""Zero-concentrated differential privacy: the guarantee of Gaussian noise, with a parameter that adds up over releases."""
 
 from __future__ import annotations
 
@@ -21,18 +21,22 @@ class Concentrated(Protocol):
     """A plan that bounds the Renyi divergences of its outputs."""
 
     def rho(self, relation: Relation) -> Fraction:
-        """A rho that holds for neighbours by ``relation``, rounded up."""
+        """A rho that holds for neighbours under ``relation``, rounded up."""
 
 
 @dataclass(frozen=True)
 class ConcentratedDP(PlanDefinition):
-    """rho-zero-concentrated differential privacy: for neighbours, the Renyi divergence of order a of the outputs is at most a ``rho``, for every a > 1.
+    """rho-zero-concentrated differential privacy: for neighbours, the Renyi divergence of order a of the outputs is at
+    most a ``rho``, for every a > 1.
 
-    Guarantee: for tables that differ in one record, added or removed (``relation="add/remove"``) or replaced (``"replace"``), D_a(M(D) || M(D')) <= a rho. It implies (epsilon, delta)-differential
-    privacy for every delta; releases add their rho up.
+    Guarantee: for tables that differ in one record, added or removed (``relation="add/remove"``) or replaced
+    (``"replace"``), D_a(M(D) || M(D')) <= a rho. It implies (epsilon, delta)-differential privacy for every delta;
+    releases add their rho up.
     Adversary: knows all other records and the mechanism.
-    Judges the plan of a mechanism: nothing can be read off groups or off an output.
-    Source: Bun and Steinke 2016, definition 1.1; conversion: Canonne, Kamath and Steinke 2020, corollary 13.
+    Not covered: what many records reveal together; several records of one person lose more (rho grows with the square
+    of their number).
+    Judges the plan of a mechanism: it cannot be checked from groups or from an output.
+    Source: [Bun2016], definition 1.1; conversion: [Canonne2020], corollary 13.
 
     Parameters:
         rho: the bound, as a number or fraction.
@@ -55,7 +59,7 @@ class ConcentratedDP(PlanDefinition):
 
     @property
     def amount(self) -> Fraction:
-        """The bound."""
+        """The bound rho."""
         return exact(self.rho, "rho")
 
     def fits(self, plan: MechanismPlan) -> str | None:
@@ -64,7 +68,7 @@ class ConcentratedDP(PlanDefinition):
         return f"ConcentratedDP judges Renyi divergences, and a {type(plan).__name__} does not bound them. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge the plan; the value is its rho."""
+        """Judge the plan. The value is its rho."""
         reached = cast(Concentrated, plan).rho(self.relation)
         holds = reached <= self.amount
         text = f"The plan has rho = {float(reached):.6g}, above {float(self.amount):.6g}."

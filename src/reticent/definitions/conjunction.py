@@ -1,4 +1,4 @@
-"""Definitions of the literature that are others at once, under a name and with parameters of their own."""
+"""Published definitions that are conjunctions of others, with their own names and parameters."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from reticent.definitions.definition import All, Assessment, CountedRows, GroupD
 
 
 class Conjunction(GroupDefinition):
-    """A definition whose every parameter is met by a definition that is known already; all of them must hold."""
+    """A definition in which each parameter is enforced by another definition; all of these must hold."""
 
     @abstractmethod
     def members(self) -> Mapping[str, GroupDefinition]:
-        """For each parameter the definition that stands for it."""
+        """The definition that enforces each parameter."""
 
     @cached_property
     def together(self) -> All:
-        """The members as one definition."""
+        """The members as one conjunction."""
         return All(tuple(self.members().values()))
 
     def adopt_traits(self) -> None:
-        """Take over what holds of all members; to be called once the parameters are checked."""
+        """Adopt the traits shared by all members. Call it after the parameters are validated."""
         traits = ("monotone", "absorbing", "needs_sensitive", "needs_reference", "hides_identity", "counts_people")
         for trait in traits:
             object.__setattr__(self, trait, getattr(self.together, trait))
 
     def achieved(self, name: str, found: Any) -> Any:
-        """What a member measured, in terms of the parameter that it stands for."""
+        """The value measured by a member, in terms of the parameter that it enforces."""
         return found
 
     def assess(self, groups: Groups) -> Assessment:

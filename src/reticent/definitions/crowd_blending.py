@@ -1,4 +1,4 @@
-"""Crowd-blending: whoever is shown cannot be told from k others, and whoever is not shown might as well not be there."""
+"""Crowd-blending: a published person is indistinguishable from k others; an unpublished one leaves no trace."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 
 @runtime_checkable
 class BlendsInCrowds(Protocol):
-    """A plan that shows people only in crowds, whose members it treats exactly alike."""
+    """A plan that publishes people only in crowds whose members it treats identically."""
 
     @property
     def crowd(self) -> int:
-        """How many people at least a crowd has."""
+        """The minimum number of people in a crowd."""
 
 
 @dataclass(frozen=True)
 class CrowdBlending(PlanDefinition):
-    """(k, epsilon)-crowd-blending: every individual either blends in a crowd of ``k``, or her removal is invisible, both up to a factor of e^epsilon.
+    """(k, epsilon)-crowd-blending: every person either blends in a crowd of ``k``, or removing them is invisible, both up to a factor of e^epsilon.
 
-    Guarantee: for every table and every person in it, there are k people (herself included) any two of whom can be exchanged, or she can be left out, without changing
-    the chance of any output by more than the factor e^epsilon. A grid that shows cells with at least k rows keeps it with epsilon = 0: rows of one cell are exchanged
-    without any change, and a row of a smaller cell is never shown.
-    Adversary: sees the release. Not differential privacy: one row more or less can make a cell appear, so that whoever knows all other rows of a cell learns of the last one.
+    Guarantee: for every table and every person in it, either there are k people (this person included) any two of whom can be
+    exchanged, or the person can be removed, without changing the probability of any output by more than the factor e^epsilon. A grid that
+    publishes only cells with at least k rows satisfies it with epsilon = 0: rows of one cell are interchangeable, and a row of a smaller cell
+    is never published.
+    Adversary: sees the release.
+    Not covered: this is not differential privacy. One row can make a cell appear, so an adversary who knows all other rows of a cell detects it.
     Judges the plan of a mechanism.
-    Source: Gehrke, Hay, Lui, Pass, Crowd-blending privacy (2012).
+    Source: [Gehrke2012].
 
     Parameters:
         k: the size of the crowd.
@@ -57,7 +59,7 @@ class CrowdBlending(PlanDefinition):
         return f"CrowdBlending judges crowds of people who are treated alike, and a {type(plan).__name__} has none. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge the crowds; the value is the size that they have at least."""
+        """Judge the crowds. The value is their minimum size."""
         crowd = cast(BlendsInCrowds, plan).crowd
         text = f"People are shown in crowds of {crowd}, fewer than {self.k}."
         return Assessment(self, crowd >= self.k, crowd, None if crowd >= self.k else Witness(0, text))
@@ -74,6 +76,6 @@ class CrowdBlending(PlanDefinition):
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "This is not differential privacy: somebody who knows all other rows of a cell learns from its number whether one more is there. What all people of a cell have in common is "
+            "This is not differential privacy: an attacker who knows all other rows of a cell learns from its number whether one more is there. What all people of a cell have in common is "
             "shown, also where it tells about each of them. Two such releases of the same people can be subtracted from each other."
         )

@@ -1,4 +1,4 @@
-"""What every privacy definition is: a frozen value that judges evidence, exactly, and can say what it promises."""
+"""The interface of privacy definitions: frozen values that judge evidence exactly and word their guarantee."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class Witness:
-    """Why a definition does not hold: the group that breaks it, and one sentence for the steward."""
+    """Why a definition fails: the group that violates it, and one sentence for the steward."""
 
     group: int
     text: str
@@ -45,17 +45,18 @@ class Witness:
 
 @dataclass(frozen=True, repr=False)
 class Assessment(ShownAsCard):
-    """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
+    """The verdict of a definition: whether it holds, the value achieved, and a witness if it fails.
 
-    ``diagnostics`` are statistics of the confidential table; they are for the steward and never published. ``about`` names the piece of
-    evidence that was judged, where there are several: the quasi columns that an adversary holds, or those left out. ``scope`` is for its words.
+    ``diagnostics`` are statistics of the confidential table, for the steward; never published. ``about`` names the
+    evidence that was judged if there are several: the quasi columns known to an adversary, or the columns omitted.
+    ``scope`` is for its wording.
 
     Example:
         >>> import reticent as rt
         >>> rows = {"age": [31, 33, 52, 58], "illness": ["flu", "cold", "flu", "cold"]}
         >>> table = rt.Table(rows, quasi=["age"], sensitive="illness")
-        >>> found = rt.assess(table, rt.KAnonymity(2))
-        >>> found.holds, found.value
+        >>> result = rt.assess(table, rt.KAnonymity(2))
+        >>> result.holds, result.value
         (False, 1)
     """
 
@@ -71,11 +72,11 @@ class Assessment(ShownAsCard):
 
     @property
     def sentence(self) -> str:
-        """What was judged, in the words of a certificate; :attr:`holds` says whether it is so."""
+        """The statement that was judged, as in a certificate; :attr:`holds` is its truth."""
         return self.definition.meaning(self.scope)
 
     def card(self) -> Card:
-        """The verdict, the value achieved, and why it does not hold."""
+        """The verdict, the value achieved, and the reason for a failure."""
         verdict = "holds" if self.holds else "does not hold"
         facts: dict[str, object] = {"achieved": self.value}
         if self.about:
@@ -87,25 +88,25 @@ class Assessment(ShownAsCard):
         return Card(f"{self.definition} {verdict}", facts, tone_of(self.holds), [listed])
 
     def failing_rows(self) -> NDArray[np.int64]:
-        """The rows of an assessed table, counted from 0, whose group does not pass, in their order; for the steward (004, section 2).
+        """The indices (from 0, ascending) of the rows of an assessed table whose group fails; for the steward.
 
-        Of several quasi sets, those that fail for one of them. Of a definition that judges all groups together, those of the groups that it
-        would leave out first.
+        With several quasi sets: rows that fail for any of them. For a definition that judges all groups together: the
+        rows of the groups to suppress first.
         """
         if self.lister is None:
-            raise PolicyError("Only an assessment of a table knows its rows: ask rt.assess(table, definition).")
+            raise PolicyError("Only an assessment of a table has rows. Call rt.assess(table, definition).")
         return self.lister()
 
 
 class Definition(ABC):
-    """What "private" means: a name, parameters, a meaning, and what it does not cover. Pure; it looks at evidence and at nothing else.
+    """A privacy definition: its name, parameters, guarantee, and what it does not cover. Pure: a verdict depends on the evidence only.
 
     There are three kinds, by the evidence that they judge: :class:`GroupDefinition`, :class:`PlanDefinition` and :class:`HistoryDefinition`.
-    ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
+    ``hides_identity``: guarantees that quasi values do not single a person out, so they must not be published exactly.
     ``needs_population``: compares with people who need not be in the table; see :meth:`prepare`.
-    ``counts_people``: looks at how many people a group has, which rows do not tell where several may be one person.
-    ``shown_by_files``: whether published tables (with a reference, or a population) show all that it looks at.
-    ``kept_by``: the methods that keep it, for the message of one that does not.
+    ``counts_people``: depends on the number of people per group, which differs from the number of rows if a person has several.
+    ``shown_by_files``: whether it can be verified from published tables (with a reference, or a population).
+    ``kept_by``: the methods that satisfy it, for error messages.
 
     Example:
         >>> import reticent as rt
@@ -126,37 +127,37 @@ class Definition(ABC):
 
     @property
     def crowd(self) -> int | None:
-        """How many people of the table an adversary finds at least who looks for one; None for a definition that speaks of no such number."""
+        """The minimum number of people in the table who match an adversary's target; None if the definition bounds no such number."""
         return max((part.crowd for part in self.parts() if part is not self and part.crowd is not None), default=None)
 
     @abstractmethod
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
-        """What is promised of what was judged, in one plain sentence; this is the one place that words it, for every text that people read."""
+        """The guarantee for what was judged, in one plain sentence. Every text for people takes it from here."""
 
     @abstractmethod
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
-        """What this does not protect against, in plain sentences."""
+        """What the definition does not protect against, in plain sentences."""
 
     def guarded(self, sensitive: Columns) -> Columns:
-        """Of the ``sensitive`` columns those about which something is promised; all, where whole records are protected."""
+        """The ``sensitive`` columns covered by the guarantee; all if whole records are protected."""
         return sensitive
 
     def leaves_open(self, column: str) -> Openness:
-        """What it certainly leaves open about a sensitive column to whoever sees the records that look alike."""
+        """What the guarantee leaves open about a sensitive column to an adversary who sees the matching records."""
         return Openness.NOTHING
 
     def prepare(self, table: Table) -> Table:
-        """The table with whatever else this definition wants counted beside its rows; a table it prepared before is returned as it is."""
+        """The table with everything that the definition needs counted in addition to rows. A prepared table is returned unchanged."""
         if any(definition is self for definition in table.prepared_by):
             return table
         return self.counting(table).with_preparation(self)
 
     def counting(self, table: Table) -> Table:
-        """The table with a population, people's own wishes or whatever else this definition needs; called once for each table."""
+        """The table with the population, personal preferences or other data that the definition needs; called once per table."""
         return table
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters as plain data: what a policy and a certificate write down. Fields that do not compare are none."""
+        """The parameters as plain data, as policies and certificates store them. Fields excluded from comparison are omitted."""
         own = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
         return {item.name: _plain(value) for item, value in own if value != item.default}
 
@@ -184,22 +185,22 @@ class Definition(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # A dataclass writes no __repr__ of its own where the class has one.
+        # A dataclass does not generate __repr__ if the class defines one.
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """The definition as Python that makes it again, in the namespace of ``from reticent import *``."""
+        """A Python expression that constructs the definition, in the namespace of ``from reticent import *``."""
         inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
         return f"{self.name}({inside})"
 
 
 NOT_WITH_SETS = (
-    "says itself which of the quasi columns an adversary knows, and the table names sets of them. Leave quasi_sets out."
+    "itself fixes which of the quasi columns an adversary knows, but the table names sets of them. Remove quasi_sets."
 )
 
 
 class CountedRows(Protocol):
-    """What decides, of rows however they are grouped, whether a definition is absorbing on them: sensitive columns, and whether somebody has several rows."""
+    """Whether a definition is absorbing depends on these, for any grouping: the sensitive columns, and whether a person has several rows."""
 
     @property
     def domain(self) -> SensitiveDomain:
@@ -207,20 +208,20 @@ class CountedRows(Protocol):
 
     @property
     def owners(self) -> tuple[Owners, ...]:
-        """Whose the rows are, where somebody has several."""
+        """The owners of the rows, if a person can have several."""
 
 
 class GroupDefinition(Definition):
-    """A definition that judges groups: rows that look alike in a release.
+    """A definition that judges groups: the equivalence classes of a release.
 
-    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
-    ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
-    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too. On a
-    sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
-    ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
-    ``quasi``: the columns that its adversary holds, where the definition names them itself; None: each set that the table names.
-    ``needs_raw``: looks at the raw values of quasi columns, which groups have beside their labels.
-    ``own_family``: says itself which of all quasi columns an adversary knows, so that it is not joined with sets that the table names.
+    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping. ``absorbing``: a passing
+    group passes whatever rows join it. Stronger than monotone. It makes pruning exact in a search with suppression:
+    rows that fail in a coarser grouping also fail in every finer one. On a sensitive column it assumes a table without
+    other sensitive columns: see :meth:`absorbing_on`. ``local``: judged group by group. Otherwise there is one verdict
+    on all groups together. ``quasi``: the columns that its adversary knows, if the definition names them; None: each
+    set that the table names. ``needs_raw``: uses the raw values of quasi columns, which groups have in addition to
+    their labels. ``own_family``: itself fixes which quasi columns an adversary knows, so it is not combined with sets
+    that the table names.
     """
 
     kind: ClassVar[Kind] = "groups"
@@ -237,23 +238,23 @@ class GroupDefinition(Definition):
         return f"An attacker who knows {self.knowledge(scope)} {self.promise(scope)}."
 
     def knowledge(self, scope: ClaimScope) -> str:
-        """What the attacker of this definition knows, as the words before its promise."""
+        """What the attacker knows, as the words before the promise."""
         return f"{scope.known(self.quasi)}, and that the {scope.target} is in the table,"
 
     def knows_all(self, scope: ClaimScope) -> bool:
-        """Whether the attacker of this definition is taken to know every column that is neither confidential nor declared."""
+        """True if the attacker is assumed to know every column that is neither confidential nor declared."""
         return scope.covers_all(self.quasi)
 
     @abstractmethod
     def promise(self, scope: ClaimScope) -> str:
-        """What that attacker achieves at most, as the words after "an attacker who knows ...". Names the columns that it is about."""
+        """What that attacker achieves at most, as the words after "an attacker who knows ...". Names the columns concerned."""
 
     def guarded(self, sensitive: Columns) -> Columns:
         return sensitive if self.needs_sensitive else ()
 
     @property
     def convex(self) -> bool:
-        """Whether it looks at shares of values only, and every mixture of passing shares passes, however it is weighted: proved where it is said."""
+        """True if it depends on shares of values only, and every weighted mixture of passing shares passes. Proved where it is overridden."""
         return False
 
     @abstractmethod
@@ -262,20 +263,20 @@ class GroupDefinition(Definition):
 
     @abstractmethod
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
-        """The groups that do not pass, exactly; for a definition that is not local, the groups to suppress next."""
+        """Mask of the failing groups, exactly; for a definition that is not local, the groups to suppress next."""
 
     def absorbing_on(self, counted: CountedRows) -> bool:
-        """Whether it is absorbing on such a table. A group of k people stops being one when somebody joins who has most of its rows."""
+        """True if it is absorbing on such rows. With several rows per person, a new owner of most rows can break a group of k people."""
         return self.absorbing and not (self.counts_people and counted.owners)
 
     def relaxation(self) -> GroupDefinition | None:
-        """An absorbing definition (with any sensitive columns) that every passing group of this one passes too, if one is known."""
+        """An absorbing definition (with any sensitive columns) that is implied by this one, if one is known."""
         return self if self.absorbing else None
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
-        """A lower bound, group by group, of the rows that fail however the group is cut further; steers a search.
+        """Lower bound, by group, on the rows that fail however the group is split further; guides a search.
 
-        All rows of a group that fails an absorbing relaxation are doomed: none of its parts can pass.
+        All rows of a group that fails an absorbing relaxation are doomed: none of its subsets can pass.
         """
         relaxed = self.relaxation()
         if relaxed is None:
@@ -283,15 +284,15 @@ class GroupDefinition(Definition):
         return np.where(relaxed.failing(groups), groups.sizes, 0).astype(np.float64)
 
     def hopeless(self, groups: Groups) -> NDArray[np.bool_]:
-        """Groups that no passing grouping holds; where groups are judged together others may fail beside some as well."""
+        """Mask of groups that no passing grouping contains. If groups are judged together, combinations of other groups may fail too."""
         return self.failing(groups) if self.local else np.zeros(len(groups), dtype=bool)
 
     def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
-        """A running verdict on groups of which many are to be exchanged for finer ones; for definitions that are not local."""
+        """An incremental verdict on replacing many groups by finer ones; for definitions that are not local."""
         return Rejudged(self, rest, before, after)
 
     def least_rows(self) -> int:
-        """How many rows a passing group has at least; tightens the bounds of a search."""
+        """The minimum number of rows of a passing group; tightens the bounds of a search."""
         relaxed = self.relaxation()
         return 1 if relaxed is None or relaxed is self else relaxed.least_rows()
 
@@ -305,11 +306,11 @@ class GroupDefinition(Definition):
         return table
 
     def not_shown(self, evidence: Evidence) -> str | None:
-        """Why public evidence does not show all that it looks at; None if it does."""
+        """Why public evidence does not suffice to verify it; None if it does."""
         return None
 
     def in_each_group(self) -> GroupDefinition:
-        """A definition that judges groups one by one, whatever columns show them, and implies this one: itself, unless it is about parts of the columns."""
+        """A definition that judges groups one by one and implies this one; itself unless it is about subsets of the columns."""
         return self
 
     def parts(self) -> tuple[GroupDefinition, ...]:
@@ -324,24 +325,24 @@ class GroupDefinition(Definition):
 
 
 class PlanDefinition(Definition):
-    """A definition that judges how a release is made: a mechanism's plan, before the data were touched."""
+    """A definition that judges how a release is made: a mechanism's plan, before the data are read."""
 
     kind: ClassVar[Kind] = "plan"
     needs_sensitive = False
 
     @abstractmethod
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge the plan, exactly; one for which :meth:`fits` has something to say is a :class:`PolicyError`."""
+        """Judge the plan exactly. Raises :class:`PolicyError` if :meth:`fits` returns a reason."""
 
     @abstractmethod
     def fits(self, plan: MechanismPlan) -> str | None:
-        """What a plan lacks to be judged, or None."""
+        """Why a plan cannot be judged, or None."""
 
 
 class HistoryDefinition(Definition):
     """A definition that judges all releases of a changing table together.
 
-    ``judged_alone``: the public files of one release are judged as far as they show something, without those before it.
+    ``judged_alone``: the public files of one release are judged as far as possible without the earlier ones.
     """
 
     kind: ClassVar[Kind] = "history"
@@ -352,13 +353,13 @@ class HistoryDefinition(Definition):
         """Judge the history: the exact verdict, the achieved value, a witness."""
 
     def shown_part(self) -> ShownPart | None:
-        """The part of the definition that public files show; None where they show all of it."""
+        """The part of the definition that public files prove; None if they prove all of it."""
         return None
 
 
 @dataclass(frozen=True)
 class ShownPart:
-    """What public files show of a definition, as a sentence, and why they do not show the rest (``hidden``)."""
+    """What public files prove of a definition, as a sentence, and why they do not prove the rest (``hidden``)."""
 
     shown: str
     hidden: str
@@ -366,7 +367,7 @@ class ShownPart:
 
 @runtime_checkable
 class JudgesPatterns(Protocol):
-    """A definition of groups that was shown right for overlapping groups as well; the proof is in the docstring of the call."""
+    """A definition of groups that is proved for overlapping groups as well; the proof is in the docstring of ``assess_patterns``."""
 
     def assess_patterns(self, patterns: Patterns) -> Assessment:
         """Judge overlapping groups."""
@@ -378,7 +379,7 @@ _SOME = ("needs_sensitive", "needs_reference", "hides_identity", "needs_populati
 
 @dataclass(frozen=True)
 class Several(Definition):
-    """Definitions of several kinds at once: all must hold, each on the evidence of its kind. Written ``first & second``."""
+    """A conjunction of definitions of different kinds, each judged on the evidence of its kind. Written ``first & second``."""
 
     members: tuple[Definition, ...]
 
@@ -389,7 +390,7 @@ class Several(Definition):
 
     @property
     def name(self) -> str:
-        """As :class:`All`: policies and certificates write a list of parts, whatever their kinds."""
+        """The same name as :class:`All`: policies and certificates store a list of parts of any kind."""
         return "All"
 
     def prepare(self, table: Table) -> Table:
@@ -422,7 +423,7 @@ class Several(Definition):
 
 @dataclass(frozen=True)
 class All(Several, GroupDefinition):
-    """Several definitions of groups at once, which is one again: all must hold. Written ``first & second``."""
+    """A conjunction of group definitions, itself a group definition. Written ``first & second``."""
 
     members: tuple[GroupDefinition, ...]
 
@@ -457,7 +458,9 @@ class All(Several, GroupDefinition):
 
     @cached_property
     def _by_counts(self) -> dict[SensitiveDefinition, list[str]]:
-        """Members that ask the same of several columns and are judged by counts, each with its columns: judged together, wide tables take a fraction of the time."""
+        """Members that place the same requirement on several columns and depend on counts only, with their columns.
+        Judging them together is much faster on wide tables.
+        """
         found: dict[SensitiveDefinition, list[str]] = {}
         for member in self.members:
             if _is_by_counts(member):
@@ -467,7 +470,7 @@ class All(Several, GroupDefinition):
 
     @cached_property
     def _apart(self) -> tuple[GroupDefinition, ...]:
-        """The other members."""
+        """The remaining members."""
         return tuple(member for member in self.members if not _is_by_counts(member))
 
     def absorbing_on(self, counted: CountedRows) -> bool:
@@ -505,7 +508,7 @@ def all_of(parts: tuple[GroupDefinition, ...]) -> GroupDefinition: ...
 @overload
 def all_of(parts: tuple[Definition, ...]) -> Definition: ...
 def all_of(parts: tuple[Definition, ...]) -> Definition:
-    """Definitions as one: itself if it is one, of groups where all of them are, otherwise of several kinds."""
+    """The conjunction of some definitions: a single one unchanged, :class:`All` if all judge groups, otherwise :class:`Several`."""
     if len(parts) == 1:
         return parts[0]
     grouped = tuple(part for part in parts if isinstance(part, GroupDefinition))
@@ -513,14 +516,14 @@ def all_of(parts: tuple[Definition, ...]) -> Definition:
 
 
 def together(definition: Definition, parts: tuple[Assessment, ...]) -> Assessment:
-    """One answer out of those of a definition's parts: it holds if all do, and the first that does not gives the witness."""
+    """Combine the assessments of a definition's parts: it holds if all do, and the first failing part supplies the witness."""
     witness = next((part.witness for part in parts if not part.holds), None)
     values = {str(part.definition): part.value for part in parts}
     return Assessment(definition, all(part.holds for part in parts), values, witness, parts=parts)
 
 
 def _adopt(definition: Definition, members: Sequence[Definition], every: Sequence[str], some: Sequence[str]) -> None:
-    """Take over the traits of the members: some where all have them, others where one has."""
+    """Adopt the traits of the members: those in ``every`` if all have them, those in ``some`` if any has."""
     for trait in every:
         object.__setattr__(definition, trait, all(getattr(member, trait) for member in members))
     for trait in some:
@@ -530,8 +533,9 @@ def _adopt(definition: Definition, members: Sequence[Definition], every: Sequenc
 class SensitiveDefinition(GroupDefinition):
     """A definition on a sensitive column. Without ``column`` it is applied to each.
 
-    With several sensitive columns, a column is judged among people who are alike in the others, since somebody may know these. Where a definition has
-    the parameter ``alone`` and it is true, the column is judged by itself: against people who know quasi values only.
+    With several sensitive columns, a column is judged among people with equal values in the others, since an adversary
+    may know these. If a definition has the parameter ``alone`` and it is true, the column is judged by itself: for
+    adversaries who know quasi values only.
 
     Subclasses judge the histograms of one column in :meth:`failing_in` and :meth:`assess_in`.
     """
@@ -547,38 +551,40 @@ class SensitiveDefinition(GroupDefinition):
 
     @property
     def openness(self) -> Openness:
-        """What it leaves open about the columns that it is about."""
+        """What it leaves open about the columns that it covers."""
         return Openness.NOTHING
 
     @abstractmethod
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        """The failing groups of a single column's (refined) groups."""
+        """Mask of the failing groups of a single column's (refined) groups."""
 
     @abstractmethod
     def assess_in(self, groups: Groups) -> Assessment:
         """The assessment of a single column's (refined) groups."""
 
     def absorbing_on(self, counted: CountedRows) -> bool:
-        """Not with several sensitive columns that may be known: a row that shares nobody's other values is a refined group of its own, which fails."""
+        """False with several sensitive columns that may be known: a row with new values in the others forms a refined
+        group of its own, which fails.
+        """
         return super().absorbing_on(counted) and (self.alone or len(counted.domain.columns) == 1)
 
     @property
     def by_counts(self) -> bool:
-        """Whether it judges a column by itself, and by how often values occur, not by which: several columns are then judged side by side."""
+        """True if it judges a column by itself and by the counts of values only. Several columns are then judged side by side."""
         return False
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         return self._failing_any(self._refined(groups), len(groups))
 
     def failing_for(self, groups: Groups, columns: Sequence[str]) -> NDArray[np.bool_]:
-        """The groups that fail for one of some sensitive columns, where it judges by counts: as many columns at once as fit into moderate memory."""
+        """Mask of the groups that fail for any of some columns, if it judges by counts: as many columns at once as fit into moderate memory."""
         many = max(_MOST_CELLS // max(len(groups.histograms.counts), 1), 1)
         blocks = (columns[start : start + many] for start in range(0, len(columns), many))
         side_by_side = (groups.marginal(some[0]) if len(some) == 1 else groups.side_by_side(some) for some in blocks)
         return self._failing_any(side_by_side, len(groups))
 
     def _failing_any(self, refined: Iterable[Groups], count: int) -> NDArray[np.bool_]:
-        """Of so many groups those of which a part fails."""
+        """Mask of the ``count`` groups that have a failing refined group."""
         mask = np.zeros(count, dtype=bool)
         for part in refined:
             mask[part.parents()[self.failing_in(part)]] = True
@@ -588,15 +594,16 @@ class SensitiveDefinition(GroupDefinition):
         doomed = np.zeros(len(groups))
         for refined in self._refined(groups):
             least = self.doomed_in(refined)
-            # Refined groups of one column share no rows and add up; those of another column are the same rows again.
+            # Refined groups of one column are disjoint, so their rows add up; those of another column contain the same
+            # rows again.
             np.maximum(doomed, np.bincount(refined.parents(), weights=least, minlength=len(groups)), out=doomed)
         return doomed
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
         """The doomed rows of a single column's (refined) groups.
 
-        The parts of a group that pass also pass together, if the definition is monotone; so it is enough to bound the rows that
-        have to leave a group before the rest of it passes.
+        If the definition is monotone, the union of the passing subsets of a group passes. So it suffices to bound the
+        rows that must be removed from a group before the rest passes.
         """
         relaxed = self.relaxation()
         if not isinstance(relaxed, SensitiveDefinition):
@@ -625,7 +632,7 @@ class SensitiveDefinition(GroupDefinition):
 
 
 def others_known(alone: bool) -> str:
-    """What a definition that judges a column ``alone`` does not cover; nothing for others."""
+    """What a definition that judges a column ``alone`` does not cover; empty for others."""
     return "An attacker who also knows a person's other confidential values may learn more. " if alone else ""
 
 

@@ -34,12 +34,13 @@ class DistinctLDiversity(SensitiveDefinition):
     Guarantee: no adversary is certain of a person's value, nor becomes so by ruling out fewer than ``l - 1`` values.
     Adversary: knows quasi values, and rules values out; how likely the remaining ones are is not bounded.
     Monotone and, with one sensitive column, absorbing: rows that join a group take no value away.
-    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+    Not covered: probabilistic inference (nearly all records of a group may have one value), and similar values.
+    Source: [Machanavajjhala2007], distinct l-diversity.
 
     Parameters:
         l: the smallest number of different values in a group.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
-        alone: judge the column by itself, against adversaries who know quasi values only.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
+        alone: judge the column by itself, for adversaries who know quasi values only.
 
     Example:
         >>> import reticent as rt
@@ -59,11 +60,11 @@ class DistinctLDiversity(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """A mixture has every value that one of its parts has."""
+        """True: a mixture has every value of its parts."""
         return True
 
     def relaxation(self) -> GroupDefinition | None:
-        """A passing group has so many values in one of its refined groups, hence in all of them together."""
+        """The same number of values per column by itself: a refined group of a passing group has it, hence the whole group."""
         return ValuesAtLeast(self.l, self.column)
 
     def least_rows(self) -> int:
@@ -106,7 +107,8 @@ class DistinctLDiversity(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class ValuesAtLeast(DistinctLDiversity):
-    """Distinct diversity of each sensitive column by itself, whatever the others: what other definitions relax to.
+    """Distinct diversity of each sensitive column by itself, regardless of the others: the relaxation of other
+    definitions.
 
     Weaker with several sensitive columns, and absorbing with any number of them.
     """
@@ -132,10 +134,12 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
     Guarantee: an adversary who knows the quasi values guesses a person's value right with a probability of at most ``1/l``.
     Adversary: knows quasi values and nothing that would rule values out. Monotone: a mixture of shares is at most the largest of them.
+    Not covered: an adversary who can rule values out.
+    Source: [Xiao2006], where it is called l-diversity; the bound of :class:`AlphaKAnonymity` with alpha = 1/l.
 
     Parameters:
         l: a number of at least 1, whole or not.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -152,11 +156,11 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """A value's share of a mixture is at most the largest of its shares."""
+        """True: a value's share of a mixture is at most the largest of its shares."""
         return True
 
     def relaxation(self) -> GroupDefinition | None:
-        """At least ``l`` values are needed where none exceeds ``1/l``."""
+        """At least ``ceil(l)`` distinct values, which are needed if none exceeds ``1/l``."""
         return ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
@@ -188,9 +192,10 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
 
 def rows_above(share: float | NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
-    """How many rows must at least leave each group before its most frequent value has no more than ``share`` of the rest.
+    """Lower bound on the rows to remove from each group so that its most frequent value is at most ``share`` of the rest.
 
-    Of v rows with the value in n, at best only such rows leave: ``v - f <= share (n - f)`` needs ``f >= (v - share n) / (1 - share)``.
+    With v rows of n having the value, at best only such rows are removed: ``v - f <= share (n - f)`` needs ``f >= (v -
+    share n) / (1 - share)``.
     """
     room = np.maximum(1 - np.asarray(share), _ROUNDING)
     # The margin covers rounding; the bound must never be too high.

@@ -1,4 +1,4 @@
-"""What a steward is told about the diversity of groups, whatever definition was asked for. Never published."""
+"""Diversity figures for the steward, independent of the definition requested. Never published."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _DEEPEST = 50
 
 
 def occupied(groups: Groups) -> NDArray[np.int64]:
-    """The groups that have rows; without any there is nothing to assess."""
+    """The indices of non-empty groups. Raises if there are none."""
     if len(groups.filled) == 0:
         raise DataError("There are no groups with rows, so there is nothing to assess: nothing would be published.")
     return groups.filled
 
 
 def failures(groups: Groups, failing: NDArray[np.bool_]) -> dict[str, Any]:
-    """How many groups and rows do not pass."""
+    """The number of failing groups and of their rows."""
     return {
         "groups": len(groups),
         "failing_groups": int(np.count_nonzero(failing)),
@@ -37,12 +37,12 @@ def failures(groups: Groups, failing: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str) -> Witness | None:
-    """The worst group with a sentence, or nothing when no group fails."""
+    """A witness for the worst group, or None if no group fails."""
     number = int(np.count_nonzero(failing))
     if number == 0:
         return None
     column = groups.domain.columns[0].name
-    cut = ", cut by the other sensitive columns," if groups.is_refined else ""
+    cut = ", split by the other sensitive columns," if groups.is_refined else ""
     return Witness(
         int(groups.parents()[worst]),
         f"In column {column!r}, {number} of {len(groups)} groups{cut} {'has' if number == 1 else 'have'} {text}.",
@@ -51,7 +51,7 @@ def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str
 
 
 class LazyDiagnostics(Mapping[str, Any]):
-    """Statistics that are computed when one of them is first looked at. Definitions that judge very many cells look at few of them."""
+    """A mapping whose statistics are computed on first access. Definitions that judge very many cells read few of them."""
 
     def __init__(self, compute: Callable[[], Mapping[str, Any]]) -> None:
         self._compute = compute
@@ -81,11 +81,11 @@ def diversity_diagnostics(
     c: Fraction | None = None,
     dont_care: NDArray[np.bool_] | None = None,
 ) -> Mapping[str, Any]:
-    """How diverse all groups are, computed when first looked at.
+    """Diversity figures of all groups, computed on first access.
 
-    ``distinct`` and ``effective_l`` (exp of the entropy) of the least diverse group; ``infimum_c[l]``, which c must exceed for
-    recursive (c,l)-diversity, for l up to ``depth``; ``worst_posterior[j]``, the surest that anybody can be after ruling out j
-    values; and, where ``c`` is given, ``largest_l`` for it.
+    ``distinct`` and ``effective_l`` (exp of the entropy) of the least diverse group; ``infimum_c[l]``, the value that c
+    must exceed for recursive (c,l)-diversity, for l up to ``depth``; ``worst_posterior[j]``, the highest certainty
+    after ruling out j values; and, if ``c`` is given, ``largest_l`` for it.
     """
     return LazyDiagnostics(partial(_diversity, groups, failing, depth, c, dont_care))
 
@@ -115,7 +115,7 @@ def _diversity(
 
 
 def largest_l(groups: Groups, c: Fraction, dont_care: NDArray[np.bool_] | None = None) -> int | None:
-    """The largest l for which all groups are recursively (c,l)-diverse; None where every l is (nobody has a value that matters)."""
+    """The largest l for which all groups are recursively (c,l)-diverse; None if all l are (no record has a value that matters)."""
     lead = leading(groups.histograms, dont_care)
     matters = lead > 0
     if not matters.any():
@@ -127,8 +127,8 @@ def largest_l(groups: Groups, c: Fraction, dont_care: NDArray[np.bool_] | None =
 
 
 def worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | None) -> tuple[int, Fraction | float]:
-    """The group where the leading value is largest beside its tail, and how many times as large (infinite beside nothing)."""
-    # With no value spared the figure is that of the groups, whoever asks for it.
+    """The group with the largest ratio of leading value to tail, and that ratio (infinite if the tail is empty)."""
+    # Without don't-care values the figure depends on the groups only and is cached there.
     if dont_care is None:
         return groups.found(("worst tail", exclusions), lambda: _worst_tail(groups, exclusions, None))
     return _worst_tail(groups, exclusions, dont_care)
@@ -142,5 +142,5 @@ def _worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | 
 
 
 def _posterior(ratio: Fraction | float) -> Fraction:
-    """The chance of a value that is ``ratio`` times as frequent as the rest."""
+    """The probability of a value that is ``ratio`` times as frequent as the rest."""
     return ratio / (1 + ratio) if isinstance(ratio, Fraction) else Fraction(1)

@@ -1,4 +1,4 @@
-"""Entropy diversity, and the arithmetic that decides it exactly."""
+"""Entropy l-diversity, and the arithmetic that decides it exactly."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ class EntropyLDiversity(SensitiveDefinition):
     """The entropy of the sensitive values in every group is at least ``ln(l)``.
 
     Guarantee: a person's value is, in the sense of entropy, as uncertain as among ``l`` equally likely ones.
-    Adversary: knows quasi values; that every single value is unlikely is not guaranteed. Monotone (entropy is concave),
+    Adversary: knows quasi values; monotone (entropy is concave),
     not absorbing. Ties count as passing and are decided exactly.
+    Not covered: the probability of a single value, which may exceed ``1/l``, and similar values.
 
-    Counts of ``dont_care`` values may be lowered at will before the entropy is measured (our definition; the source only names the idea): the best is to
-    cap them at a common height, and a group of don't-care values alone passes.
-    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+    Counts of ``dont_care`` values may be lowered at will before the entropy is measured (our definition; the source only names the idea):
+    the optimum caps them at a common height, and a group of don't-care values alone passes.
+    Source: [Machanavajjhala2007], entropy l-diversity.
 
     Parameters:
         l: a number of at least 1, whole or not.
-        dont_care: values that anybody may learn.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        dont_care: values that need no protection.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -62,18 +63,18 @@ class EntropyLDiversity(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """Entropy is concave; where counts of some values may be lowered first, that is not known."""
+        """True without don't-care values, since entropy is concave; not known with them."""
         return not self._dont_care
 
     def relaxation(self) -> GroupDefinition | None:
-        """Entropy is at most that of equally many equally likely values, so at least ``l`` are needed.
+        """At least ``ceil(l)`` distinct values: the entropy of m values is at most ``ln(m)``.
 
         This is the tightest one: ``ceil(l)`` distinct values contain a passing group of one row each.
         """
         return None if self._dont_care else ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """A value with share p among m leaves an entropy of at most ``h(p) + (1 - p) ln(m - 1)``, which bounds p."""
+        """A lower bound from the most frequent value: share p among m values gives entropy at most ``h(p) + (1 - p) ln(m - 1)``, which bounds p."""
         if self._dont_care:
             return np.zeros(len(groups))
         distinct = groups.histograms.distinct
@@ -84,7 +85,8 @@ class EntropyLDiversity(SensitiveDefinition):
         wanted, dont_care = Fraction(self.l), self._spared(groups)
         spread = spread_of(groups, dont_care)
         short = spread.values + spread.capped < math.ceil(wanted)
-        # Equal counts and a cap that suffices on its own are decided already, and are where floats meet a tie.
+        # Equal counts, and a cap that suffices alone, are decided exactly before; these are the ties that floats would
+        # miss.
         unclear = ~short & ~spread.uniform & (spread.capped + 1 < math.ceil(wanted))
         failing = short & (spread.total > 0)
         if not unclear.any():
@@ -130,7 +132,7 @@ class EntropyLDiversity(SensitiveDefinition):
 
 @lru_cache(maxsize=4096)
 def _largest_share(values: int, wanted: float) -> float:
-    """A share that no value has where ``values`` values have an entropy of at least ``ln(wanted)``, rounded up."""
+    """An upper bound, rounded up, on the share of one value if ``values`` values have an entropy of at least ``ln(wanted)``."""
     if values < max(wanted, 2):
         return 1.0
     low, high = 1 / values, 1.0
@@ -142,10 +144,10 @@ def _largest_share(values: int, wanted: float) -> float:
 
 
 def _excess(spread: Spread, wanted: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """``W ln W - sum(n ln n) - W ln(l - j)`` of every group for a ``wanted`` l, and a bound on the rounding error in it.
+    """``W ln W - sum(n ln n) - W ln(l - j)`` of every group for a ``wanted`` l, and a bound on its rounding error.
 
-    Every logarithm and product is off by a few units in the last place of a number of at most ``W (ln W + l + 1)``,
-    and the sum of m of them by at most m more.
+    Every logarithm and product has an error of a few units in the last place of a number of at most ``W (ln W + l +
+    1)``, and the sum of m of them at most m more.
     """
     total = np.maximum(spread.total, 1).astype(np.float64)
     needed = np.maximum(wanted - spread.capped, 1.0)
@@ -157,7 +159,7 @@ def _excess(spread: Spread, wanted: float) -> tuple[NDArray[np.float64], NDArray
 
 @lru_cache(maxsize=4096)
 def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fraction) -> bool:
-    """The condition for one group, without floats: ``W^W >= (l - j)^W * prod(n^n)``."""
+    """The condition for one group in integers: ``W^W >= (l - j)^W * prod(n^n)``."""
     counts = list(fixed)
     capped = len(spared)
     for count in spared:
@@ -168,7 +170,7 @@ def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fra
         capped -= 1
     if wanted - capped <= 1:
         return True
-    # A common factor of the counts changes nothing and makes the powers needlessly large.
+    # Dividing the counts by a common factor changes nothing and keeps the powers small.
     common = math.gcd(*counts)
     counts = [count // common for count in counts]
     total, needed = sum(counts), wanted - capped
@@ -179,7 +181,7 @@ def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fra
 def _counts_of(
     histograms: Histograms, group: int, dont_care: NDArray[np.bool_] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """One group's counts that must stay as they are, and its don't-care counts, both rising."""
+    """One group's counts that are fixed, and its don't-care counts, both ascending."""
     cells = slice(histograms.offsets[group], histograms.offsets[group + 1])
     counts = histograms.counts[cells]
     if dont_care is None:

@@ -1,4 +1,4 @@
-"""What definitions with an epsilon and a delta have in common, whatever neighbours they speak of."""
+"""The common part of definitions with an epsilon and a delta, for any neighbour relation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reticent.definitions.definition import Assessment, PlanDefinition, Witness
 
 @dataclass(frozen=True)
 class EpsilonDelta(PlanDefinition):
-    """A bound e^``epsilon`` on a ratio of chances that may fail by ``delta``. Both are kept exactly; epsilon is at most ``largest``."""
+    """A bound e^``epsilon`` on a probability ratio that may fail by ``delta``. Both are stored exactly; epsilon is at most ``largest``."""
 
     epsilon: Number
     delta: Number = 0
@@ -32,14 +32,14 @@ class EpsilonDelta(PlanDefinition):
 
     @property
     def odds(self) -> tuple[float, str]:
-        """By what factor chances may differ, rounded up to hundredths, and in words what delta allows beside it."""
+        """The factor e^epsilon, rounded up to hundredths, and the slack delta in words."""
         epsilon, delta = self.amounts
         return math.ceil(
             100 * math.exp(epsilon)
         ) / 100, f", but for a chance of at most {float(delta):.3g}" if delta else ""
 
     def judged(self, holds: bool, reached: Fraction, failing: str) -> Assessment:
-        """The assessment of a plan: whether it ``holds``, the delta ``reached`` at the promised epsilon, and ``failing``, the explanation where it does not hold."""
+        """The assessment of a plan: the verdict, the delta ``reached`` at the guaranteed epsilon, and ``failing``, the explanation of a failure."""
         return Assessment(self, holds, reached, None if holds else Witness(0, failing))
 
     def parameters(self) -> dict[str, Any]:

@@ -1,7 +1,10 @@
-"""Values that change between the rows of a person: whether somebody *ever* has one, which several rows tell better than one.
+"""Values that vary between the rows of a person: whether a person *ever* has one, about which several rows reveal more
+than one.
 
-What is promised of a record is the share of a value in its group. A person with several rows has several chances to have it: with two of six rows of a group, two of which show a value, the person has it in some row
-with a chance of 3/5, although each row shows it with one of 1/3.
+The guarantee for a record bounds the share of a value in its group. A person with several rows has several chances to
+have it.
+Example: with two of the six rows of a group, two of which have the value, the person has it in some row with
+probability 3/5, although each row has it with probability 1/3.
 """
 
 from __future__ import annotations
@@ -21,13 +24,15 @@ from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiv
 from reticent.definitions.recursive import RecursiveLDiversity
 
 MOST_CHANCES = 4_000_000
-"""So many chances of people to have a value are looked at; what would need more is promised of each row only."""
+"""Maximum number of (owner, value) probabilities computed; beyond it, the guarantee is for each row only."""
 _NEAR = 1e-9
 _MOST_TIES = 1_000
 
 
 def promised_of_each_row(definition: Definition, evidence: Evidence) -> tuple[str, ...]:
-    """The sensitive columns that change between rows of an owner, and of which a promise holds for each row only: an owner may have a value in some row with a larger chance, or that was not judged."""
+    """The sensitive columns that vary between rows of an owner and whose guarantee holds for each row only: "ever has the
+    value" may be likelier, or was not judged.
+    """
     found: list[str] = []
     for groups in evidence.groups.values():
         for column in groups.domain.columns:
@@ -38,13 +43,13 @@ def promised_of_each_row(definition: Definition, evidence: Evidence) -> tuple[st
 
 
 def _holds_ever(parts: Sequence[Definition], groups: Groups, column: str) -> bool:
-    """Whether what is promised of the values of a column holds of whether an owner ever has one, for an adversary who knows all rows of the owner."""
+    """True if the guarantee on a column also bounds "the owner ever has the value", for an adversary who knows all rows of the owner."""
     marginal = groups.marginal(column)
     for owners in marginal.owners:
         if not isinstance(owners, OwnerRows):
             return False
         if owners.one_value_each:
-            # Several rows tell more about such a value, too: that is judged by profiles.
+            # Several rows reveal more about a constant value, too: profiles cover that.
             continue
         chances = EverChances.of(marginal, owners)
         if chances is None or not all(_within(part, chances) for part in parts):
@@ -53,7 +58,7 @@ def _holds_ever(parts: Sequence[Definition], groups: Groups, column: str) -> boo
 
 
 def _within(part: Definition, chances: EverChances) -> bool:
-    """Whether no chance is above what a promise allows; promises of another kind are of records."""
+    """True if no probability exceeds the bound of a part. Other kinds of parts are about records only."""
     match part:
         case ProbabilisticLDiversity():
             return chances.at_most(1 / exact(part.l, "l"), allowed=True)
@@ -67,9 +72,11 @@ def _within(part: Definition, chances: EverChances) -> bool:
 
 @dataclass(frozen=True)
 class EverChances:
-    """For every owner and every value the chance that the owner has it in some row, over all worlds in which the rows of a group are its owners' in any order.
+    """For every owner and value, the probability that the owner has it in some row, over all possible worlds: all orders
+    of a group's rows.
 
-    ``terms`` has a row for each owner, value and group in which the owner has rows and the value occurs; ``people`` are the largest shares of the owners of a group who ever have a value.
+    ``terms`` has a row for each owner, value and group in which the owner has rows and the value occurs; ``people`` are
+    the largest shares of a group's owners who ever have a value.
     """
 
     terms: pl.DataFrame
@@ -77,7 +84,7 @@ class EverChances:
 
     @classmethod
     def of(cls, groups: Groups, owners: OwnerRows, most: int = MOST_CHANCES) -> EverChances | None:
-        """Those of the values of one column in some groups; None where there are too many."""
+        """Compute the probabilities for one column of some groups; None if there are too many."""
         held, values = owners.by_owner, groups.histograms
         if int((np.diff(held.offsets).astype(np.int64) * np.diff(values.offsets)).sum()) > most:
             return None
@@ -88,7 +95,7 @@ class EverChances:
         return cls(joined.join(sizes.cast({"group": pl.Int64}), on="group"), largest_ever(owners))
 
     def at_most(self, bound: Fraction, *, allowed: bool) -> bool:
-        """Whether every chance is below the bound, or at it where that is ``allowed``."""
+        """True if every probability is below the bound, or equal to it if that is ``allowed``."""
         if self.people > bound or (self.people == bound and not allowed):
             return False
         found = self._chances()
@@ -101,7 +108,7 @@ class EverChances:
         return all(chance < bound or (allowed and chance == bound) for chance in exactly)
 
     def chance(self, owner: int, value: int) -> Fraction:
-        """The chance that an owner ever has a value, exactly."""
+        """The exact probability that an owner ever has a value."""
         mine = self.terms.filter((pl.col("owner") == owner) & (pl.col("value") == value))
         never = Fraction(1)
         for rows, times, size in mine.select("rows", "times", "size").iter_rows():
@@ -119,7 +126,9 @@ class EverChances:
 
 
 def ever_shares(evidence: Evidence) -> dict[str, Fraction]:
-    """For every sensitive column that changes between rows of an owner: the largest share of the owners of a group who have one value in some row, in that group or elsewhere."""
+    """For every sensitive column that varies between rows of an owner: the largest share of a group's owners who have one
+    value in any row, there or elsewhere.
+    """
     found: dict[str, Fraction] = {}
     for groups in evidence.groups.values():
         for column in groups.domain.columns:

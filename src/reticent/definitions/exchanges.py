@@ -1,4 +1,4 @@
-"""Groups exchanged for finer ones, many at a time: what a definition that judges all groups together has to say about it."""
+"""Replacing groups by finer ones, many at a time, under a definition that judges all groups together."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Exchanges(ABC):
-    """Some groups, and for each two others that may take its place; decided block by block, in their order.
+    """Groups, and for each a split into two that may replace it; decided block by block, in order.
 
-    Exchange ``i`` puts ``after[2 i]`` and ``after[2 i + 1]`` in the place of ``before[i]``; ``rest`` are the groups that stay. Blocks are
-    aligned: block ``b`` of level ``v`` holds the exchanges from ``b 2^v`` up to ``(b + 1) 2^v``. Those behind the last decided one are
-    taken to stay as they are. Mutable on purpose: it is a tally of what was decided.
+    Exchange ``i`` replaces ``before[i]`` by ``after[2 i]`` and ``after[2 i + 1]``; the groups of ``rest`` stay. Blocks
+    are aligned: block ``b`` of level ``v`` holds the exchanges from ``b 2^v`` up to ``(b + 1) 2^v``. Undecided
+    exchanges count as not made. Mutable: it records what was decided.
     """
 
     def __init__(self, rest: Groups, before: Groups, after: Groups) -> None:
@@ -29,25 +29,25 @@ class Exchanges(ABC):
 
     @abstractmethod
     def fits(self, level: int, block: int) -> bool:
-        """Whether the definition holds if all exchanges of a block are made as well."""
+        """True if the definition holds with all exchanges of a block made as well."""
 
     def settle(self, level: int, block: int, made: bool) -> None:
-        """Make the exchanges of a block, or leave them."""
+        """Record the exchanges of a block as made or rejected."""
         self.made[self.places(level, block)] = made
 
     def places(self, level: int, block: int) -> slice:
-        """The exchanges of a block."""
+        """The indices of a block's exchanges."""
         return slice(block << level, min((block + 1) << level, len(self.before)))
 
     def partition(self, level: int, block: int) -> Groups:
-        """All groups, as they are after what was decided and with the exchanges of a block."""
+        """All groups after the decisions so far, with the exchanges of a block made."""
         made = self.made.copy()
         made[self.places(level, block)] = True
         return joined([self.rest, self.before.select(~made), self.after.select(np.repeat(made, 2))])
 
 
 class Rejudged(Exchanges):
-    """The exchanges of any definition: the whole partition is judged every time. Slow, and what faster ones are tested against."""
+    """The exchanges of any definition: judges the whole partition every time. Slow; the reference for faster implementations."""
 
     def __init__(self, definition: GroupDefinition, rest: Groups, before: Groups, after: Groups) -> None:
         super().__init__(rest, before, after)
@@ -58,10 +58,10 @@ class Rejudged(Exchanges):
 
 
 def admitted(tallies: Sequence[Exchanges], count: int) -> NDArray[np.bool_]:
-    """Of ``count`` exchanges, taken one after the other, those after which every definition still holds.
+    """Mask of the ``count`` exchanges, taken in order, after which every definition still holds.
 
-    A monotone definition that admits a block admits each of its exchanges in turn, and one that fails with the first few fails with more;
-    so blocks that fit are made at once, and only those that do not are looked into.
+    A monotone definition that admits a block admits each of its exchanges in turn, and one that fails with a prefix
+    fails with more. So blocks that fit are made at once, and only the others are searched.
     """
     made = np.zeros(count, dtype=bool)
     pending = [(max(count - 1, 0).bit_length(), 0)] if count else []
@@ -79,7 +79,7 @@ def admitted(tallies: Sequence[Exchanges], count: int) -> NDArray[np.bool_]:
 
 
 def joined(several: Sequence[Groups]) -> Groups:
-    """The groups of all, one after the other; they are of one table."""
+    """Concatenate the groups of one table."""
     first, *others = several
     histograms = first.histograms
     for other in others:

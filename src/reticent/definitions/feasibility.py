@@ -11,10 +11,10 @@ from reticent.errors import Infeasible
 
 
 def feasibility(groups: Groups, definition: GroupDefinition) -> Assessment | None:
-    """The assessment of all rows in a single group, which bounds every generalization from above.
+    """The assessment of all rows in a single group, an upper bound for every generalization.
 
-    None where that says nothing, because the definition is not monotone. A release that suppresses rows is not bounded by
-    it: without the rows of its worst groups a table may pass where the whole fails.
+    None if the definition is not monotone, so that the bound does not hold. Suppression can exceed it: without the rows
+    of its worst groups a table may pass although the whole table fails.
     """
     if not definition.monotone:
         return None
@@ -22,14 +22,14 @@ def feasibility(groups: Groups, definition: GroupDefinition) -> Assessment | Non
 
 
 def require_feasible(groups: Groups, definition: GroupDefinition) -> None:
-    """Raise :class:`Infeasible` with the whole table's figures when no generalization can pass without suppression."""
+    """Raise :class:`Infeasible` with the whole table's figures if no generalization can pass without suppression."""
     whole = feasibility(groups, definition)
     if whole is None or whole.holds:
         return
     reasons = " ".join(_reason(part) for part in _failing_parts(whole))
     raise Infeasible(
         f"No generalization of this table satisfies {definition}: even all {int(groups.sizes.sum())} rows in one group do not. {reasons} "
-        "Ask for less, or allow rows to be suppressed."
+        "Weaken the definition, or allow suppression."
     )
 
 
@@ -40,7 +40,7 @@ def _failing_parts(assessment: Assessment) -> list[Assessment]:
 
 
 def _reason(assessment: Assessment) -> str:
-    """What one definition finds in the whole table, and what it could be met with."""
+    """Why one definition fails on the whole table, and which parameters would pass."""
     found = assessment.diagnostics
     assert assessment.witness is not None
     text = assessment.witness.text

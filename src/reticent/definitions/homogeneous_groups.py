@@ -1,4 +1,4 @@
-"""The homogeneity audit: whose sensitive value does a release give away by itself?"""
+"""The homogeneity audit: groups whose sensitive value a release discloses by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reticent.definitions.scaled_comparison import less
 class HomogeneityAudit:
     """The groups in which one sensitive value makes up at least ``tau`` of the rows. For the steward only.
 
-    ``rows`` counts all rows of these groups: being wrongly believed to have the value is harm as well.
+    ``rows`` counts all rows of these groups: a wrong inference is harmful as well.
     """
 
     tau: Fraction
@@ -26,16 +26,16 @@ class HomogeneityAudit:
 
     @property
     def groups(self) -> int:
-        """How many groups are affected."""
+        """The number of affected groups."""
         return len(self.affected)
 
 
 def homogeneity_audit(groups: Groups, tau: Number = "1", column: str | None = None) -> HomogeneityAudit:
-    """Find the groups in which at least ``tau`` of the people share a sensitive value, so that knowing the group discloses it.
+    """Find the groups in which at least ``tau`` of the people share a sensitive value, so group membership discloses it.
 
     Parameters:
         groups: the groups of a release or of a draft.
-        tau: the share from which on a value counts as disclosed.
+        tau: the minimum share at which a value counts as disclosed.
         column: one sensitive column; by default any.
 
     Returns:

@@ -1,4 +1,4 @@
-"""In turn: what the other columns tell about a quasi column, which some know and others must not learn."""
+"""In turn: what the other columns disclose about a quasi-identifier that some adversaries know and others must not learn."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 class InTurn(GroupDefinition):
     """For each of some quasi ``columns``: among records that are alike in all *other* quasi columns, its raw values pass ``inner``.
 
-    Guarantee: an adversary who knows all other quasi columns of a person does not learn this one beyond what ``inner`` allows. For a column that some know, so that it
-    must not single anybody out, and that is confidential to others. Not implied by k-anonymity: people who look alike may all be of one race. Adversary:
-    knows all quasi values but one, of everybody. Monotone: merging labels merges records. Generalizing the column itself changes nothing, since its raw values
-    are judged; generalizing the others does. Where a person has several rows, shares are those of records: the promise is about an adversary who knows one record of the
-    person, since whoever knows several learns more about a value that is the same in all of them.
+    Guarantee: an adversary who knows all other quasi columns of a person does not learn this one beyond what ``inner`` allows. Use it for a
+    column that is a quasi-identifier for some adversaries and confidential to others. Not implied by k-anonymity: all matching people may
+    share one race.
+    Adversary: knows all quasi values but one, of all people. Monotone: merging labels merges records. Generalizing the column itself
+    changes nothing, since its raw values are judged; generalizing the others does.
+    Not covered: if a person has several rows, shares are those of records. An adversary who knows several records of the person learns more
+    about a value that is constant in them. An adversary who knows the column of some people may infer more about others.
+    Source: our definition; ``inner`` is any published one.
 
-    The published files show it where the labels of the column stand for one value each, or where labels without a common value are spread enough; elsewhere it
-    is the publisher's word, and the headline says so.
+    The published files prove it if each label of the column represents one value, or if disjoint labels are diverse enough. Otherwise the
+    release states it on the publisher's word, and its headline says so.
 
     Parameters:
-        columns: the quasi columns that are confidential to some.
-        inner: what the values of each must satisfy among records alike in the others.
+        columns: the quasi columns that are confidential to some adversaries.
+        inner: the definition that the values of each must satisfy among records with equal other labels.
 
     Example:
         >>> import reticent as rt
@@ -65,7 +68,7 @@ class InTurn(GroupDefinition):
 
     @property
     def demand(self) -> GroupDefinition:
-        """What the values of each column must pass."""
+        """The definition that the values of each column must pass."""
         return cast(GroupDefinition, self.inner)
 
     def counting(self, table: Table) -> Table:
@@ -86,7 +89,7 @@ class InTurn(GroupDefinition):
     def assess(self, groups: Groups) -> Assessment:
         found: dict[str, Assessment] = {}
         for cells in self._cells(groups):
-            # What certainly fails is named before what may pass.
+            # Definite failures are reported before possible passes.
             wrong = self._wrong(cells)
             judged = cells.groups.select(wrong) if wrong.any() else cells.groups
             each = found[cells.name] = self.demand.assess(judged)
@@ -100,19 +103,23 @@ class InTurn(GroupDefinition):
         return Assessment(self, first is None, value, first, parts=tuple(found.values()) if len(found) > 1 else ())
 
     def in_each_group(self) -> GroupDefinition:
-        """Records that are alike in the other columns are unions of groups."""
+        """A definition on groups one by one that implies this one: records with equal other labels are unions of groups."""
         return RawValuesInGroups(self.columns, self.demand)
 
     def not_shown(self, evidence: Evidence) -> str | None:
-        """Where labels stand for several values: the spread of raw values is at least that of labels without a common value. What passes or fails by that is shown."""
-        # Where who looks like whom is told by other groups than sensitive values are, it is judged on those.
+        """Why public evidence does not suffice: labels represent several values, and disjoint labels alone neither prove
+        nor refute it.
+
+        Raw values are at least as diverse as labels without a common value, so a pass or failure by these is proved.
+        """
+        # If identity is judged on other groups than sensitive values, use the latter.
         for groups in (evidence.alike or evidence).groups.values():
             if groups.labels is None:
-                return "It is about the labels of single columns, and the published files show none."
+                return "It depends on the labels of single columns, and the published files have none."
             for name in self.columns:
                 column = groups.labels.column(name)
                 if column.raw is None and (column.classes is None or not self._is_about_spread()):
-                    return f"It is about the raw values of {name!r}, and published labels of that column stand for several values."
+                    return f"It depends on the raw values of {name!r}, and published labels of that column represent several values."
             judged = list(self._cells(groups))
             if any(self._wrong(cells).any() for cells in judged):
                 return None
@@ -121,13 +128,13 @@ class InTurn(GroupDefinition):
                 if failing.any():
                     records, all_records = int(cells.groups.sizes[failing].sum()), int(cells.groups.sizes.sum())
                     return (
-                        f"It is about the raw values of {cells.name!r}, and published labels of that column stand for several values: for {records:,} of "
-                        f"{all_records:,} records they do not show it."
+                        f"It depends on the raw values of {cells.name!r}, and published labels of that column represent several values: for {records:,} of "
+                        f"{all_records:,} records they do not prove it."
                     )
         return None
 
     def _is_about_spread(self) -> bool:
-        """Whether the inner definition holds for every refinement of the values for which it holds."""
+        """True if the inner definition holds for every refinement of values for which it holds."""
         return all(
             isinstance(part, DistinctLDiversity | ProbabilisticLDiversity)
             or (isinstance(part, EntropyLDiversity | RecursiveLDiversity) and not part.dont_care)
@@ -135,7 +142,7 @@ class InTurn(GroupDefinition):
         )
 
     def _wrong(self, cells: _CellsInTurn) -> NDArray[np.bool_]:
-        """The cells that fail whatever raw values their labels stand for; none where all are counted by raw values, which are certain anyway."""
+        """Mask of cells that fail for all raw values that their labels may represent; none if all cells have raw values, which decide anyway."""
         return self.demand.failing(cells.groups) & cells.certain
 
     def least_rows(self) -> int:
@@ -170,9 +177,9 @@ class InTurn(GroupDefinition):
         )
 
     def _cells(self, groups: Groups) -> Iterator[_CellsInTurn]:
-        """For every column the records that are alike in the others."""
+        """For every column, the records with equal labels in the others."""
         if groups.labels is None:
-            raise PolicyError(f"{self} is judged on labels and raw values of columns, and these groups have none.")
+            raise PolicyError(f"{self} needs the labels and raw values of columns, and these groups have none.")
         for name in self.columns:
             column = groups.labels.column(name)
             ids, count = groups.labels.cells([each for each in groups.labels.names if each != name])
@@ -186,14 +193,15 @@ class InTurn(GroupDefinition):
                     name, ids, cells, np.bincount(cells.histograms.owners[several], minlength=count) == 0
                 )
             else:
-                raise PolicyError(f"{self} looks at the raw values of {name!r}, and these groups know its labels only.")
+                raise PolicyError(f"{self} needs the raw values of {name!r}, and these groups have only its labels.")
 
 
 @dataclass(frozen=True)
 class _CellsInTurn:
-    """Records that are alike in all columns but one: the cell of each group, the values of that column in each cell, and which cells show its raw values.
+    """Records with equal labels in all columns but one: the cell of each group, the values of that column per cell, and
+    which cells have raw values.
 
-    In the other cells a value is a class of labels, so that raw values are spread at least as much.
+    In the other cells a value is a class of overlapping labels, so raw values are at least as diverse.
     """
 
     name: str
@@ -204,7 +212,7 @@ class _CellsInTurn:
 
 @dataclass(frozen=True)
 class RawValuesInGroups(GroupDefinition):
-    """The raw values of some quasi columns pass ``demand`` in every group: what :class:`InTurn` is kept by where groups are judged one by one."""
+    """The raw values of some quasi columns pass ``demand`` in every group: implies :class:`InTurn` where groups are judged one by one."""
 
     columns: tuple[str, ...]
     demand: GroupDefinition
@@ -243,7 +251,7 @@ class RawValuesInGroups(GroupDefinition):
 
 
 def _named(witness: Witness, name: str, groups: Groups, ids: NDArray[np.int64]) -> Witness:
-    """The witness of a cell with the labels that its records share."""
+    """The witness of a cell, with the labels that its records share."""
     assert groups.labels is not None
     group = int(np.argmax(ids == witness.group))
     others = [each for each in groups.labels.columns if each.name != name]
@@ -258,7 +266,7 @@ def _require_about_values(part: GroupDefinition) -> None:
     if fits and getattr(part, "column", None) is None and part.quasi is None and part.shown_by_files:
         return
     raise PolicyError(
-        f"InTurn: {part} cannot be asked of a quasi column. It takes definitions about the values of a group that name no column, such as DistinctLDiversity(2) "
+        f"InTurn: {part} cannot be used for a quasi column. Use a definition on the values of a group that names no column, such as DistinctLDiversity(2) "
         "or ProbabilisticLDiversity(2).",
         setting=("inner",),
     )

@@ -1,4 +1,4 @@
-"""Worst-case knowledge of a partition whose groups are exchanged, many at a time, without judging the whole again."""
+"""Worst-case knowledge of a partition whose groups are replaced many at a time, without judging the whole again."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ Refine = Callable[[Groups], Iterable[Groups]]
 
 
 class KnowledgeExchanges(Exchanges):
-    """The exchanges under (c,k)-safety. Every ``before`` is safe beside ``rest``, and every group has more than ``k + 1`` values.
+    """The exchanges under (c,k)-safety. Every ``before`` is safe together with ``rest``, and every group has more than ``k
+    + 1`` values.
 
-    A set of groups is summed up by its least factors with and without the consequent, and two sums merge into one. Kept are the sum
-    of what is decided, the sums of aligned blocks of new groups, and those of all old groups behind each place; so a question costs two
-    merges of k^2 each. Doubles screen; where rounding might matter the whole partition is judged exactly.
+    A set of groups is summarized by its minimum factors with and without the consequent, and two summaries merge into
+    one. Kept are the summary of the decided groups, those of aligned blocks of new groups, and those of all old groups
+    behind each index; so a query costs two merges of k^2 each. Floats screen; where rounding might matter the whole
+    partition is judged exactly.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class KnowledgeExchanges(Exchanges):
 
 
 class _Sums:
-    """The sums of one sensitive column."""
+    """The summaries for one sensitive column."""
 
     def __init__(self, rest: Floats, before: Floats, after: Floats) -> None:
         self._decided = merge_all(rest) if len(rest) else _absent(1, after.shape[-1])[0]
@@ -78,7 +80,7 @@ class _Sums:
             step *= 2
 
     def ratio(self, level: int, block: int, behind: int) -> float:
-        """The least ratio of all groups, with a block exchanged and everything behind it as it was."""
+        """The minimum ratio of all groups with a block exchanged and everything behind it unchanged."""
         exchanged = merge(self._decided, self._blocks[level][block])
         return float(merge(exchanged, self._behind[behind])[1, -1])
 
@@ -101,12 +103,12 @@ def _sums(groups: Groups, many: int, k: int) -> Floats:
 
 
 def _one_of_each(parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """The refined groups in turns, at most one of each parent in a turn."""
+    """Batches of refined groups with at most one of each parent."""
     turn = ranks_among_equal(parents)
     for number in range(int(turn.max()) + 1):
         yield np.flatnonzero(turn == number)
 
 
 def _absent(many: int, length: int) -> Floats:
-    """The sums of no group at all."""
+    """The summaries of empty sets of groups."""
     return np.repeat(np.stack([np.ones(length), np.full(length, np.inf)])[None], many, axis=0)

@@ -1,10 +1,11 @@
-"""An adversary who knows several rows of a person: what a definition still promises (k^m-anonymity, with groups as items).
+"""Adversaries who know several rows of a person: what a definition still guarantees (k^m-anonymity, with groups as items).
 
-Rows of a person are not linked, so that knowing more of them does not help to find one. It helps to learn what is the same in all of them: the people who have rows in all the
-groups that the known rows lie in are fewer than those of one group. A *profile* is the groups of all rows of an owner; an adversary who knows some rows knows a part of it, and the owners
-whose profile contains that part are whom a definition is judged on, each counted once.
+Rows of a person are not linked, so knowing more of them does not help to find one. It helps to learn what is constant
+in them: fewer people have rows in all groups of the known rows than in one group. A *profile* is the multiset of groups
+of all rows of an owner. An adversary who knows some rows knows a sub-multiset of it, and the definition is judged on
+the owners whose profile contains that sub-multiset, each counted once.
 
-Source: Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, 2008.
+Source: [Terrovitis2008].
 """
 
 from __future__ import annotations
@@ -26,19 +27,21 @@ from reticent.definitions.ever_values import promised_of_each_row
 Ids = NDArray[np.int64]
 RowsJudged = Literal["records", "people", "chances"]
 MOST_PARTS = 2_000_000
-"""So many parts of profiles are looked at; what would need more is not claimed."""
+"""Maximum number of sub-profiles visited; what would need more is not claimed."""
 MOST_SETS = 200
-"""So many sets of known columns are looked at one by one; beyond, what is promised for any few of them is promised for one known row."""
+"""Maximum number of sets of known columns judged one by one; above it, guarantees for any L columns are stated for one known row."""
 
 
 @dataclass(frozen=True)
 class KnownRows:
-    """Of how many ``rows`` of one owner an adversary may know the columns (None: of all), and what was ``judged`` for that.
+    """The number of ``rows`` of one owner whose columns an adversary may know (None: all), and what was ``judged`` for it.
 
-    ``records``: shares of values among the records of a group, which bound what somebody learns who knows one row. ``people``: owners whose rows look like the known ones, each counted once; a
-    guess about all of them is right for no more than the promised share. ``chances``: besides, the chance of a guess about one of them is bounded so in all possible worlds. ``same`` are the
-    sensitive columns that have one value in all rows of an owner, about which several rows tell more than one. ``each_row`` are
-    guarded columns whose values change, and of which the promises are about each row, not about whether an owner ever has a value.
+    ``records``: shares of values among the records of a group, which bound what one known row discloses. ``people``:
+    owners whose rows match the known ones, each counted once; a guess about all of them is right for at most the
+    guaranteed share. ``chances``: in addition, the probability of a guess about each of them is bounded over all
+    possible worlds. ``same`` are the sensitive columns with one value in all rows of an owner, about which several rows
+    reveal more than one. ``each_row`` are guarded columns whose values vary, where the guarantee is about each row, not
+    about whether an owner ever has a value.
     """
 
     rows: int | None
@@ -54,10 +57,12 @@ class KnownRows:
 
 
 def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PARTS) -> KnownRows | None:
-    """How many rows of one owner an adversary may know so that the definition still holds; None where a row is an owner, or people were counted without their rows.
+    """How many rows of one owner an adversary may know while the definition holds; None if rows are owners, or people were
+    counted without rows.
 
-    Every set of columns that an adversary may hold is judged; the least counts. At most ``most`` parts of profiles are looked at. What is different in the rows of an owner is promised
-    of each row, and finding a row of somebody is made no easier by knowing others: there all rows may be known.
+    Judges every set of columns that an adversary may know; the minimum counts. Visits at most ``most`` sub-profiles.
+    For values that vary between rows of an owner the guarantee is per row, and finding a row is not made easier by
+    knowing others: there all rows may be known.
     """
     found = [
         _known(parts, seen, place, most)
@@ -72,7 +77,7 @@ def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PART
 
 
 def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequence[Definition], Groups]]:
-    """What is judged on which groups: a definition for any few columns on the cells of every set of these, the rest on the groups themselves."""
+    """Pairs of definitions and the groups that they are judged on: the cells of every set for ``AnyColumns``, otherwise the groups."""
     any_columns = [part for part in definition.parts() if isinstance(part, AnyColumns)]
     yield [part for part in definition.parts() if part not in any_columns], groups
     for part in any_columns:
@@ -102,14 +107,14 @@ def _known(parts: Sequence[Definition], groups: Groups, place: int, most: int) -
 
 
 def _by_people(part: GroupDefinition, same: tuple[str, ...]) -> bool:
-    """Whether a part of a definition can be judged on people, each with one value in the columns that are the ``same`` in all of their rows."""
+    """True if a part can be judged on people, each with one value in the columns that are constant (``same``) in their rows."""
     if not part.local or part.needs_population or not part.shown_by_files or part.quasi is not None:
         return False
     return not part.needs_sensitive or (hasattr(part, "column") and part.column in (None, *same))
 
 
 class _Profiles:
-    """The profiles of the owners of some groups: a row for each owner and group with the number of rows there."""
+    """The profiles of the owners of some groups: one row per owner and group, with the number of rows there."""
 
     def __init__(self, groups: Groups, place: int, owners: OwnerRows) -> None:
         kept = {}
@@ -124,7 +129,7 @@ class _Profiles:
         self._people = int(owners.owner.max(initial=-1)) + 1
         values = np.zeros((self._people, len(kept)), dtype=np.int64)
         for j, held in enumerate(kept.values()):
-            # Rows that were suppressed may have had other values.
+            # Suppressed rows may have had other values.
             shown = np.unique(held.rows.values)
             values[held.owner[shown], j] = held.value[shown]
         self._values = values
@@ -133,7 +138,7 @@ class _Profiles:
         )
 
     def known(self, parts: Sequence[GroupDefinition], most: int, *, partition: bool) -> KnownRows:
-        """How many rows may be known; where cells are no ``partition``, a known row may fit several of them, and only equal profiles help."""
+        """How many rows may be known. If cells do not form a ``partition``, a known row may match several, and only equal profiles help."""
         groups, closed = self._equal()
         if all(part.holds(groups) for part in parts):
             return KnownRows(None, "chances" if closed and partition else "people", self.same)
@@ -153,7 +158,7 @@ class _Profiles:
         return self._cells.group_by("owner").agg(pl.col("rows").sum())["rows"].to_numpy()
 
     def _equal(self) -> tuple[Groups, bool]:
-        """Owners of equal profiles as groups, and whether every cell holds rows of one such group only, all of the same profile."""
+        """Groups of owners with equal profiles, and whether every cell holds rows of one such group only."""
         texts = self._cells.select("owner", text=pl.format("{}:{}", "cell", "rows"))
         profiles = texts.group_by("owner", maintain_order=True).agg(pl.col("text").str.join(","))
         ids = profiles["text"].rank("dense").to_numpy().astype(np.int64) - 1
@@ -164,8 +169,8 @@ class _Profiles:
         return self._groups(ids, int(ids.max(initial=-1)) + 1, profiles["owner"].to_numpy()), closed
 
     def _parts(self, most: int) -> Iterator[Groups]:
-        """For one known row, two, three, ...: the owners of every part of a profile of so many rows, until there are none or too many."""
-        # Each is a part in rising order of its groups; "last" is the last of them and "again" how often it is there.
+        """For 1, 2, 3, ... known rows: the owners of every sub-profile of that size, until there are none or too many."""
+        # Each sub-profile is ascending in its groups; "last" is the last of them and "again" its multiplicity.
         known = self._cells.select("owner", "rows", key=pl.col("cell").cast(pl.Int64), last="cell", again=pl.lit(1))
         rows = 1
         while known.height:
@@ -178,7 +183,7 @@ class _Profiles:
             known = self._longer(known, ids)
 
     def _longer(self, known: pl.DataFrame, ids: Ids) -> pl.DataFrame:
-        """The parts with one row more."""
+        """The sub-profiles extended by one row."""
         joined = known.with_columns(pl.Series("key", ids)).join(
             self._cells.select("owner", "cell", pl.col("rows").alias("there")), on="owner"
         )
@@ -195,11 +200,11 @@ class _Profiles:
         )
 
     def _groups(self, ids: Ids, count: int, owners: Ids) -> Groups:
-        """Groups of owners, each with its one value in the columns that never change."""
+        """Groups of owners, each with its one value in the constant columns."""
         everybody = self._cells["owner"].unique().to_numpy()
         mine = np.concatenate([owners, everybody])
         codes = [self._values[mine, j] for j in range(self._values.shape[1])]
-        # Everybody once, as a last group: what the others are compared with.
+        # All owners once, as a last group: the reference distribution.
         beside = np.concatenate([ids, np.full(len(everybody), count)])
         found = Groups.of_rows(beside, count + 1, self._columns, codes)
         whole = np.arange(count + 1) == count

@@ -1,4 +1,4 @@
-"""How far the share of a value in a group may be from its share in the whole table, as a ratio: beta-likeness, delta-disclosure."""
+"""Bounds on the ratio of a value's share in a group to its share in the whole table: beta-likeness, delta-disclosure."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _FIRST_PRECISION = 40
 
 @dataclass(frozen=True)
 class Shares:
-    """For every cell its share ``p`` of the group over the value's share ``q`` of the whole table, as ``above / below``."""
+    """For every histogram entry, its share ``p`` of the group over the value's share ``q`` of the whole table, as ``above / below``."""
 
     above: NDArray[Any]
     below: NDArray[Any]
 
     @classmethod
     def of(cls, groups: Groups) -> Shares:
-        """``p/q = (n_s N) / (n R_s)`` in whole numbers: 64-bit where they fit, Python's where not."""
+        """``p/q = (n_s N) / (n R_s)`` in integers: 64-bit if they fit, otherwise Python's."""
         return groups.found("shares", lambda: cls._measured(groups))
 
     @classmethod
@@ -50,12 +50,12 @@ class Shares:
 
     @cached_property
     def ratios(self) -> NDArray[np.float64]:
-        """The quotients, rounded."""
+        """The ratios, rounded."""
         return self.above.astype(np.float64) / np.maximum(self.below.astype(np.float64), 1.0)
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
-        """The absolute logarithms of the quotients to base 2, rounded."""
+        """The absolute logarithms of the ratios to base 2, rounded."""
         distances: NDArray[np.float64] = np.abs(
             np.log2(self.above.astype(np.float64)) - np.log2(self.below.astype(np.float64))
         )
@@ -64,17 +64,18 @@ class Shares:
 
 @dataclass(frozen=True)
 class BetaLikeness(SensitiveDefinition):
-    """No value of a group grew there by more than ``beta``: ``(p - q)/q <= beta``, q its share of the whole table.
+    """No value's share grows by more than ``beta`` in a group: ``(p - q)/q <= beta``, q its share of the whole table.
 
-    Guarantee: knowing the quasi values makes a value at most ``1 + beta`` times as likely. Adversary: knows
-    quasi values and the whole table's distribution, to which suppressed rows belong; that a value becomes less likely is not bounded. Monotone: each value's share of a
-    mixture is at most the largest of its shares.
-    Source: Cao, Karras, Publishing microdata with a robust privacy guarantee (2012).
+    Guarantee: knowing the quasi values makes a value at most ``1 + beta`` times as likely.
+    Adversary: knows quasi values and the whole table's distribution, which includes suppressed rows.
+    Not covered: values that become less likely or are absent, and knowledge about particular people.
+    Monotone: each value's share of a mixture is at most the largest of its shares.
+    Source: [Cao2012].
 
     Parameters:
         beta: the largest relative growth.
         enhanced: bound frequent values more tightly, by ``min(beta, -ln q)``, so that none can come to fill a group.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -96,7 +97,7 @@ class BetaLikeness(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """A value's share of a mixture is at most the largest of its shares, and the bound is that of the whole table."""
+        """True: a value's share of a mixture is at most the largest of its shares, and the bound is that of the whole table."""
         return True
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
@@ -118,7 +119,7 @@ class BetaLikeness(SensitiveDefinition):
         return Assessment(self, witness is None, growth, witness, failures(groups, failing))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """Each value may have at most ``q (1 + beta)`` of what is kept of a group."""
+        """A lower bound: each value may have at most ``q (1 + beta)`` of the rows kept of a group."""
         cells, rows = groups.histograms, groups.reference.astype(np.float64)
         shares = rows / max(rows.sum(), 1.0)
         growth = np.full(len(shares), float(Fraction(self.beta)))
@@ -142,11 +143,11 @@ class BetaLikeness(SensitiveDefinition):
         )
 
     def _grown(self, found: Shares) -> NDArray[np.bool_]:
-        """Cells with ``p/q - 1 > beta``."""
+        """Mask of entries with ``p/q - 1 > beta``."""
         return ~at_most(found.above, 1 + Fraction(self.beta), found.below)
 
     def _beyond_logarithm(self, groups: Groups, found: Shares) -> NDArray[np.bool_]:
-        """Cells with ``p/q - 1 > -ln q`` where that is asked for; floats decide where their error cannot matter, Python's numbers the rest."""
+        """Mask of entries with ``p/q - 1 > -ln q`` if ``enhanced``; floats decide where their error cannot matter, exact arithmetic the rest."""
         if not self.enhanced:
             return np.zeros(len(found.above), dtype=bool)
         rows = int(groups.reference.sum())
@@ -164,16 +165,19 @@ class BetaLikeness(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class DeltaDisclosure(SensitiveDefinition):
-    """Every value of a group is there about as frequent as in the whole table: ``|log2(p/q)| < delta``, strictly.
+    """Every value that occurs in a group is about as frequent there as in the whole table: ``|log2(p/q)| < delta``, strictly.
 
     Guarantee: knowing the quasi values makes a value that occurs in the group less than
-    ``2^delta`` times more or less likely. Adversary: knows quasi values and the whole table's distribution, to which suppressed rows belong. Not monotone: a group that
+    ``2^delta`` times more or less likely.
+    Adversary: knows quasi values and the whole table's distribution, which includes suppressed rows.
+    Not covered: values absent from a group, which can be ruled out, and knowledge about particular people.
+    Not monotone: a group that
     lacks a value passes, and dilutes it where it joins one that has it. Decided by integer powers.
-    Source: Brickell, Shmatikov, The cost of privacy (2008), with the logarithm to base 2.
+    Source: [Brickell2008], with the logarithm to base 2.
 
     Parameters:
         delta: the bound on the logarithm.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -200,7 +204,7 @@ class DeltaDisclosure(SensitiveDefinition):
         cells = self._too_far(found)
         failing = _any_cell(groups, cells)
         distances = found.distances
-        # Rounding must not point at a cell that passes where another fails.
+        # Rounding must not select a passing entry as the worst while another fails.
         place = int(np.argmax(np.where(cells, distances, -1) if cells.any() else distances))
         achieved = float(distances[place])
         text = f"a value whose share is 2^{shown(self.delta)} times off or more; the worst is off by 2^{achieved:.4g}"
@@ -231,7 +235,7 @@ class DeltaDisclosure(SensitiveDefinition):
 def _decided(
     excess: NDArray[np.float64], margin: NDArray[np.float64], exceeds: Callable[[int], bool]
 ) -> NDArray[np.bool_]:
-    """Where the excess is positive; within the margin, ``exceeds`` is asked."""
+    """Mask of positive excess; within the margin, ``exceeds`` decides exactly."""
     over: NDArray[np.bool_] = excess > 0
     for cell in np.flatnonzero(np.abs(excess) <= margin).tolist():
         over[cell] = exceeds(cell)
@@ -239,7 +243,7 @@ def _decided(
 
 
 def _reaches(above: int, below: int, delta: Fraction) -> bool:
-    """Whether ``|log2(above/below)| >= delta``, by the powers ``(above/below)^v`` and ``2^u`` for ``delta = u/v``."""
+    """True if ``|log2(above/below)| >= delta``, by the powers ``(above/below)^v`` and ``2^u`` for ``delta = u/v``."""
     common = math.gcd(above, below)
     return _reaches_power(max(above, below) // common, min(above, below) // common, delta)
 
@@ -252,9 +256,9 @@ def _reaches_power(larger: int, smaller: int, delta: Fraction) -> bool:
 
 @lru_cache(maxsize=4096)
 def exceeds_logarithm(value: Fraction, argument: Fraction) -> bool:
-    """Whether ``value > ln(argument)``, exactly, for an ``argument`` of at least 1.
+    """True if ``value > ln(argument)``, exactly, for an ``argument`` of at least 1.
 
-    The logarithm of a fraction other than 1 is not a fraction (Lindemann), so rising precision decides.
+    The logarithm of a rational other than 1 is irrational (Lindemann), so rising precision decides.
     """
     if argument == 1:
         return value > 0
@@ -271,5 +275,5 @@ def exceeds_logarithm(value: Fraction, argument: Fraction) -> bool:
 
 
 def _any_cell(groups: Groups, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The groups with a marked cell."""
+    """Mask of the groups with a marked entry."""
     return groups.histograms.reduce_max(cells)

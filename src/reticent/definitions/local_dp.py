@@ -1,4 +1,4 @@
-"""Local differential privacy of a value that is published at random: what is shown for a person tells little about the person's own value."""
+"""Local differential privacy of a randomized value: the published value reveals little about the person's own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from reticent.definitions.probabilistic_dp import LARGEST_EPSILON, certainty, ex
 
 @dataclass(frozen=True)
 class LocalDP(PlanDefinition):
-    """epsilon-local differential privacy: whatever is shown for a person, no value makes it more than e^epsilon times as likely as another.
+    """epsilon-local differential privacy: no true value makes a published value more than e^epsilon times as likely as another does.
 
-    Guarantee: for all values s, t of the sensitive column and all shown values o, Pr[o | s] <= e^epsilon Pr[o | t]. A belief in a value of odds x before is a belief of odds at most
-    x e^epsilon after.
+    Guarantee: for all values s, t of the sensitive column and all published values o, Pr[o | s] <= e^epsilon Pr[o | t]. Prior odds x
+    become posterior odds of at most x e^epsilon.
     Adversary: knows which row is a person's, every other row, and the mechanism; any belief about the value.
-    Judges the plan of a mechanism, exactly: nothing can be read off what was drawn.
-    Epsilon is ln(1 + p d / (1 - p)) where one of d values is kept with probability p, and else drawn from all.
+    Not covered: the other columns, membership in the table, and values randomized again (epsilons add up).
+    Judges the plan of a mechanism, exactly: it cannot be checked from an output.
+    Epsilon is ln(1 + p d / (1 - p)) if one of d values is kept with probability p and otherwise sampled uniformly from all.
+    Source: [Kasiviswanathan2011]; randomized response: [Warner1965].
 
     Parameters:
         epsilon: the bound, as a number or fraction.
@@ -44,10 +46,10 @@ class LocalDP(PlanDefinition):
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, Mechanism):
             return None
-        return f"LocalDP judges likelihood ratios, and a {type(plan).__name__} tells none. Publish with {self.kept_by}."
+        return f"LocalDP judges likelihood ratios, and a {type(plan).__name__} does not bound them. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge a mechanism's plan; the value is the epsilon that it has."""
+        """Judge a mechanism's plan. The value is its epsilon."""
         ratio, epsilon = cast(Mechanism, plan).ratios("record").highest, self._epsilon
         text = f"A shown value can be {float(ratio):.6g} times as likely for one true value as for another, more than e^{float(epsilon):.6g}."
         witness = Witness(0, text) if exceeds_exponential(ratio, epsilon) else None

@@ -1,4 +1,4 @@
-"""The sign of a sum of logarithms of whole numbers, decided exactly."""
+"""The sign of a sum of logarithms of integers, decided exactly."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _FIRST_PRECISION = 40
 
 
 def sign_of_logarithms(terms: Iterable[tuple[int, int]]) -> int:
-    """-1, 0 or 1: the sign of the sum of ``exponent * ln(base)`` over pairs of whole numbers ``(base, exponent)``.
+    """The sign (-1, 0 or 1) of the sum of ``exponent * ln(base)`` over integer pairs ``(base, exponent)``.
 
     The sum is the logarithm of a product of powers. Rewritten over pairwise coprime bases, that product is 1 only if
-    nothing is left (unique factorization), so a tie is found without computing any power; anything else is decided
+    nothing is left (unique factorization), so a tie is detected without computing any power; anything else is decided
     at rising precision, which must end because the sum is not zero.
     """
     powers = _over_coprime_bases(terms)
@@ -25,7 +25,7 @@ def sign_of_logarithms(terms: Iterable[tuple[int, int]]) -> int:
             context.prec = precision
             logarithms = [exponent * Decimal(base).ln() for base, exponent in powers]
             total = sum(logarithms, start=Decimal(0))
-            # Every logarithm, product and partial sum is off by at most one unit in its last place.
+            # Every logarithm, product and partial sum has an error of at most one unit in its last place.
             error = sum(map(abs, logarithms), start=Decimal(0)) * (len(logarithms) + 2) * Decimal(10) ** (1 - precision)
             if abs(total) > error:
                 return 1 if total > 0 else -1
@@ -33,7 +33,7 @@ def sign_of_logarithms(terms: Iterable[tuple[int, int]]) -> int:
 
 
 def _over_coprime_bases(terms: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same product of powers over bases above 1 that have no common factor, without those whose exponent is 0."""
+    """The same product of powers over pairwise coprime bases above 1, without zero exponents."""
     coprime: list[tuple[int, int]] = []
     waiting = list(terms)
     while waiting:

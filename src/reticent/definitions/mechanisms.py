@@ -1,8 +1,8 @@
-"""Definitions that judge how a release is made, not what came out: bounds on belief before and after.
+"""Definitions that judge how a release is made, not its output: bounds on prior and posterior beliefs.
 
-A mechanism is judged by the likelihood ratios of what it can publish. ``highest`` is the largest value of
-Pr[view | the tuple is in the table] / Pr[view | it is not] over all views, ``lowest`` the smallest; from these every
-posterior follows, so that the verdict is one comparison of fractions.
+A mechanism is judged by the likelihood ratios of its possible outputs (views). ``highest`` is the largest value of
+Pr[view | the tuple is in the table] / Pr[view | it is not] over all views, ``lowest`` the smallest. Every posterior
+follows from these, so the verdict is one comparison of fractions.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ ADVERSARIES: tuple[str, ...] = get_args(Adversary)
 
 @dataclass(frozen=True)
 class Ratios:
-    """The likelihood ratios of a mechanism against an adversary; ``lowest`` is None where nothing is promised about it.
+    """The likelihood ratios of a mechanism for an adversary; ``lowest`` is None if it is not bounded.
 
-    Ratios ``over_time`` are those of several views of a table that changes: they bound whoever is bounded at every time, and nobody else.
+    Ratios ``over_time`` are those of several views of a table that changes. They apply only to adversaries whose belief
+    is bounded at every time.
     """
 
     highest: Fraction
@@ -36,39 +37,41 @@ class Ratios:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """Anything that publishes at random by a plan that was made before the data were touched."""
+    """A randomized mechanism whose plan is fixed before the data are read."""
 
     def ratios(self, adversary: Adversary) -> Ratios:
-        """What its views can tell this adversary, at most and at least; a :class:`PolicyError` when it is not made for it."""
+        """The likelihood ratios of its views for this adversary. Raises :class:`PolicyError` if the mechanism is not designed for it."""
 
 
 def posterior(prior: Fraction, ratio: Fraction) -> Fraction:
-    """The belief after a view with this likelihood ratio, for this belief before it (Bayes)."""
+    """The posterior belief for a prior and the likelihood ratio of a view (Bayes)."""
     return ratio * prior / (ratio * prior + 1 - prior)
 
 
 def highest_allowed(d: Fraction, gamma: Fraction) -> Fraction:
-    """The likelihood ratio that lifts the prior ``d`` to exactly ``gamma``: 1/x with x = d(1-gamma)/(gamma(1-d))."""
+    """The likelihood ratio that raises the prior ``d`` to exactly ``gamma``: 1/x with x = d(1-gamma)/(gamma(1-d))."""
     return gamma * (1 - d) / (d * (1 - gamma))
 
 
 @dataclass(frozen=True)
 class BoundedBelief(PlanDefinition):
-    """(d, gamma)-privacy: whoever gives a tuple at most ``d`` before, gives it at most ``gamma`` after.
+    """(d, gamma)-privacy: a prior belief in a tuple of at most ``d`` becomes a posterior of at most ``gamma``.
 
     Guarantee: for all views, posterior <= gamma (no positive leakage) and, against independent adversaries, posterior/prior >=
     d/gamma (no negative leakage).
     Adversary: ``independent`` (tuples independent, each with a prior of at most d or exactly 1), ``exclusive`` (exactly one tuple
     of each block is in the table: link attacks; positive leakage only), ``both``, or ``record`` (beliefs about one record;
     positive leakage only).
-    ``over_time`` is the promise of several views of a table that changes between them: whoever gives a tuple at most ``d`` at *every* time
-    gives it at most ``gamma`` at any time after all views. Whoever is nearly sure of one time and gives little to another is not covered.
-    Judges the plan of a mechanism: nothing can be read off groups.
-    Source: Rastogi, Suciu, Hong, The boundary between privacy and utility in data publishing (2007); both conditions in their exact form.
+    ``over_time`` is the guarantee for several views of a table that changes between them: an adversary whose prior is at most ``d`` at *every*
+    time has a posterior of at most ``gamma`` for any time after all views. An adversary who is nearly sure of one time and not of another is not
+    covered.
+    Not covered: correlated records, and another view of the same data that was sampled independently.
+    Judges the plan of a mechanism: it cannot be checked from groups.
+    Source: [Rastogi2007]; both conditions in their exact form.
 
     Parameters:
-        d: the largest belief before.
-        gamma: the largest belief after.
+        d: the largest prior belief.
+        gamma: the largest posterior belief.
         adversary, over_time: as above.
 
     Example:
@@ -82,7 +85,7 @@ class BoundedBelief(PlanDefinition):
     adversary: Adversary = "independent"
     over_time: bool = False
 
-    kept_by: ClassVar[str] = "method=AlphaBeta(...) or Frapp(...), or ask rt.randomize.plan(...)"
+    kept_by: ClassVar[str] = "method=AlphaBeta(...) or Frapp(...), or call rt.randomize.plan(...)"
 
     def __post_init__(self) -> None:
         gamma = exact(self.gamma, "BoundedBelief: gamma", above=0, below=1)
@@ -90,7 +93,7 @@ class BoundedBelief(PlanDefinition):
         one_of(self.adversary, "BoundedBelief: adversary", ADVERSARIES)
         if not 0 < d < gamma:
             raise PolicyError(
-                f"BoundedBelief: d, the belief before, must lie between 0 and gamma = {self.gamma}, but it is {self.d}."
+                f"BoundedBelief: d, the prior belief, must be between 0 and gamma = {self.gamma}, but it is {self.d}."
             )
         if not isinstance(self.over_time, bool):
             raise PolicyError(f"BoundedBelief: over_time must be true or false, but it is {self.over_time!r}.")
@@ -100,10 +103,10 @@ class BoundedBelief(PlanDefinition):
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, Mechanism):
             return None
-        return f"BoundedBelief judges likelihood ratios, and a {type(plan).__name__} tells none. Publish with {self.kept_by}."
+        return f"BoundedBelief judges likelihood ratios, and a {type(plan).__name__} does not bound them. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge a mechanism's plan, exactly: the worst posterior, and a witness when it passes ``gamma`` or falls too far."""
+        """Judge a mechanism's plan exactly: the worst posterior, and a witness if it exceeds ``gamma`` or falls too far."""
         d, gamma = self._exact()
         found = cast(Mechanism, plan).ratios(self.adversary)
         worst = posterior(d, found.highest)
@@ -112,7 +115,7 @@ class BoundedBelief(PlanDefinition):
         if worst > gamma:
             text = f"A tuple with the prior {d} can reach the posterior {_told(worst)}, which is above {gamma}."
         elif found.lowest is not None and found.lowest < d / gamma:
-            text = f"A tuple that does not show can lose the factor {_told(found.lowest)}, and at least {_told(d / gamma)} must stay."
+            text = f"The belief in an unpublished tuple can fall by the factor {_told(found.lowest)}; at least {_told(d / gamma)} is required."
         elif found.over_time and not self.over_time:
             text = "Several views of a table that changes bound only an attacker who gives a tuple at most d at every time (over_time=True)."
         witness = None if text is None else Witness(0, text)
@@ -159,13 +162,13 @@ class BoundedBelief(PlanDefinition):
 
 
 def _told(value: Fraction) -> str:
-    """A fraction and its decimals; only these where it is too long to be read."""
+    """A fraction with its decimals; only the decimals if the fraction is too long to read."""
     exactly = str(value)
     return f"{exactly} ({float(value):.6g})" if len(exactly) <= 40 else f"{float(value):.6g}"
 
 
 def _percent(value: Fraction, up: bool = False) -> str:
-    """A share with four digits, rounded so that nothing is promised too much: what may be believed after goes up, all else down."""
+    """A share with four digits, rounded conservatively: posteriors up, everything else down."""
     with localcontext() as context:
         context.prec, context.rounding = 4, ROUND_CEILING if up else ROUND_FLOOR
         rounded = Decimal(100 * value.numerator) / Decimal(value.denominator)

@@ -1,4 +1,4 @@
-"""What keeps a definition: a method turns a table and a definition into a draft. Methods need not import this; they only look like it."""
+"""The method protocol: a method turns a table and a definition into a draft. Methods implement it structurally and need not import it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from reticent.table import Table
 
 
 class Method(Protocol):
-    """How a release is made. ``draft`` returns everything; nothing leaves the house before ``publish`` takes it.
+    """How a release is made. ``draft`` returns everything; nothing is published until ``publish`` accepts the draft.
 
-    ``keeps`` are the kinds of definitions that it keeps, ``streams`` says whether it can do without having all rows in memory.
+    ``keeps`` are the kinds of definitions that it can satisfy; ``streams`` is True if it can run without all rows in
+    memory.
     """
 
     keeps: ClassVar[frozenset[Kind]]
     streams: ClassVar[bool]
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why it cannot keep the definition for this table, or None; asked before any row is looked at."""
+        """Why the method cannot satisfy the definition for this table, or None. Called before any row is read."""
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """A draft that keeps the definition, or :class:`reticent.errors.Infeasible`. No context means a new one."""
+        """A draft that satisfies the definition. Raises :class:`reticent.errors.Infeasible` otherwise. Without a context, a new one is made."""
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, for policies and manifests."""
@@ -33,7 +34,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """What noise does to the answers of a release: ``figures`` by name and ``words``, both computed from the plan alone, never from a draw."""
+    """The expected error of a noisy release: ``figures`` by name and ``words``, computed from the plan alone, never from a sample."""
 
     figures: Mapping[str, float]
     words: str
@@ -41,12 +42,12 @@ class ExpectedError:
 
 @runtime_checkable
 class RandomMechanism(Protocol):
-    """A method that publishes at random by a plan. Draws of real rows average to the truth, so a preview shows ``expected_error`` instead of one."""
+    """A randomized method. Repeated samples from real rows average to the truth, so a preview shows ``expected_error`` instead of a sample."""
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        """The error that a release would have; no row is read but to see how many there are and whose they are."""
+        """The expected error of a release. Reads no row values, only the number of rows and their owners."""
 
 
 def is_random(method: Method) -> bool:
-    """Whether releases of a method are draws: it keeps definitions that judge a plan."""
+    """True if releases of a method are random samples: it satisfies definitions that judge a plan."""
     return "plan" in method.keeps

@@ -1,4 +1,4 @@
-"""A definition of counts with noise: one row changes the chance of anything that is published by little."""
+"""A definition for noisy counts: replacing one row changes the probability of any output by little."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from reticent.definitions.epsilon_delta import EpsilonDelta
 
 @runtime_checkable
 class NoiseOnCounts(Protocol):
-    """A plan of noise that can tell what it loses when one row is replaced by another."""
+    """A noise plan that can compute its privacy loss for one replaced row."""
 
     def keeps(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the chances of any set of outputs differ by at most the factor e^epsilon and delta beside it; exactly."""
+        """True if Pr[S] <= e^epsilon Pr'[S] + delta for every set S of outputs; exact."""
 
     def delta(self, epsilon: Fraction) -> Fraction:
-        """The least such delta, rounded up."""
+        """The smallest such delta, rounded up."""
 
 
 @dataclass(frozen=True)
 class NoisyCounts(EpsilonDelta):
-    """(epsilon, delta)-indistinguishability of published counts: replacing one row changes the chance of any set of outputs at most by the factor
-    e^epsilon, and by ``delta`` beside it.
+    """(epsilon, delta)-indistinguishability of published counts: replacing one row changes the probability of any set
+    of outputs by at most a factor e^epsilon plus ``delta``.
 
     Guarantee: for neighbouring tables, which differ in one row, and for all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta.
-    Adversary: knows all other rows, the mechanism, and, where noise is made jointly, everything that up to the stated number of parties hold. The number of rows is public.
-    Judges the law of the noise, exactly: nothing can be read off groups.
-    Source: Dwork, Kenthapadi, McSherry, Mironov, Naor, Our data, ourselves: privacy via distributed noise generation (2006), with corrections.
+    Adversary: knows all other rows, the mechanism, and, if noise is generated jointly, everything held by up to the stated number of parties.
+    The number of rows is public.
+    Not covered: what many rows reveal together; several rows of one person lose as much each.
+    Judges the noise distribution, exactly: it cannot be checked from groups.
+    Source: [Dwork2006b], with corrections.
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.
@@ -48,10 +50,10 @@ class NoisyCounts(EpsilonDelta):
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, NoiseOnCounts):
             return None
-        return f"NoisyCounts judges the law of noise on counts, and a {type(plan).__name__} has none. Publish with {self.kept_by}."
+        return f"NoisyCounts judges the distribution of noise on counts, and a {type(plan).__name__} has none. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge the noise, exactly; the value is the delta that it has at ``epsilon``, rounded up."""
+        """Judge the noise exactly. The value is its delta at ``epsilon``, rounded up."""
         epsilon, delta = self.amounts
         law = cast(NoiseOnCounts, plan)
         holds, reached = law.keeps(epsilon, delta), law.delta(epsilon)

@@ -1,4 +1,4 @@
-"""How numbers and values are put into the sentences that people read."""
+"""Formatting of numbers and values in sentences for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SCALE = 10**_DIGITS
 
 
 def shown(number: Number) -> str:
-    """A parameter as one would write it: ``3``, ``0.6``, or ``2/3`` where no short decimal says the same."""
+    """A parameter in its usual notation: ``3``, ``0.6``, or ``2/3`` if no short decimal is equal."""
     fraction = Fraction(number)
     if fraction.denominator == 1 or _SCALE % fraction.denominator:
         return str(fraction)
@@ -20,13 +20,13 @@ def shown(number: Number) -> str:
 
 
 def measured(number: Fraction) -> str:
-    """A measured ratio: as it is where a short decimal says it, otherwise rounded with the exact fraction beside it."""
+    """A measured ratio: a short decimal if exact, otherwise rounded, with the exact fraction in parentheses."""
     text = shown(number)
     return f"{float(number):.4g} ({text})" if "/" in text else text
 
 
 def listed(values: tuple[str | None, ...], joined: str = "") -> str:
-    """Sensitive values as they stand in a sentence, the last one ``joined`` by a word."""
+    """Sensitive values as a list in a sentence, the last one ``joined`` by a word."""
     told = ["(missing)" if value is None else repr(value) for value in values]
     if joined and len(told) > 1:
         return f"{', '.join(told[:-1])} {joined} {told[-1]}"

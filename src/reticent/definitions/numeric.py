@@ -1,4 +1,4 @@
-"""Sensitive numbers: values that are different but near each other give nearly the same away."""
+"""Sensitive numbers: different values that are close disclose nearly as much as equal ones."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ _SMALL = 2**61
 
 @dataclass(frozen=True)
 class Line:
-    """The cells of all groups on a line, rising inside each group: exact whole-number places, ``unit`` of them to 1.
+    """The histogram entries of all groups on a line, ascending within each group: exact integer positions, ``unit`` of
+    them per 1.
 
-    ``places`` and ``owners`` are those of the sorted cells, ``rows`` their counts cumulated over all groups with a zero ahead.
+    ``places`` and ``owners`` are the positions and groups of the sorted entries, ``rows`` their cumulative counts over
+    all groups with a leading zero.
     """
 
     places: NDArray[Any]
@@ -44,7 +46,7 @@ class Line:
 
     @classmethod
     def of(cls, groups: Groups, lengths: tuple[Fraction, ...], name: str) -> Line:
-        """The line on which distances of the given lengths are whole numbers too."""
+        """The line with a unit in which the given lengths are integers, too."""
         numbers = groups.found("exact numbers", lambda: exact_numbers(groups.domain.columns[0], name))
         unit = math.lcm(*(number.denominator for number in (*numbers, *lengths)), 1)
         whole_numbers = [number.numerator * (unit // number.denominator) for number in numbers]
@@ -56,16 +58,16 @@ class Line:
 
     @classmethod
     def _through(cls, cells: Histograms, known: NDArray[Any], unit: int) -> Line:
-        """The cells at the places of their values."""
+        """The entries at the positions of their values."""
         places, owners, counts = known[cells.values], cells.owners, cells.counts
         if not (known[1:] > known[:-1]).all():
-            # The numbers of a group stand in the order of the column's values, which a hierarchy may list as it likes.
+            # Entries of a group follow the order of the column's values, which a hierarchy may list arbitrarily.
             order = np.lexsort((np.argsort(np.argsort(known))[cells.values], owners))
             places, owners, counts = places[order], owners[order], counts[order]
         return cls(places, owners, starts_of(counts), unit)
 
     def reach(self, offsets: NDArray[np.int64], length: Fraction, *, forwards: bool) -> NDArray[np.int64]:
-        """For every cell the position after the last (before the first) cell of its group within ``length`` of it."""
+        """For every entry the index after the last (before the first) entry of its group within ``length`` of it."""
         distance = int(length * self.unit)
         keys = self._keys(distance)
         if forwards:
@@ -73,7 +75,7 @@ class Line:
         return np.maximum(np.searchsorted(keys, keys - distance, side="left"), offsets[:-1][self.owners])
 
     def _keys(self, distance: int) -> NDArray[Any]:
-        """Places with the groups set so far apart that no distance leads from one into the next."""
+        """Positions with the groups shifted so far apart that no distance reaches the next group."""
         if len(self.places) == 0:
             return self.places
         low, high = int(self.places.min()), int(self.places.max())
@@ -120,14 +122,15 @@ class RangeAtLeast(LeastFigure):
 class KEAnonymity(Conjunction):
     """(k,e)-anonymity: every group has at least ``k`` different numbers, which span at least ``e``.
 
-    Guarantee: no adversary is certain of a person's number, nor of a range narrower than ``e``. Adversary: knows quasi values. Monotone;
-    absorbing with one sensitive column.
-    Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (2007).
+    Guarantee: no adversary is certain of a person's number, nor of a range narrower than ``e``. Adversary: knows quasi
+    values. Monotone; absorbing with one sensitive column.
+    Not covered: the distribution inside the range; nearly all numbers may be close together.
+    Source: [Zhang2007].
 
     Parameters:
         k: the smallest number of different numbers in a group.
-        e: the least distance of its largest and smallest number.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        e: the minimum difference between its largest and smallest number.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -151,17 +154,18 @@ class KEAnonymity(Conjunction):
 
 @dataclass(frozen=True)
 class EpsilonMAnonymity(LargestShare):
-    """(epsilon,m)-anonymity: within ``epsilon`` of each number of a group lie at most ``1/m`` of its rows.
+    """(epsilon,m)-anonymity: at most ``1/m`` of a group's rows are within ``epsilon`` of any of its numbers.
 
     Guarantee: an adversary who guesses that a person's number is within ``epsilon`` of one in the group is right with a probability of at most 1/m.
-    Adversary: knows quasi values, and is content with a near number. Not monotone: a number of one group may lie between two of
-    another, whose neighbourhoods did not meet.
-    Source: Li, Tao, Xiao, Preservation of proximity privacy in publishing numerical sensitive data (2008).
+    Adversary: knows quasi values, and is satisfied with an approximate number.
+    Not monotone: a number of one group may fall between two numbers of another whose neighbourhoods were disjoint.
+    Not covered: ranges around other numbers, and an adversary who can rule numbers out.
+    Source: [Li2008].
 
     Parameters:
-        epsilon: how near a guess must come.
+        epsilon: the tolerance of a guess.
         m: a number of at least 1, whole or not.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -185,7 +189,7 @@ class EpsilonMAnonymity(LargestShare):
         return 1 / Fraction(self.m)
 
     def largest(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the most rows within ``epsilon`` of one of its numbers."""
+        """The largest number of rows of every group within ``epsilon`` of one of its numbers."""
         epsilon, offsets = Fraction(self.epsilon), groups.histograms.offsets
         line = Line.of(groups, (epsilon,), "EpsilonMAnonymity")
         after, before = line.reach(offsets, epsilon, forwards=True), line.reach(offsets, epsilon, forwards=False)
@@ -209,16 +213,18 @@ class EpsilonMAnonymity(LargestShare):
 
 @dataclass(frozen=True)
 class RangeDiversity(LargestShare):
-    """Less than ``c`` of every group lies in any range ``[x - below, x + above]``.
+    """Any range ``[x - below, x + above]`` contains less than ``c`` of every group.
 
-    Guarantee: an adversary who knows quasi values is less than ``c`` sure that a person's number lies in a range of that length, wherever it is.
-    Adversary: knows quasi values, and is content with a range. Monotone: each range's share of a mixture is at most the largest.
-    Strict, as c-positive disclosure is; the fullest range begins at some number of the group.
+    Guarantee: an adversary who knows quasi values is less than ``c`` sure that a person's number is in any given range of that length.
+    Adversary: knows quasi values, and is satisfied with a range. Monotone: each range's share of a mixture is at most the largest.
+    Not covered: wider ranges, and an adversary who can rule numbers out.
+    Strict, as c-positive disclosure is. The fullest range begins at a number of the group.
+    Source: our definition, after positive disclosure in [Machanavajjhala2007].
 
     Parameters:
         c: the share that must not be reached.
-        below, above: how far a range reaches from a number.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        below, above: the extent of a range below and above x.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -239,7 +245,7 @@ class RangeDiversity(LargestShare):
 
     @property
     def length(self) -> Fraction:
-        """How long the ranges are."""
+        """The length of the ranges."""
         return Fraction(self.below) + Fraction(self.above)
 
     @property
@@ -250,7 +256,7 @@ class RangeDiversity(LargestShare):
         return less(rows, self.limit, sizes)
 
     def largest(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the most rows that one range holds."""
+        """The largest number of rows of every group in one range."""
         line = Line.of(groups, (self.length,), "RangeDiversity")
         after = line.reach(groups.histograms.offsets, self.length, forwards=True)
         return groups.histograms.reduce_max(line.rows[after] - line.rows[:-1])
@@ -271,7 +277,7 @@ class RangeDiversity(LargestShare):
 
 
 def exact_numbers(column: SensitiveColumn, name: str) -> list[Fraction]:
-    """The values of a column as exact numbers (dates as days); a float is read as its shortest decimal."""
+    """The values of a column as exact numbers (dates as days). A float is read as its shortest decimal."""
     labels = column.labels
     if labels.null_count():
         raise PolicyError(

@@ -1,4 +1,4 @@
-"""Personalised privacy: everybody says what about them must not be learned."""
+"""Personalized privacy: each person states which values must not be inferred about them."""
 
 from __future__ import annotations
 
@@ -28,36 +28,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wish:
-    """What some people want: that nobody concludes a value below ``node`` about them with a chance above ``limit`` (None: as for all)."""
+    """A guarding node: no adversary may infer a value below ``node`` with probability above ``limit`` (None: the common limit)."""
 
     node: str
     limit: Fraction | None
 
     def write(self) -> str:
-        """The wish as the name of a count."""
+        """The wish encoded as the name of a count."""
         return f"{'' if self.limit is None else self.limit} {self.node}"
 
     @classmethod
     def read(cls, text: str) -> Wish:
-        """The wish that was written as the name of a count."""
+        """Decode a wish from the name of a count."""
         limit, _, node = text.partition(" ")
         return cls(node, Fraction(limit) if limit else None)
 
 
 @dataclass(frozen=True)
 class PersonalPrivacy(SensitiveDefinition):
-    """People who name a guarding node are hidden from it: at most a threshold of their group has a value below that node.
+    """For each person who names a guarding node, at most a threshold share of their group has a value below that node.
 
-    Neither wishes nor thresholds are published, so that nobody but the publisher can check this again. Guarantee: about every
-    person who asked, an adversary who knows the quasi values concludes a value below the node with a probability of at most the person's threshold.
-    Adversary: knows quasi values. Not monotone: a group may hold many of a value as long as nobody in it minds. One sensitive column only.
-    Source: Xiao, Tao, Personalized privacy preservation (2006).
+    Guarantee: for every person with a guarding node, an adversary who knows the quasi values infers a value below the node with probability at
+    most the person's threshold.
+    Adversary: knows quasi values.
+    Not covered: people without a guarding node, and an adversary who can rule values out. Nodes and thresholds are not published, so only
+    the publisher can check this.
+    Not monotone: a group may contain many records of a value if nobody in it guards that value. One sensitive column only.
+    Source: [Xiao2006b].
 
     Parameters:
-        h: the threshold of people who name none.
-        guards: the column in which people name a value or a category of the sensitive column's hierarchy; who leaves it empty is not guarded.
-        column: the sensitive column, where there are several.
-        thresholds: the column in which people say how sure of it anybody may be.
+        h: the threshold of people who state none.
+        guards: the column in which people name a value or a category of the sensitive column's hierarchy; an empty cell means not guarded.
+        column: the sensitive column, if there are several.
+        thresholds: the column with each person's own threshold.
 
     Example:
         >>> import reticent as rt
@@ -90,7 +93,7 @@ class PersonalPrivacy(SensitiveDefinition):
         counts: dict[str, pl.Series] = {}
         for node, *limit, people in zip(*asked.get_columns(), strict=True):
             wish = Wish(str(node), self._limit(str(limit[0])) if limit and limit[0] is not None else None)
-            # Two spellings of one threshold are one wish.
+            # Equal thresholds in different spellings are one wish.
             name = self._prefix + wish.write()
             rows = np.zeros(table.rows, dtype=np.uint8) if name not in counts else counts[name].to_numpy().copy()
             rows[people.to_numpy()] = 1
@@ -104,7 +107,7 @@ class PersonalPrivacy(SensitiveDefinition):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
-        """The achieved value is the largest chance, over all who asked, that their node covers their value."""
+        """Assess one column. The value is the largest share, over all people with a guarding node, of values below their node."""
         filled, failing = occupied(groups), np.zeros(len(groups), dtype=bool)
         largest, excess, worst, told = Fraction(0), Fraction(-1), int(filled[0]), ""
         for wish, there, guarded in self._guarded(groups):
@@ -116,7 +119,7 @@ class PersonalPrivacy(SensitiveDefinition):
             if chance - allowed > excess:
                 excess, worst = chance - allowed, int(there[place])
                 told = f"{measured(chance)} below {wish.node!r}, where {shown(allowed)} is allowed"
-        text = f"{int(failing.sum())} of {len(groups)} groups have more below a node than somebody in them who guards it allows; the worst has {told}."
+        text = f"{int(failing.sum())} of {len(groups)} groups have more values below a guarding node than the person who named it allows; the worst has {told}."
         witness = Witness(worst, text) if failing.any() else None
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
 
@@ -135,22 +138,22 @@ class PersonalPrivacy(SensitiveDefinition):
 
     @property
     def _prefix(self) -> str:
-        """How the counts of this definition's wishes begin; others may look at other columns of the same table."""
+        """Prefix of the names of this definition's counts; other definitions may use other columns of the same table."""
         return f"wish {self.guards!r} {self.thresholds!r}: "
 
     def _private(self, table: Table, name: str) -> pl.Series:
-        """A column of people's own wishes, which must not be among those that are published."""
+        """A column of guarding nodes or thresholds. Raises if the column would be published."""
         if name not in table.schema:
             known = [*table.schema, *table.left_out]
             unread = f" It was not read; declare it private: private=[{name!r}]." if name in table.left_out else ""
             raise DataError(
-                f"PersonalPrivacy: there is no column {name!r} in which people say what is to be guarded."
+                f"PersonalPrivacy: there is no column {name!r} with guarding nodes."
                 f"{unread or did_you_mean(name, known)}"
             )
         published = (*table.quasi, *table.sensitive, *table.declared, *table.pseudonyms)
         if name in published:
             raise PolicyError(
-                f"PersonalPrivacy: the column {name!r} tells what people want guarded, but it would be published. Give it the role private."
+                f"PersonalPrivacy: the column {name!r} contains people's guarding nodes, but it would be published. Give it the role private."
             )
         return table.frame[name]
 
@@ -161,7 +164,7 @@ class PersonalPrivacy(SensitiveDefinition):
         return Fraction(self.h) if wish.limit is None else wish.limit
 
     def _guarded(self, groups: Groups) -> Iterator[tuple[Wish, NDArray[np.int64], NDArray[np.int64]]]:
-        """For each wish the groups where somebody has it, and how many rows of these lie below its node."""
+        """For each wish, the groups in which a person has it, and the number of their rows below its node."""
         below_node: dict[str, NDArray[np.int64]] = {}
         for name, asking in groups.extras.items():
             if name.startswith(self._prefix):
@@ -175,16 +178,16 @@ class PersonalPrivacy(SensitiveDefinition):
         if len(groups.domain.columns) > 1:
             names = ", ".join(column.name for column in groups.domain.columns)
             raise PolicyError(
-                f"PersonalPrivacy guards one sensitive column, but the table has several: {names}. Declare the one that people's wishes are "
-                "about, and leave the others out."
+                f"PersonalPrivacy guards one sensitive column, but the table has several: {names}. Declare only the one that the guarding nodes refer to."
             )
         return super()._refined(groups)
 
 
 def below(column: SensitiveColumn, node: str) -> NDArray[np.bool_]:
-    """The values below a node: the value of that name, and the parts of that name at any level of the column's hierarchy.
+    """Mask of the values below a node: the value of that name, and the categories of that name at any level of the
+    column's hierarchy.
 
-    Where a value and a category share their name, nobody can tell which one was meant, so both are guarded.
+    If a value and a category share the name, both are guarded.
     """
     texts = column.texts
     covered: NDArray[np.bool_] = np.array([text == node for text in texts])
@@ -196,6 +199,6 @@ def below(column: SensitiveColumn, node: str) -> NDArray[np.bool_]:
     if covered.any():
         return covered
     raise DataError(
-        f"Somebody guards {node!r}, which is neither a value nor a category of column {column.name!r}."
+        f"A person guards {node!r}, which is neither a value nor a category of column {column.name!r}."
         f"{did_you_mean(node, [*texts, *labels])}"
     )

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class PopulationDefinition(GroupDefinition):
-    """A definition that compares every group with the people of a population who fit it.
+    """A definition that compares every group with the matching people of a population.
 
-    The population is a table or a frame with the quasi columns of the table (or the path of a file). It is no part of what a
-    certificate states: whoever verifies brings one along.
+    The population is a table or a frame with the quasi columns of the table (or the path of a file). It is not part of
+    what a certificate states: a verifier supplies one.
     """
 
     population: Any
@@ -37,7 +37,7 @@ class PopulationDefinition(GroupDefinition):
     hides_identity = True
 
     def counting(self, table: Table) -> Table:
-        """The table beside the population; definitions that are joined by ``&`` compare with one and the same."""
+        """The table with population counts; definitions joined by ``&`` share one population."""
         people = loaded(self.population)
         if people is None or people is table.population_source:
             return table
@@ -46,7 +46,7 @@ class PopulationDefinition(GroupDefinition):
         return beside
 
     def people(self, groups: Groups) -> NDArray[np.int64]:
-        """How many people of the population fit each group."""
+        """The number of people of the population who match each group."""
         if POPULATION not in groups.extras:
             raise PolicyError(
                 f"{self.name} compares with a population, and none was counted. Give one, a frame or a file: "
@@ -60,12 +60,13 @@ class KMap(PopulationDefinition):
     """Every group is matched by at least ``k`` people of the population, in the table or not.
 
     Guarantee: an adversary who knows all quasi values of a person, but not that the person is in the table, finds at least k candidates.
-    Adversary: knows quasi values of everybody in the population (the journalist model of re-identification). Weaker than k-anonymity: an adversary who
-    knows that a person is in the table looks at the table. Monotone and absorbing: groups only grow.
-    Source: Sweeney, Computational disclosure control (2001).
+    Adversary: knows quasi values of all people in the population (the journalist model of re-identification). Monotone and absorbing: groups
+    only grow.
+    Not covered: an adversary who knows that a person is in the table (weaker than k-anonymity), and attribute disclosure.
+    Source: [Sweeney2001].
 
     Parameters:
-        k: the smallest number of people of the population.
+        k: the minimum number of matching people in the population.
         population: a table or frame with the same quasi columns.
 
     Example:
@@ -113,10 +114,12 @@ class KMap(PopulationDefinition):
 class DeltaPresence(PopulationDefinition):
     """In every group, between ``low`` and ``high`` of the people of the population who match it are in the table.
 
-    Guarantee: an adversary who knows everybody's quasi values is at least ``low`` and at most ``high`` sure that a person who matches a published
-    group is in the table. Adversary: knows the population, which contains the table. Monotone where ``low`` is 0; otherwise not: people
-    of the population who join a group without rows of their own lower its share. Judged for the groups that are published.
-    Source: Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases (2007).
+    Guarantee: an adversary who knows all people's quasi values is at least ``low`` and at most ``high`` sure that a person who matches a
+    published group is in the table.
+    Adversary: knows the population, which contains the table. Monotone if ``low`` is 0; otherwise not: people of the population who join a
+    group without rows of their own lower its share. Judged for the groups that are published.
+    Not covered: people who match no published record are known not to be among the published ones.
+    Source: [Nergiz2007].
 
     Parameters:
         low, high: the bounds of the share, from 0 to 1.
@@ -149,7 +152,7 @@ class DeltaPresence(PopulationDefinition):
         return outside & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
-        """The achieved value is the smallest and the largest share; above 1 where the population does not contain the table."""
+        """Judge the groups. The value is the smallest and the largest share; above 1 if the population does not contain the table."""
         filled, failing = occupied(groups), self.failing(groups)
         rows, people = groups.distinct_people[filled], self.people(groups)[filled]
         highest, largest = largest_ratio(rows, people)
@@ -177,7 +180,7 @@ class DeltaPresence(PopulationDefinition):
 
 
 def require_same(known: pl.DataFrame | None, other: pl.DataFrame | None) -> None:
-    """Refuse two different populations: every group is counted in one, so that the other would be forgotten."""
+    """Raise if two definitions use different populations: groups have counts of one population only."""
     if known is not None and other is not None and not known.equals(other):
         raise PolicyError(
             "The definitions compare with two different populations, and groups are counted in one. Give them the same population, or assess "
@@ -186,7 +189,7 @@ def require_same(known: pl.DataFrame | None, other: pl.DataFrame | None) -> None
 
 
 def loaded(population: Any) -> Any:
-    """The population itself: a path is read, anything else is taken as it is."""
+    """The population itself: a path is read, anything else is returned unchanged."""
     if not isinstance(population, str):
         return population
     from reticent.io import Source

@@ -1,7 +1,7 @@
-"""Probabilistic differential privacy: outputs that tell two neighbouring tables apart are rare, whatever the table.
+"""Probabilistic differential privacy: for every table, outputs that distinguish it from a neighbour are rare.
 
-A mechanism is judged by two figures that follow from its plan: the largest likelihood ratio between neighbouring tables over all outputs outside a set,
-and the chance of that set, which holds for every table.
+A mechanism is judged by two figures of its plan: the largest likelihood ratio between neighbouring tables over all
+outputs outside a set, and an upper bound on the probability of that set that holds for every table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIRST_PRECISION = 40
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """At most the factor ``ratio`` between neighbouring tables, but for outputs whose chance is at most ``delta``."""
+    """At most the factor ``ratio`` between neighbouring tables, except for outputs of total probability at most ``delta``."""
 
     ratio: Fraction
     delta: Fraction
@@ -31,14 +31,14 @@ class PrivacyLoss:
 
 @runtime_checkable
 class ProbabilisticMechanism(Protocol):
-    """Anything that publishes at random by a plan from which its privacy loss can be computed."""
+    """A randomized mechanism whose plan determines its privacy loss."""
 
     def privacy_loss(self) -> PrivacyLoss:
-        """The loss of the plan, computed again from its figures."""
+        """The privacy loss of the plan, recomputed from its parameters."""
 
 
 def ratio_within(epsilon: Fraction) -> Fraction:
-    """A decimal of 12 digits of at most e^epsilon: likelihood ratios up to it keep the promise."""
+    """A decimal of 12 digits, at most e^epsilon: likelihood ratios up to it satisfy the guarantee."""
     if not epsilon:
         return Fraction(1)
     with localcontext() as context:
@@ -49,7 +49,7 @@ def ratio_within(epsilon: Fraction) -> Fraction:
 
 
 def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
-    """Whether ``ratio`` > e^epsilon, exactly: more digits are computed until they decide. Both are equal for epsilon 0 only."""
+    """True if ``ratio`` > e^epsilon, exactly: digits are added until they decide. Equality is possible for epsilon 0 only."""
     if not epsilon:
         return ratio > 1
     precision = _FIRST_PRECISION
@@ -58,7 +58,8 @@ def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
             context.prec = precision
             power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
             found = Decimal(ratio.numerator) / Decimal(ratio.denominator)
-            # The division of epsilon, the power and the division of the ratio are each right in all but the last digits.
+            # The division of epsilon, the power and the division of the ratio are each correct except for the last
+            # digits.
             margin = power * (Decimal(10) ** (3 - precision)) * (1 + abs(power.adjusted()) + LARGEST_EPSILON)
         if abs(found - power) > margin:
             return found > power
@@ -67,15 +68,16 @@ def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class ProbabilisticDP(EpsilonDelta):
-    """(epsilon, delta)-probabilistic differential privacy: for every table, an output for which two neighbouring tables differ in probability by more than
-    the factor e^epsilon comes with a chance of at most delta.
+    """(epsilon, delta)-probabilistic differential privacy: for every table, outputs whose probability under
+    two neighbouring tables differs by more than the factor e^epsilon have total probability at most delta.
 
     Guarantee: outside a set of outputs of probability at most delta, replacing one row's value within its group changes the probability of an output by a
     factor of at most e^epsilon. Stronger than (epsilon, delta)-indistinguishability. With delta = 0 it is differential privacy.
     Adversary: knows every other row, the groups and their sizes, and the mechanism; any belief about the last row.
     Neighbours have the same groups of the same sizes (bounded neighbours), so sizes must be public already.
-    Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
-    Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber, Privacy: theory meets practice on the map (2008).
+    Not covered: group membership and group sizes; people with several rows or correlated values are protected less.
+    Judges the plan of a mechanism: it cannot be checked from groups or from an output.
+    Source: [Machanavajjhala2008b].
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.
@@ -87,22 +89,22 @@ class ProbabilisticDP(EpsilonDelta):
     """
 
     largest: ClassVar[int] = LARGEST_EPSILON
-    kept_by: ClassVar[str] = "method=Synthetic(...), or ask rt.synthesize.plan(...)"
+    kept_by: ClassVar[str] = "method=Synthetic(...), or call rt.synthesize.plan(...)"
 
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, ProbabilisticMechanism):
             return None
-        return f"ProbabilisticDP judges how likely an output gives somebody away, and a {type(plan).__name__} does not tell. Publish with {self.kept_by}."
+        return f"ProbabilisticDP judges the probability of disclosing outputs, and a {type(plan).__name__} does not bound it. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge a mechanism's plan: the loss that it has, and a witness when that is more than was promised."""
+        """Judge a mechanism's plan: its privacy loss, and a witness if that exceeds the bounds."""
         loss = cast(ProbabilisticMechanism, plan).privacy_loss()
         epsilon, delta = self.amounts
         text = None
         if exceeds_exponential(loss.ratio, epsilon):
             text = f"An output can be {float(loss.ratio):.6g} times as likely for one table as for its neighbour, more than e^{float(epsilon):.6g}."
         elif loss.delta > delta:
-            text = f"Outputs that give somebody away can have the probability {float(loss.delta):.6g}, more than delta = {float(delta):.6g}."
+            text = f"Disclosing outputs can have the probability {float(loss.delta):.6g}, more than delta = {float(delta):.6g}."
         witness = None if text is None else Witness(0, text)
         achieved = {"ratio": float(loss.ratio), "delta": float(loss.delta)}
         return Assessment(self, text is None, achieved, witness, {"ratio": loss.ratio, "delta": loss.delta})
@@ -124,12 +126,12 @@ class ProbabilisticDP(EpsilonDelta):
 
 
 def certainty(epsilon: Fraction) -> str:
-    """How sure somebody with even odds can become, e^epsilon/(1+e^epsilon), in per cent rounded up: 99.01 % for 4.6."""
+    """The posterior of an adversary with even prior odds, e^epsilon/(1+e^epsilon), in per cent rounded up: 99.01 % for 4.6."""
     with localcontext() as context:
         context.prec = _FIRST_PRECISION
         power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
         sure = 100 * power / (1 + power)
         doubt = 100 - sure
-        # As many digits as tell it from certainty.
+        # Enough digits to distinguish it from certainty.
         places = max(1 - doubt.adjusted(), 1)
         return f"{sure.quantize(Decimal(10) ** -places, rounding=ROUND_CEILING)} %"

@@ -1,4 +1,4 @@
-"""Recursive (c,l)-diversity and its relatives with don't-care values and values that must stay possible."""
+"""Recursive (c,l)-diversity and its variants with don't-care values and values that must remain possible."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ from reticent.errors import PolicyError
 class RecursiveLDiversity(SensitiveDefinition):
     """In every group ``r1 < c * (r_l + ... + r_m)``, for the counts r1 >= r2 >= ... of its m sensitive values.
 
-    Guarantee: an adversary who rules out ``l - 2`` values is still less than ``c/(c + 1)`` sure of any value that matters (the source prints c).
+    Guarantee: an adversary who rules out ``l - 2`` values is still less than ``c/(c + 1)`` sure of any value that is not don't-care (the source
+    prints c).
     Adversary: knows quasi values, rules out any ``l - 2`` sensitive values.
     The inequality is strict, ``l = 1`` always passes, and a group of fewer than ``l`` values fails.
 
-    With ``dont_care`` only the most frequent other value is bounded, against the rest of the group without the ``l - 2`` most frequent values besides it;
-    a group of don't-care values alone passes. Monotone: leading counts are subadditive and tails superadditive under merging (the source prints equality).
+    With ``dont_care`` only the most frequent other value is bounded, relative to the rest of the group without the ``l - 2`` most
+    frequent other values; a group of don't-care values alone passes. Monotone: leading counts are subadditive and tails superadditive under merging (the source prints equality).
     Not absorbing.
-    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+    Not covered: an adversary who rules out more values, correlations between people, and similar values.
+    Source: [Machanavajjhala2007], recursive (c,l)-diversity; corrected: the bound is c/(c + 1), and tails are superadditive.
 
     Parameters:
         c: the factor, above 0.
-        l: how many values count as leading, plus 1.
-        dont_care: values that anybody may learn.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
-        alone: judge the column by itself, against adversaries who know quasi values only.
+        l: the rank at which the tail starts, so that ``l - 2`` values can be ruled out.
+        dont_care: values that need no protection.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
+        alone: judge the column by itself, for adversaries who know quasi values only.
 
     Example:
         >>> import reticent as rt
@@ -66,17 +68,19 @@ class RecursiveLDiversity(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """The largest share and the sum of the l - 1 largest are convex, so that ``r1 - c (1 - sum)`` is; with don't-care values that is not known."""
+        """True without don't-care values: the largest share and the sum of the l - 1 largest are convex, hence ``r1 - c (1
+        - sum)``. Not known with them.
+        """
         return not self._dont_care
 
     def relaxation(self) -> GroupDefinition | None:
-        """With m values, ``r1 < c (m - l + 1) r_l`` needs ``m >= l + floor(1/c)``; so many values contain a passing group."""
+        """At least ``l + floor(1/c)`` distinct values, which ``r1 < c (m - l + 1) r_l`` requires; that many values contain a passing group."""
         if self._dont_care or self.l == 1:
             return None
         return ValuesAtLeast(self.l + math.floor(1 / Fraction(self.c)), self.column)
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """A value is kept less than c times as often as its tail is long, and a tail only shrinks when rows leave."""
+        """A lower bound: the kept rows of a value are less than c times its tail, and a tail only shrinks when rows are removed."""
         doomed = super().doomed_in(groups)
         failing = self.failing_in(groups) & (doomed == 0)
         if not failing.any():
@@ -88,7 +92,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         if self._dont_care:
             doomed[failing] = np.maximum(lead - kept, 0)
             return doomed
-        # The first l - 1 values all have the same tail.
+        # The first l - 1 values have the same tail.
         histograms = few.histograms
         rank = np.arange(len(histograms.ranked)) - np.repeat(histograms.offsets[:-1], histograms.distinct)
         surplus = np.where(rank < self.l - 1, histograms.ranked - np.repeat(kept, histograms.distinct), 0)
@@ -125,7 +129,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         return Assessment(self, witness is None, infimum, witness, diagnostics)
 
     def infimum_c(self, groups: Groups) -> tuple[int, Fraction | float]:
-        """The worst group, and the number that c must exceed there for this l (infinite if no c is enough)."""
+        """The worst group, and the number that c must exceed there for this l (infinite if no c suffices)."""
         if self.l == 1:
             return int(occupied(groups)[0]), Fraction(0)
         return worst_tail(groups, self.l - 2, self._spared(groups))
@@ -156,19 +160,20 @@ class RecursiveLDiversity(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class NegativePositiveDiversity(SensitiveDefinition):
-    """Recursive (c1,l)-diversity with don't-care values, and every must-keep value has its share of every group.
+    """Recursive (c1,l)-diversity with don't-care values, and every must-keep value has a minimum share of every group.
 
     Guarantee: as for :class:`RecursiveLDiversity`, and no adversary can rule out a value in ``must_keep``: it makes up at least ``c2``
-    percent of every group, also of those where it would be absent (these fail). Adversary: the same. Monotone: a mixture of
-    shares of at least ``c2`` percent has at least ``c2`` percent.
-    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007).
+    percent of every group; groups without it fail.
+    Adversary: the same. Monotone: a mixture of shares of at least ``c2`` percent has at least ``c2`` percent.
+    Not covered: as for :class:`RecursiveLDiversity`.
+    Source: [Machanavajjhala2007], negative/positive disclosure-recursive diversity.
 
     Parameters:
         c1, l: as ``c`` and ``l`` of :class:`RecursiveLDiversity`.
-        c2: the least share of a must-keep value, in percent.
-        dont_care: values that anybody may learn.
-        must_keep: values that nobody may rule out.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        c2: the minimum share of a must-keep value, in percent.
+        dont_care: values that need no protection.
+        must_keep: values that no adversary may rule out.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -196,7 +201,7 @@ class NegativePositiveDiversity(SensitiveDefinition):
 
     @property
     def positive(self) -> RecursiveLDiversity:
-        """The part against learning that somebody has a value."""
+        """The part against positive disclosure: inferring that a person has a value."""
         return RecursiveLDiversity(self.c1, self.l, self.dont_care, self.column)
 
     @property
@@ -204,7 +209,7 @@ class NegativePositiveDiversity(SensitiveDefinition):
         return value_set(self.must_keep, "must_keep")
 
     def relaxation(self) -> GroupDefinition | None:
-        """All must-keep values are present, and the positive part has its own."""
+        """All must-keep values are present, and the positive part has its own relaxation."""
         positive_part = self.positive.relaxation()
         needed = max(positive_part.l if isinstance(positive_part, ValuesAtLeast) else 0, len(self._must_keep))
         return ValuesAtLeast(needed, self.column) if needed > 1 else None
@@ -241,11 +246,11 @@ class NegativePositiveDiversity(SensitiveDefinition):
         return self.positive.not_covered(scope)
 
     def _fewest_kept(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the count of its scarcest must-keep value."""
+        """The count of the rarest must-keep value in every group."""
         return groups.found(("fewest kept", self._must_keep), lambda: self._kept_counts(groups).min(axis=0))
 
     def _kept_counts(self, groups: Groups) -> NDArray[np.int64]:
-        """The count of every must-keep value in every group, one row a value."""
+        """The counts of the must-keep values (rows) by group (columns)."""
         counts = np.zeros((len(self._must_keep), len(groups)), dtype=np.int64)
         place = np.full(groups.domain.size, -1)
         place[membership(groups, self._must_keep)] = np.arange(len(self._must_keep))
@@ -255,13 +260,13 @@ class NegativePositiveDiversity(SensitiveDefinition):
         return counts
 
     def _excludable(self, groups: Groups) -> NDArray[np.bool_]:
-        """Groups in which some must-keep value falls short of c2 percent."""
+        """Mask of groups in which a must-keep value is below c2 percent."""
         if not self._must_keep:
             return np.zeros(len(groups), dtype=bool)
         return less(self._fewest_kept(groups), Fraction(self.c2) / 100, groups.sizes)
 
     def _least_share(self, groups: Groups) -> tuple[int, Fraction]:
-        """The group where a must-keep value is scarcest, and its share in percent."""
+        """The group in which a must-keep value is rarest, and its share in percent."""
         filled = occupied(groups)
         missing = (groups.sizes - self._fewest_kept(groups))[filled]
         place, rest = largest_ratio(missing, groups.sizes[filled])
@@ -274,7 +279,7 @@ def positive(value: Number, name: str) -> Fraction:
 
 
 def certainty(c: Fraction) -> str:
-    """How sure an adversary stays below under (c,l)-diversity: ``c/(c + 1)`` as a percentage."""
+    """The strict upper bound on an adversary's certainty under (c,l)-diversity: ``c/(c + 1)`` as a percentage."""
     share = 100 * c / (c + 1)
     return f"{shown(share)} %" if "/" not in shown(share) else f"{float(share):.4g} % ({c / (c + 1)})"
 

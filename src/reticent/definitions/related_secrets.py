@@ -1,4 +1,4 @@
-"""Sensitive columns that follow from others: what is promised of an income is worth little if the band of the income, published beside it, is the same for all who look alike."""
+"""Sensitive columns that are functions of others: protecting an income is of little use if all matching records share its published income band."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from reticent.table import Table, relations_in
 
 
 def with_related_secrets(definition: Definition, table: Table) -> Definition:
-    """The definition, and the same promise about every sensitive column that follows from one that it guards and of which it promises nothing itself.
+    """Extend a definition to every sensitive column that follows from one that it guards and that it does not guard
+    itself.
 
-    A promise is repeated where it is about single values, whatever these are, and all rows together keep it; the related column is then judged alone, since whoever knows the
-    other knows it. Where they do not, nothing is promised about the column, as the headline says.
+    A guarantee is repeated if it is about single values of any kind, and the whole table satisfies it; the related
+    column is then judged alone, since the other column determines it. Otherwise nothing is guaranteed about the column,
+    as the headline says.
     """
     secret = tuple(table.sensitive)
     guarded = definition.guarded(secret)
@@ -33,7 +35,7 @@ def with_related_secrets(definition: Definition, table: Table) -> Definition:
 
 
 def _repeated(definition: Definition, name: str, source: str, table: Table) -> Iterator[Definition]:
-    """The promises about one column as promises about another."""
+    """The guarantees about one column, restated for another."""
     for part in definition.parts():
         if getattr(part, "column", None) != source or not isinstance(part, GroupDefinition):
             continue

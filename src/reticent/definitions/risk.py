@@ -1,7 +1,7 @@
-"""The risk of being picked out: the bound on its average, the figures of three kinds of attacker, and who is unique in a population.
+"""Re-identification risk: a bound on its average, the figures of three attacker models, and population uniqueness.
 
-A *prosecutor* knows that somebody is in the table, a *journalist* only that somebody of the population may be, and a *marketer* wants
-as many right matches as possible, whoever they are about.
+A *prosecutor* knows that the target is in the table, a *journalist* only that the target is in the population, and a
+*marketer* wants as many correct matches as possible, of any people.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ Model = Literal["pitman", "zayatz"]
 
 @dataclass(frozen=True)
 class AverageRisk(GroupDefinition):
-    """The probability of picking the right row, averaged over all people of the table, is at most ``limit``.
+    """The probability of matching a person to the right row, averaged over all people of the table, is at most ``limit``.
 
-    A person in a group of n people is picked with a probability of 1/n, so the average is the number of groups over the number of
-    people. Guarantee: an adversary who tries to match everybody is right in at most that share of cases (the marketer's risk); single people
-    may be more exposed. Adversary: knows the quasi values of everybody in the table. Judged over all groups together. Monotone: a
-    coarser grouping has no more groups.
+    A person in a group of n people is matched correctly with probability 1/n, so the average is the number of groups over the number of people.
+    Guarantee: an adversary who tries to match all people is right in at most that share of cases (the marketer's risk).
+    Adversary: knows the quasi values of all people in the table. Judged over all groups together.
+    Monotone: a coarser grouping has no more groups.
+    Not covered: single people may be at higher risk, and confidential values are not protected.
+    Source: the marketer risk of [Dankar2012] and of statistical disclosure control, [Hundepool2012].
 
     Parameters:
         limit: the largest average, from 0 to 1.
@@ -60,10 +62,10 @@ class AverageRisk(GroupDefinition):
         object.__setattr__(self, "limit", share(self.limit, "AverageRisk: limit"))
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
-        """The smallest groups, as many as must go: each pulls the average up more than any larger one."""
+        """Mask of the smallest groups, as many as must be suppressed: each raises the average more than any larger one."""
         if groups.owners:
             raise PolicyError(
-                "AverageRisk is an average over people with one row each, and some have several here. Ask for KAnonymity(k), or keep one row of each with rows_per_person=1."
+                "AverageRisk is an average over people with one row each, and some have several here. Use KAnonymity(k), or keep one row per person with rows_per_person=1."
             )
         failing = np.zeros(len(groups), dtype=bool)
         filled = np.flatnonzero(groups.sizes > 0)
@@ -80,7 +82,7 @@ class AverageRisk(GroupDefinition):
         failing = self.failing(groups)
         average = Fraction(len(filled), int(groups.people[filled].sum()))
         smallest = int(filled[np.argmin(groups.people[filled])])
-        text = f"People are picked out with a chance of {measured(average)} on average, which is above {shown(self.limit)}."
+        text = f"People are matched correctly with a probability of {measured(average)} on average, which is above {shown(self.limit)}."
         witness = Witness(smallest, text) if average > Fraction(self.limit) else None
         diagnostics = {**failures(groups, failing), **reidentification(groups).as_dict()}
         return Assessment(self, witness is None, average, witness, diagnostics)
@@ -102,7 +104,7 @@ class AverageRisk(GroupDefinition):
 
 
 class RiskExchanges(Exchanges):
-    """The exchanges under :class:`AverageRisk`: each makes one group more of the same people."""
+    """The exchanges under :class:`AverageRisk`: each adds one group of the same people."""
 
     def __init__(self, limit: Fraction, rest: Groups, before: Groups, after: Groups) -> None:
         super().__init__(rest, before, after)
@@ -116,7 +118,7 @@ class RiskExchanges(Exchanges):
 
 @dataclass(frozen=True)
 class Figures:
-    """The risk of one kind of attacker: the surest match, the average over people, and the share of people above a threshold."""
+    """The risk under one attacker model: the highest probability of a match, the average over people, and the share of people above a threshold."""
 
     highest: Fraction
     average: Fraction
@@ -125,10 +127,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Reidentification:
-    """The figures of all three kinds of attacker. For the steward only.
+    """The figures of all three attacker models. For the steward only.
 
-    ``uniques`` are rows that stand alone. Without a population the journalist is taken for a prosecutor, and ``population_known``
-    is False; a population can only lower the figures.
+    ``uniques`` are unique rows. Without a population the journalist equals the prosecutor, and ``population_known`` is
+    False; a population can only lower the figures.
     """
 
     threshold: Fraction
@@ -149,12 +151,12 @@ class Reidentification:
 
 
 def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentification:
-    """How likely people are to be picked out; ``threshold`` is the chance above which somebody counts as at risk."""
+    """Re-identification figures of the groups; people above the probability ``threshold`` count as at risk."""
     limit = exact(threshold, "reidentification: threshold", low=0, high=1)
     filled = occupied(groups)
     people = groups.people[filled]
     known = POPULATION in groups.extras
-    # A population that misses somebody of the table cannot make that person safer than the table does.
+    # A population that lacks people of the table must not make them look safer than the table does.
     fitting = np.maximum(groups.extras[POPULATION][filled], people) if known else people
     prosecutor = _figures(people, people, limit)
     journalist = _figures(people, fitting, limit) if known else prosecutor
@@ -169,11 +171,11 @@ def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentificat
 
 
 def _figures(people: NDArray[np.int64], candidates: NDArray[np.int64], limit: Fraction) -> Figures:
-    """Everybody in a group is one of so many candidates."""
+    """The figures if each person in a group is one of the given number of candidates."""
     total, (above, below) = int(people.sum()), limit.as_integer_ratio()
     alike = Distinct(candidates, int(candidates.max()) + 1)
     sizes, hidden = candidates[alike.firsts].tolist(), sum_by(alike.ids, people, len(alike.sizes)).tolist()
-    # Over one common denominator: adding fractions reduces every sum on the way.
+    # Over one common denominator: adding Fractions would reduce every partial sum.
     common = math.lcm(*sizes)
     expected = sum(count * (common // size) for size, count in zip(sizes, hidden, strict=True))
     return Figures(
@@ -185,10 +187,10 @@ def _figures(people: NDArray[np.int64], candidates: NDArray[np.int64], limit: Fr
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """How many people of a population are probably unique in it by their quasi values; an estimate from a sample.
+    """An estimate, from a sample, of how many people of a population are unique in it by their quasi values.
 
-    ``share`` is that of the population; ``sample_uniques`` are unique in the table, and ``confirmed`` is the estimated share of these
-    who are unique in the population as well.
+    ``share`` is relative to the population; ``sample_uniques`` are unique in the table, and ``confirmed`` is the
+    estimated share of these who are also unique in the population.
     """
 
     model: Model
@@ -202,10 +204,12 @@ class Uniqueness:
 def population_uniqueness(groups: Groups, population: int, model: Model = "pitman") -> Uniqueness:
     """Estimate population uniqueness from the group sizes of a simple random sample of ``population`` people.
 
-    ``pitman`` fits Pitman's sampling formula to the sizes by maximum likelihood; ``zayatz`` takes the sample's own sizes for those of
-    the population and reasons back. Measured on ten populations, skewed and even (docs/reference/definitions.md has the table), estimate over truth is
-    between 0.8 and 3.1 for a sample of a fifth, and between 0.02 and 6 for one of a hundredth: rough, usually too high, sometimes far too low.
-    Estimates are for judging a risk; no definition is decided by them.
+    ``pitman`` fits Pitman's sampling formula to the sizes by maximum likelihood; ``zayatz`` uses the sample's sizes as
+    the population's and applies Bayes' rule. Measured on ten populations, skewed and even (table in
+    docs/reference/definitions.md), the ratio of estimate to truth is between 0.8 and 3.1 for a sampling fraction of 1/5, and
+    between 0.02 and 6 for 1/100: rough, usually too high, sometimes far too low. Estimates inform a risk assessment; no
+    definition is decided by them.
+    Source: [Pitman1995], [Zayatz1991].
     """
     if model not in get_args(Model):
         raise PolicyError(f"There is no model {model!r} of uniqueness.{did_you_mean(model, get_args(Model))}")
@@ -227,7 +231,7 @@ def population_uniqueness(groups: Groups, population: int, model: Model = "pitma
 
 
 def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:
-    """The chance that a sample unique is a population unique: Bayes over group sizes F with ``P(f = 1 | F) = F C(N-F, n-1)/C(N, n)``."""
+    """The probability that a sample unique is a population unique: Bayes over group sizes F with ``P(f = 1 | F) = F C(N-F, n-1)/C(N, n)``."""
     from scipy.special import gammaln
 
     def log_choose(total: NDArray[np.float64] | float, chosen: float) -> Any:
@@ -241,9 +245,10 @@ def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, pop
 
 
 def _pitman(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:
-    """The expected number of unique people under Pitman's sampling formula, fitted to the group sizes.
+    """The expected number of population uniques under Pitman's sampling formula, fitted to the group sizes.
 
-    Somebody stays alone while each further person joins another group: ``prod over i < N of (theta + alpha + i - 1)/(theta + i)``.
+    A person stays unique if each further person joins another group: ``prod over i < N of (theta + alpha + i -
+    1)/(theta + i)``.
     """
     from scipy.optimize import minimize
     from scipy.special import gammaln

@@ -1,4 +1,4 @@
-"""Exact comparisons of whole-number arrays scaled by a fraction: in 64-bit integers where they fit, in Python's where not."""
+"""Exact comparisons of integer arrays scaled by a fraction: in 64-bit integers if they fit, otherwise in Python integers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _ROUNDING = 1e-14
 
 
 def less(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where ``left < factor * right``, for non-negative whole numbers."""
+    """Mask: ``left < factor * right``, for non-negative integers."""
     smaller: NDArray[np.bool_] = (_scaled(left, factor.denominator) < _scaled(right, factor.numerator)).astype(bool)
     return smaller
 
 
 def at_most(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where ``left <= factor * right``, for non-negative whole numbers."""
+    """Mask: ``left <= factor * right``, for non-negative integers."""
     bounded: NDArray[np.bool_] = (_scaled(left, factor.denominator) <= _scaled(right, factor.numerator)).astype(bool)
     return bounded
 
 
 def largest_below(factor: Fraction, right: NDArray[Any]) -> NDArray[Any]:
-    """The largest whole numbers below ``factor * right``, for non-negative ones (-1 below zero)."""
+    """The largest integers below ``factor * right``, for non-negative ``right`` (-1 below zero)."""
     scaled = _scaled(right, factor.numerator)
     wide = scaled if factor.denominator < WIDEST else scaled.astype(object)
     below: NDArray[Any] = (wide - 1) // factor.denominator
@@ -34,9 +34,9 @@ def largest_below(factor: Fraction, right: NDArray[Any]) -> NDArray[Any]:
 
 
 def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[int, Fraction | float]:
-    """The place and the exact value of the largest ``numerator / denominator`` of non-negative whole numbers.
+    """The index and the exact value of the largest ``numerator / denominator`` of non-negative integers.
 
-    Infinite where a positive number stands over zero (the largest of these is the place); zero over zero counts as zero.
+    A positive number over zero is infinite (ties go to the largest numerator); zero over zero counts as zero.
     """
     numerators, denominators = np.asarray(numerators), np.asarray(denominators)
     if not denominators.all():
@@ -45,7 +45,7 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
             return int(np.argmax(unbounded)), math.inf
         denominators = np.maximum(denominators, 1)
     ratios = numerators.astype(np.float64) / denominators.astype(np.float64)
-    # Only ratios that rounding cannot tell from the largest may exceed it exactly.
+    # Only ratios within the rounding error of the largest float can be the exact maximum.
     near = np.flatnonzero(ratios >= ratios.max() * (1 - _ROUNDING))
     place = int(near[np.argmax(ratios[near])])
     while True:

@@ -1,4 +1,4 @@
-"""How much of a group a sensitive value, or a set of them, may make up, alone or beside a smallest size."""
+"""Bounds on the share of a group that has a sensitive value or a set of them, alone or with a minimum group size."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ class AlphaKAnonymity(Conjunction):
 
     Guarantee: k candidates, and a sensitive value guessed right with a probability of at most ``alpha``. Adversary: knows quasi
     values and that the person is in the table. Monotone. The share is bounded for every value.
-    Source: Wong, Li, Fu, Wang, (alpha, k)-anonymity (2006).
+    Not covered: an adversary who can rule values out.
+    Source: [Wong2006].
 
     Parameters:
         alpha: the largest share of a value.
         k: the smallest number of people in a group.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -71,12 +72,13 @@ class PSensitive(Conjunction):
 
     Guarantee: k candidates, and no adversary is certain of a value. Adversary: knows quasi values. Monotone; absorbing with one
     sensitive column.
-    Source: Truta, Vinay, Privacy protection: p-sensitive k-anonymity property (2006).
+    Not covered: the share of the most frequent value, and similar values.
+    Source: [Truta2006].
 
     Parameters:
         p: the smallest number of different values in a group.
         k: the smallest number of people in a group.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -99,19 +101,19 @@ class PSensitive(Conjunction):
 
 
 class SetShares(LargestShare):
-    """What the bounds on sets of values share: for every group the largest share that one of the sets has in it."""
+    """The common part of bounds on sets of values: the largest share of a set in every group."""
 
     @property
     def convex(self) -> bool:
-        """The share of a set of values is linear."""
+        """True: the share of a set of values is linear."""
         return True
 
     @abstractmethod
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
-        """The sets, each as a mark for every value of the column."""
+        """The sets, each as a mask over the values of the column."""
 
     def rows_by_set(self, groups: Groups) -> list[NDArray[np.int64]]:
-        """For each set the rows that every group has in it."""
+        """For each set, the number of its rows in every group."""
         return [rows_in(groups.histograms, member) for member in self.sets(groups)]
 
     def largest(self, groups: Groups) -> NDArray[np.int64]:
@@ -123,16 +125,17 @@ class SetShares(LargestShare):
 class ConfidenceBounding(SetShares):
     """None of the ``values`` makes up more than ``h`` of a group; join bounds for other values by ``&``.
 
-    Guarantee: an adversary who knows all quasi values, or any part of them, concludes one of these values with a confidence of at most ``h``.
+    Guarantee: an adversary who knows any of the quasi values infers one of these values with a confidence of at most ``h``.
     Adversary: knows quasi values. Monotone, which also covers adversaries who know fewer columns: their groups are unions.
-    Source: Wang, Fung, Yu, Handicapping attacker's confidence (2007).
+    Not covered: other values, and an adversary who can rule values out.
+    Source: [Wang2007].
 
     Parameters:
         h: the largest confidence.
         values: the values that it bounds.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
-        quasi: the columns that the adversary knows, where these are not all, and with them what can be computed from them.
-        alone: judge the column by itself, against adversaries who know quasi values only.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
+        quasi: the columns that the adversary knows (default: all), with the columns that can be computed from them.
+        alone: judge the column by itself, for adversaries who know quasi values only.
 
     Example:
         >>> import reticent as rt
@@ -192,18 +195,19 @@ class ConfidenceBounding(SetShares):
 
 @dataclass(frozen=True)
 class CategoryDiversity(SetShares):
-    """Less than ``c`` of every group has a value of any category of values that mean nearly the same.
+    """Less than ``c`` of every group has a value of any category of similar values.
 
     Guarantee: an adversary who knows quasi values is less than ``c`` sure that a person's value belongs to a category, such as "some stomach
-    disease". Adversary: knows quasi values, and is content with a category. Monotone: a union's share in a mixture is at most the
-    largest. Strict, as c-positive disclosure is.
-    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity (2007), on similarity.
+    disease". Adversary: knows quasi values, and is satisfied with a category. Monotone: a category's share in a mixture is at most
+    the largest. Strict, as c-positive disclosure is.
+    Not covered: values outside the listed categories, and an adversary who can rule values out.
+    Source: our definition, after the similarity discussion in [Machanavajjhala2007].
 
     Parameters:
         c: the share that must not be reached.
         categories: lists of values, one for each category.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
-        alone: judge the column by itself, against adversaries who know quasi values only.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
+        alone: judge the column by itself, for adversaries who know quasi values only.
 
     Example:
         >>> import reticent as rt
@@ -257,9 +261,10 @@ class CategoryDiversity(SetShares):
 
 @dataclass(frozen=True)
 class WeightAtLeast(LeastFigure):
-    """The different values of every group together weigh at least ``alpha``: the second half of (l,alpha)-diversity.
+    """The distinct values of every group have a total weight of at least ``alpha``: the second half of
+    (l,alpha)-diversity.
 
-    A value that has no weight counts nothing. Values that join add weight.
+    Values without a weight count 0. Added values only add weight.
     """
 
     alpha: Number
@@ -305,14 +310,16 @@ class WeightAtLeast(LeastFigure):
 class LAlphaDiversity(Conjunction):
     """(l,alpha)-diversity: at least ``l`` different values in every group, which together weigh at least ``alpha``.
 
-    Guarantee: besides ``l`` possible values, a group does not consist of grave ones. Adversary: knows quasi values. Monotone; absorbing with one
-    sensitive column.
+    Guarantee: at least ``l`` possible values, and a group does not consist of grave values only.
+    Adversary: knows quasi values. Monotone; absorbing with one sensitive column.
+    Not covered: how likely each possible value is.
+    Source: [Sun2011].
 
     Parameters:
         l: the smallest number of different values in a group.
-        alpha: the least weight of these values together.
+        alpha: the minimum total weight of these values.
         weights: how harmless each value is (0: gravest); values that are not listed weigh nothing.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt

@@ -1,4 +1,4 @@
-"""How spread out the sensitive values of groups are: entropy, with don't-care counts lowered as far as it helps."""
+"""Entropy of the sensitive values of groups, with don't-care counts lowered optimally."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LOOKED_UP = 1 << 14
 
 @dataclass(frozen=True)
 class Spread:
-    """Per group, what its entropy is made of.
+    """The components of the entropy of every group.
 
-    Of a group's counts some are fixed: their sum ``total`` = W, ``weighted_logs`` = sum of n ln n, ``values`` of them, the
-    largest ``top``. The other ``capped`` = j counts are don't-care ones that are lowered to a common cap.
-    At the best cap t the gain of raising it, ``-ln(t/W')``, equals the entropy, which gives ``t = exp(sum(n ln n)/W)`` and
-    ``exp(H) = j + exp(H of the fixed counts)``; a don't-care count below the cap is fixed as well.
+    Some counts of a group are fixed: their sum ``total`` = W, ``weighted_logs`` = sum of n ln n, ``values`` of them,
+    the largest ``top``. The other ``capped`` = j counts are don't-care counts lowered to a common cap. At the optimal
+    cap t the gain of raising it, ``-ln(t/W')``, equals the entropy, so ``t = exp(sum(n ln n)/W)`` and ``exp(H) = j +
+    exp(H of the fixed counts)``. A don't-care count below the cap is fixed as well.
     """
 
     total: NDArray[np.int64]
@@ -32,13 +32,13 @@ class Spread:
 
     @cached_property
     def uniform(self) -> NDArray[np.bool_]:
-        """Groups whose fixed counts are all equal: ``exp(H)`` is then exactly ``values + capped``."""
+        """Mask of groups whose fixed counts are all equal: ``exp(H)`` is then exactly ``values + capped``."""
         equal: NDArray[np.bool_] = self.top * self.values == self.total
         return equal
 
     @cached_property
     def effective(self) -> NDArray[np.float64]:
-        """``exp(H)`` of every group, infinite where nobody has a value that matters."""
+        """``exp(H)`` of every group, infinite if it has don't-care values only."""
         total = np.maximum(self.total, 1)
         fixed = np.exp(np.log(total) - self.weighted_logs / total)
         effective = np.where(self.uniform, self.values, fixed).astype(np.float64) + self.capped
@@ -48,7 +48,7 @@ class Spread:
 
 def spread_of(groups: Groups, dont_care: NDArray[np.bool_] | None) -> Spread:
     """The spread of every group; ``dont_care`` marks the values whose counts may be lowered."""
-    # With no value spared the spread is that of the groups, whoever asks for it.
+    # Without don't-care values the result depends on the groups only and is cached there.
     return (
         _spread_sparing(groups, dont_care) if dont_care is not None else groups.found("spread", lambda: _spread(groups))
     )
@@ -76,7 +76,7 @@ def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
 
 
 def _weighted_logs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """``n ln n`` of every count; small counts, which is nearly all of them, are looked up."""
+    """``n ln n`` of every count; small counts, nearly all of them, use a lookup table."""
     table = _table_of_weighted_logs()
     if int(counts.max(initial=0)) < len(table):
         found: NDArray[np.float64] = table.take(counts)
@@ -91,7 +91,7 @@ def _table_of_weighted_logs() -> NDArray[np.float64]:
 
 
 def _with_capped(fixed: Spread, spared: Histograms) -> Spread:
-    """Cap the don't-care counts: from the smallest up, each one below the best cap so far is fixed, which lowers the cap."""
+    """Cap the don't-care counts: in ascending order, each count below the current optimal cap becomes fixed, which lowers the cap."""
     total, logs, values = fixed.total.copy(), fixed.weighted_logs.copy(), fixed.values.copy()
     capped = spared.distinct.copy()
     rising = np.flatnonzero((capped > 0) & (total > 0))
@@ -109,5 +109,5 @@ def _with_capped(fixed: Spread, spared: Histograms) -> Spread:
 
 
 def _only(histograms: Histograms, cells: NDArray[np.bool_]) -> Histograms:
-    """The chosen cells of every group."""
+    """Histograms restricted to the selected entries."""
     return Histograms(starts_of(cells)[histograms.offsets], histograms.values[cells], histograms.counts[cells])

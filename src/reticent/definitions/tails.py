@@ -1,4 +1,4 @@
-"""What is left of a group once somebody has ruled out its most frequent other values."""
+"""The rows of a group that remain after an adversary rules out its most frequent other values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reticent.core import Histograms
 
 
 def leading(histograms: Histograms, dont_care: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """The count of each group's most frequent value that matters; 0 where all values are don't-care ones."""
+    """The count of each group's most frequent value that is not don't-care; 0 if there is none."""
     if dont_care is None:
         return histograms.top
     return histograms.reduce_max(np.where(dont_care[histograms.values], 0, histograms.counts))
@@ -18,11 +18,11 @@ def leading(histograms: Histograms, dont_care: NDArray[np.bool_] | None) -> NDAr
 def tails(
     histograms: Histograms, sizes: NDArray[np.int64], lead: NDArray[np.int64], exclusions: int
 ) -> NDArray[np.int64]:
-    """Rows of each group that have neither its leading value nor one of the ``exclusions`` most frequent others.
+    """The rows of each group with neither its leading value nor one of the ``exclusions`` most frequent others.
 
-    With the counts sorted, the largest first, let S be the sum and r the last of the first ``exclusions + 1``. If the leading
+    With counts in descending order, let S be the sum and r the last of the first ``exclusions + 1``. If the leading
     count v is among these, the others among them sum to S - v, otherwise the first ``exclusions`` sum to S - r: in both
-    cases to ``S - max(v, r)``, whatever the order of ties.
+    cases ``S - max(v, r)``, for any order of ties.
     """
     if exclusions == 0:
         return sizes - lead
@@ -42,8 +42,8 @@ def tail_bounds(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Bounds on :func:`tails` that need no sorting.
 
-    Excluded values are at least as frequent as the average other value, and at most as frequent as the top one;
-    every value that is not excluded has a row.
+    Excluded values are at least as frequent as the average other value, and at most as frequent as the top one; every
+    value that is not excluded has a row.
     """
     others = sizes - lead
     values = np.maximum(histograms.distinct - 1, 0)
@@ -51,6 +51,6 @@ def tail_bounds(
     left = np.maximum(values - exclusions, 0)
     low = np.maximum(others - exclusions * histograms.top, left)
     share = np.divide(left, values, out=np.zeros(len(values)), where=values > 0)
-    # Rounded up and one more, so that the float cannot make the bound too low.
+    # Rounded up plus one, so that float error cannot make the bound too low.
     high = np.minimum(np.ceil(others * share).astype(np.int64) + 1, others)
     return low, np.where(left > 0, high, 0)

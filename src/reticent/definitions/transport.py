@@ -1,7 +1,8 @@
-"""The earth mover's distance between each group and the whole table, in whole numbers.
+"""The earth mover's distance between each group and the whole table, in integers.
 
-All three ground distances have closed forms; each function returns per-group ``work`` such that the distance is
-``work / (size of the group * rows of the table * unit)``. Numbers that outgrow 64 bits are carried as Python's.
+All three ground distances have closed forms; each function returns ``work`` by group such that the distance is ``work /
+(group size * rows of the table * unit)``. Numbers that exceed 64 bits become Python integers. Source: [Rubner2000],
+[Li2007].
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ _LEAST_ROOM = 1e-9
 
 
 def equal_work(histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64]) -> NDArray[Any]:
-    """Every two values are 1 apart: half the sum of differences, which is the sum of the surpluses; the unit is 1.
+    """Equal ground distance (1 between any two values): the sum of the surpluses, half the sum of absolute differences;
+    the unit is 1.
 
-    A surplus ``n_s/n - R_s/N`` can only arise at a value that the group has, so only its cells are visited.
+    A surplus ``n_s/n - R_s/N`` can only occur at a value that the group has, so only its histogram entries are visited.
     """
     rows = int(reference.sum())
     number = _number_type(int(sizes.max(initial=0)) * rows)
@@ -36,11 +38,13 @@ def equal_work(histograms: Histograms, sizes: NDArray[np.int64], reference: NDAr
 def most_rows_within(
     t: float, histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """At most so many rows of each group can be kept if these are to lie within ``t`` of the table, at equal distances.
+    """Upper bound on the rows of each group that can be kept within distance ``t`` of the table, for equal ground
+    distances.
 
-    Of m kept rows at most ``min(n_s, m q_s)`` with value s fit under the table's share q_s, and those that do not fit are at most
-    ``t m``. So for every set S of values ``(1 - t) m <= sum of n_s in S + m * sum of q_s outside S``, which bounds m. Starting from the
-    values that lie below their share, each round takes the set that is tightest for the bound before; few are needed.
+    Of m kept rows at most ``min(n_s, m q_s)`` with value s fit under the table's share q_s, and those that do not fit
+    are at most ``t m``. So for every set S of values ``(1 - t) m <= sum of n_s in S + m * sum of q_s outside S``, which
+    bounds m. Starting from the values below their share, each round takes the set that is tightest for the previous
+    bound; few rounds are needed.
     """
     shares = (reference / reference.sum())[histograms.values]
     kept = sizes.astype(np.float64)
@@ -48,7 +52,7 @@ def most_rows_within(
         short = histograms.counts < np.repeat(kept, histograms.distinct) * shares
         room = (1 - t) - histograms.sum_cells(np.where(short, 0.0, shares))
         inside = histograms.sum_cells(np.where(short, histograms.counts, 0))
-        # Where the room is nothing but rounding there is no bound.
+        # If the margin is only rounding error, there is no bound.
         kept = np.minimum(kept, np.divide(inside, room, out=np.full(len(kept), np.inf), where=room > _LEAST_ROOM))
     return kept
 
@@ -56,10 +60,10 @@ def most_rows_within(
 def ordered_work(
     histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Values stand in a row, ``ranks`` says where: the sum of ``|P_i - Q_i|`` over cumulated shares; the unit is ``d - 1``.
+    """Ordered ground distance by ``ranks``: the sum of ``|P_i - Q_i|`` over cumulative shares; the unit is ``d - 1``.
 
-    Between two values that a group has, its cumulated count C stands still and the table's Q_i only rises, so that
-    ``|N C - n Q_i|`` changes sign once, where Q_i passes ``floor(N C / n)``; prefix sums of Q give both sides at once.
+    Between two values of a group its cumulative count C is constant and the table's Q_i only rises, so ``|N C - n
+    Q_i|`` changes sign once, where Q_i passes ``floor(N C / n)``; prefix sums of Q give both sides at once.
     """
     rows, values = int(reference.sum()), len(reference)
     number = _number_type(int(sizes.max(initial=0)) * rows * max(values, 1))
@@ -78,7 +82,7 @@ def ordered_work(
     above = reached * (turn - places) - own_size.astype(number) * (prefix[turn] - prefix[places])
     below = own_size.astype(number) * (prefix[until] - prefix[turn]) - reached * (until - turn)
     work = histograms.add_cells(above + below)
-    # Ahead of the first value that a group has, only the table's share counts.
+    # Before the first value of a group only the table's share counts.
     work[filled] += sizes[filled].astype(number) * prefix[places[starts[filled]]]
     return work
 
@@ -86,10 +90,11 @@ def ordered_work(
 def hierarchical_work(
     histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64], hierarchy: BoundHierarchy
 ) -> NDArray[Any]:
-    """Values are as far apart as their lowest common ancestor is high; the unit is :func:`tree_height`.
+    """Hierarchical ground distance (level of the lowest common ancestor); the unit is :func:`tree_height`.
 
-    On a tree the mass that must leave a part is its surplus. A step up from each level costs half of 1/height, and the way down
-    as much, so the distance is the sum over levels below the root of the equal distances between their parts.
+    On a tree the mass that must leave a subtree is its surplus. A step up from each level costs half of 1/height, and
+    the step down the same, so the distance is the sum over levels below the root of the equal distances between their
+    parts.
     """
     rows = int(reference.sum())
     work: NDArray[Any] = np.zeros(
@@ -104,12 +109,12 @@ def hierarchical_work(
 
 
 def tree_height(hierarchy: BoundHierarchy) -> int:
-    """Steps from a value to the root; a hierarchy that does not end in one part is given a root above it."""
+    """The number of steps from a value to the root. A hierarchy without a single top part gets a root above it."""
     return hierarchy.height + (hierarchy.levels[-1].size > 1)
 
 
 def scales(groups: Groups, unit: int) -> NDArray[Any]:
-    """The denominators: size of the group times rows of the table times ``unit``."""
+    """The denominators: group size times rows of the table times ``unit``."""
     rows = int(groups.reference.sum())
     number = _number_type(int(groups.sizes.max(initial=0)) * rows * unit)
     scale: NDArray[Any] = groups.sizes.astype(number) * (rows * unit)
@@ -127,7 +132,7 @@ def _in_order(reference: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray
 
 
 def _cells_in_order(histograms: Histograms, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The place of every cell's value in the order, and its count, rising by place inside each group."""
+    """The rank and the count of every histogram entry, ascending by rank within each group."""
     places = ranks[histograms.values]
     if (np.diff(ranks) > 0).all():
         return places, histograms.counts

@@ -1,4 +1,4 @@
-"""Differential privacy for neighbours of which one has a row more: nobody can tell whether a person is in the table at all."""
+"""Unbounded differential privacy: neighbours differ by one added or removed row, so membership in the table is hidden."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from reticent.definitions.epsilon_delta import EpsilonDelta
 
 @runtime_checkable
 class HidesOneRowMore(Protocol):
-    """A plan that can tell what it loses when one row is added or removed."""
+    """A plan that can compute its privacy loss for one added or removed row."""
 
     def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the chances of any set of outputs differ by at most the factor e^epsilon and delta beside it; exactly, or to the safe side."""
+        """Whether Pr[S] <= e^epsilon Pr'[S] + delta for every set S of outputs; exact, or conservative."""
 
     def added_row_delta(self, epsilon: Fraction) -> Fraction:
-        """A delta that holds at epsilon, rounded up; 1 where nothing is known."""
+        """A delta that holds at epsilon, rounded up; 1 if no bound is known."""
 
 
 @dataclass(frozen=True)
 class UnboundedDP(EpsilonDelta):
-    """(epsilon, delta)-differential privacy with unbounded neighbours: adding or removing one row changes the chance of any set of outputs at most by the
-    factor e^epsilon, and by ``delta`` beside it.
+    """(epsilon, delta)-differential privacy with unbounded neighbours: adding or removing one row changes the
+    probability of any set of outputs by at most a factor e^epsilon plus ``delta``.
 
-    Guarantee: for tables D and D' of which one has one row more, and all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta, both ways. Where rows are sampled
-    with chance beta first, this is (beta, epsilon, delta)-differential privacy under sampling, and delta must lie below beta.
-    Adversary: knows all other rows and the mechanism, but not the number of rows, which is never shown, nor who was sampled.
-    Replacing a row is removing one and adding another: it loses twice epsilon, and (1 + e^epsilon) delta.
-    Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
-    Source: Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis (2006).
+    Guarantee: for tables D and D' of which one has one row more, and all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta, both ways. If rows are first sampled
+    with probability beta, this is (beta, epsilon, delta)-differential privacy under sampling, and delta must be below beta.
+    Adversary: knows all other rows and the mechanism, but not the number of rows, which is never published, nor which rows were sampled.
+    Not covered: what many rows reveal together; several rows of one person lose as much each.
+    Replacing a row is removing one and adding another: it costs twice epsilon, and (1 + e^epsilon) delta.
+    Judges the plan of a mechanism: it cannot be checked from groups or from an output.
+    Source: [Dwork2006]; under sampling: [Li2012].
 
     Parameters:
         epsilon, delta: the bounds, as numbers or fractions.
@@ -50,17 +51,17 @@ class UnboundedDP(EpsilonDelta):
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, HidesOneRowMore):
             return None
-        return f"UnboundedDP judges what one row more can change, and a {type(plan).__name__} does not tell. Publish with {self.kept_by}."
+        return f"UnboundedDP judges what adding or removing a row can change, and a {type(plan).__name__} does not bound it. Publish with {self.kept_by}."
 
     def assess(self, plan: MechanismPlan) -> Assessment:
-        """Judge the plan; the value is the delta that it has at ``epsilon``, rounded up."""
+        """Judge the plan. The value is its delta at ``epsilon``, rounded up."""
         epsilon, delta = self.amounts
         loss = cast(HidesOneRowMore, plan)
         holds, reached = loss.keeps_added_row(epsilon, delta), loss.added_row_delta(epsilon)
         if reached > delta:
-            text = f"At epsilon = {float(epsilon):.6g} one row more or less is told with delta = {float(reached):.3g}, above {float(delta):.3g}."
+            text = f"At epsilon = {float(epsilon):.6g} adding or removing a row has delta = {float(reached):.3g}, above {float(delta):.3g}."
         else:
-            text = f"delta = {float(delta):.3g} is as large as the chance of a row to be sampled, so that it would hold for rows published as they are."
+            text = f"delta = {float(delta):.3g} is not below the sampling probability of a row; that would allow publishing sampled rows unchanged."
         return self.judged(holds, reached, text)
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:

@@ -1,4 +1,4 @@
-"""Records that are unique in some columns: the figures for an adversary who knows more columns than a guarantee covers."""
+"""Records that are unique in some columns: figures for an adversary who knows more columns than a guarantee covers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from reticent.errors import PolicyError
 
 _USUAL = (3, 5, 8)
 _SETS, _VISITS = 100, 2 * 10**8
-"""So many sets are sampled, or fewer where they would take more labels than this."""
+"""Number of sets of columns that are sampled, and the maximum number of labels visited for them."""
 
 
 @dataclass(frozen=True)
 class UniqueRecords:
-    """How many of the ``records`` are unique to an adversary who knows so many columns.
+    """The number of ``records`` that are unique to an adversary who knows ``known`` columns.
 
-    ``mean`` is the number for a random set of columns, over all sets or a fixed random sample of ``sets`` of them. ``worst`` is the set that a greedy search
-    found, and ``most`` its number: no upper bound. ``single`` is a group that is unique there, if there is one.
+    ``mean`` is the average over all sets of that many columns, or over a fixed random sample of ``sets`` of them.
+    ``worst`` is the set found by a greedy search, and ``most`` its number; not an upper bound. ``single`` is a group
+    that is unique there, if any.
     """
 
     known: int
@@ -42,12 +43,12 @@ class UniqueRecords:
 
 
 def numbers_beyond(known: int, width: int) -> tuple[int, ...]:
-    """The numbers of columns beyond what is covered for which figures are given: 3, 5, 8 and all of them."""
+    """The numbers of columns beyond the covered number for which figures are given: 3, 5, 8 and all."""
     return tuple(sorted({each for each in (*_USUAL, width) if known < each <= width}))
 
 
 def unique_records(groups: Groups, known: int) -> UniqueRecords:
-    """Count the records that are unique in sets of ``known`` columns. Computed from labels alone, and always the same sets: anybody can count again."""
+    """Count the records that are unique in sets of ``known`` columns. Uses labels only and a fixed sample of sets, so it is reproducible."""
     filled = groups.select(groups.sizes > 0)
     counter, labels = _RecordCounter.of(filled), filled.labels
     assert labels is not None
@@ -73,7 +74,7 @@ def unique_share(groups: Groups, known: int) -> float:
 
 
 def _sampled(width: int, known: int, most: int) -> list[tuple[int, ...]]:
-    """All sets of so many columns, or some of them: the same whenever it is called."""
+    """All sets of ``known`` columns, or a fixed sample of at most ``most`` of them."""
     if comb(width, known) <= most:
         return list(combinations(range(width), known))
     draw = np.random.default_rng(0)
@@ -81,7 +82,7 @@ def _sampled(width: int, known: int, most: int) -> list[tuple[int, ...]]:
 
 
 class _RecordCounter:
-    """Counts unique records by columns, of groups that have rows."""
+    """Counts unique records by columns, for non-empty groups."""
 
     def __init__(self, labels: GroupLabels, sizes: NDArray[np.int64]) -> None:
         self._sizes = sizes
@@ -90,26 +91,24 @@ class _RecordCounter:
 
     @classmethod
     def of(cls, groups: Groups) -> _RecordCounter:
-        """For groups that show labels column by column; others are refused."""
+        """A counter for groups with labels by column. Raises for others."""
         if groups.labels is None:
-            raise PolicyError(
-                "These groups do not show labels column by column, so that records cannot be counted by columns."
-            )
+            raise PolicyError("These groups have no labels by column, so unique records cannot be counted.")
         return cls(groups.labels, groups.sizes)
 
     def mean(self, known: int) -> tuple[float, int]:
-        """How many records are unique in a set of ``known`` columns on average, and over how many sets."""
+        """The average number of records unique in a set of ``known`` columns, and the number of sets used."""
         known = min(known, len(self._codes))
         sets = _sampled(len(self._codes), known, max(min(_SETS, _VISITS // max(len(self._sizes) * known, 1)), 1))
         return float(np.mean([int(self.unique(columns).sum()) for columns in sets])), len(sets)
 
     def unique(self, columns: Sequence[int]) -> NDArray[np.bool_]:
-        """Which groups are one record that shares its labels in some columns with no other."""
+        """Mask of groups that are one record whose labels in some columns are unique."""
         ids, count = self._cells(None, columns)
         return self._alone(ids, count)
 
     def greedy(self, known: int) -> tuple[int, ...]:
-        """Columns chosen one after the other, each so that most records become unique; ties go to the column that tells most apart."""
+        """Columns chosen greedily to make the most records unique; ties go to the column that splits into the most cells."""
         chosen: list[int] = []
         cells: tuple[NDArray[np.int64], int] | None = None
         for _ in range(known):
@@ -122,7 +121,7 @@ class _RecordCounter:
     def _cells(
         self, within: tuple[NDArray[np.int64], int] | None, columns: Sequence[int]
     ) -> tuple[NDArray[np.int64], int]:
-        """Groups numbered by their labels in some columns, within cells of others."""
+        """Cell ids of the groups: given cells split by their labels in further columns."""
         codes, cards = [self._codes[place] for place in columns], [self._cards[place] for place in columns]
         if within is not None:
             codes, cards = [within[0], *codes], [within[1], *cards]

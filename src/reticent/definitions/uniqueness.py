@@ -1,4 +1,4 @@
-"""The two conditions that sequential publishing builds on: groups without a repeated value, and rows that can form such groups."""
+"""The two conditions behind sequential publishing: groups without a repeated value, and rows that can be divided into such groups."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ class MUnique(SensitiveDefinition):
     """Every group has at least ``m`` rows, and no two of them share their sensitive value.
 
     Guarantee: a person's value is one of at least ``m`` equally likely ones, and the set of values of a group (its signature) is
-    all that is disclosed about it. Adversary: knows quasi values. Not monotone: groups that share a value cannot merge.
-    Source: Xiao, Tao, m-invariance (2007).
+    all that is disclosed about it.
+    Adversary: knows quasi values.
+    Not monotone: groups that share a value cannot merge.
+    Not covered: an adversary who compares releases or can rule values out.
+    Source: [Xiao2007].
 
     Parameters:
         m: the smallest number of rows in a group.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -47,7 +50,7 @@ class MUnique(SensitiveDefinition):
         whole(self.m, "MUnique: m", low=1)
 
     def relaxation(self) -> GroupDefinition | None:
-        """As many values as rows, hence at least ``m`` values."""
+        """At least ``m`` distinct values, since a group has as many values as rows."""
         return ValuesAtLeast(self.m, self.column)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
@@ -55,7 +58,7 @@ class MUnique(SensitiveDefinition):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
-        """The achieved m is the size of the smallest group; 0 where a group repeats a value, which no m allows."""
+        """Assess one column. The value is the size of the smallest group; 0 if a group repeats a value, which no m allows."""
         filled, failing = occupied(groups), self.failing_in(groups)
         repeats = groups.histograms.top > 1
         figures = np.where(repeats, 0, groups.sizes)[filled]
@@ -83,15 +86,17 @@ class MUnique(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class MEligible(SensitiveDefinition):
-    """No sensitive value makes up more than ``1/m`` of a group, so that its rows can be divided into m-unique groups.
+    """No sensitive value makes up more than ``1/m`` of a group, so its rows can be divided into m-unique groups.
 
     Guarantee: as :class:`ProbabilisticLDiversity` with l = m. The diagnostics give the m for which the whole table is eligible,
-    which is what bucketization with Anatomy needs. Adversary: knows quasi values. Monotone.
-    Source: Xiao, Tao, Anatomy (2006).
+    which is what bucketization with Anatomy needs.
+    Adversary: knows quasi values. Monotone.
+    Not covered: an adversary who compares releases or can rule values out.
+    Source: [Xiao2006].
 
     Parameters:
-        m: a whole number of at least 1.
-        column: the sensitive column; by default every sensitive column in turn, the others then counting as known.
+        m: an integer of at least 1.
+        column: the sensitive column; by default each sensitive column, with the others assumed known.
 
     Example:
         >>> import reticent as rt
@@ -108,7 +113,7 @@ class MEligible(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """As :class:`ProbabilisticLDiversity`."""
+        """True, as for :class:`ProbabilisticLDiversity`."""
         return True
 
     @property

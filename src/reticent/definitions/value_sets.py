@@ -1,4 +1,4 @@
-"""Sets of sensitive values that a definition treats differently: don't-care values, values that must stay possible."""
+"""Sets of sensitive values that a definition treats differently: don't-care values, values that must remain possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Values = Iterable[str | int | float | Decimal | date | datetime | time | None] |
 
 
 def value_set(given: Values, name: str) -> tuple[str | None, ...]:
-    """The values as text without repeats, in the order given (sorted for a set); ``None`` is the missing value."""
+    """The values as text without duplicates, in the given order (sorted for a set); ``None`` is the missing value."""
     if isinstance(given, str):
         return (given,)
     if not isinstance(given, Iterable):
@@ -28,14 +28,14 @@ def value_set(given: Values, name: str) -> tuple[str | None, ...]:
 
 
 def membership(groups: Groups, values: tuple[str | None, ...]) -> NDArray[np.bool_]:
-    """For each value of the groups' only sensitive column whether it is among ``values``; an unknown one is an error."""
+    """Mask of the values of the only sensitive column that are in ``values``. Raises for an unknown value."""
     column = groups.domain.columns[0]
     member = np.zeros(column.size, dtype=bool)
     try:
         member[[column.position(value) for value in values]] = True
     except DataError as error:
         raise DataError(
-            f"{error} If it is one that nobody has, declare the values that there are: sensitive={{{column.name!r}: [...]}}."
+            f"{error} If no record has it, declare the column's domain: sensitive={{{column.name!r}: [...]}}."
         ) from None
     return member
 
@@ -47,7 +47,7 @@ def _text(value: object) -> str | None:
 
 
 def named_columns(given: object, name: str) -> tuple[str, ...]:
-    """Different names of quasi columns, for a definition that names those which its adversary holds."""
+    """Distinct names of quasi columns, for a definition that names the columns its adversary knows."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise PolicyError(f"{name} must be a list of quasi columns, but it is {given!r}.")
     names = tuple(given)

@@ -1,4 +1,4 @@
-"""The one place that makes a verdict for a release: publish, verify, assess, preview and report ask here."""
+"""The only place that makes a verdict for a release: publish, verify, assess, preview and report call it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _JUDGED: dict[Kind, str] = {
 def judge(definition: Definition, evidence: Evidence) -> tuple[Assessment, ...]:
     """Judge every part of a definition on every piece of evidence of its kind; the release is private if all of them hold.
 
-    A part that the evidence has nothing for is a :class:`PolicyError`, and so is a definition of groups on overlapping groups for which it was not
-    shown right: nothing is ever taken to hold because it could not be judged.
+    Raises :class:`PolicyError` for a part without evidence of its kind, and for a definition of groups on overlapping
+    groups for which it is not proved: nothing is assumed to hold because it could not be judged.
     """
     return tuple(found for part in definition.parts() for found in _judged(part, evidence))
 
@@ -64,13 +64,13 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
     if evidence.patterns is not None:
         if not isinstance(part, JudgesPatterns):
             raise PolicyError(
-                f"{part.name} is not proven for rows with wildcards, whose groups overlap. Publish with a symbol of its own for a starred cell, "
-                "so that rows with the same labels are a group."
+                f"{part.name} is not proven for rows with wildcards, whose groups overlap. Publish suppressed cells as a symbol of their own, "
+                "so rows with equal labels form a group."
             )
         yield part.assess_patterns(evidence.patterns)
     if part.quasi is not None and part.quasi not in evidence.named:
         raise PolicyError(
-            f"{part} is about somebody who knows {', '.join(part.quasi)}; these are not quasi columns of this table."
+            f"{part} assumes an adversary who knows {', '.join(part.quasi)}; these are not quasi columns of this table."
         )
     judged = evidence.groups if part.quasi is None else {part.quasi: evidence.named[part.quasi]}
     for columns, groups in judged.items():
@@ -81,23 +81,23 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
             continue
         if not tells_about(asked, evidence.published.domain):
             raise PolicyError(
-                f"{part.name} cannot be judged for the rows left out, which the published histogram of {column!r} includes."
+                f"{part.name} cannot be judged for the suppressed rows, which the published histogram of {column!r} includes."
             )
         yield replace(asked.assess(left_out), definition=part, about=LEFT_OUT)
 
 
 def about_column(definition: GroupDefinition, column: str) -> GroupDefinition | None:
-    """What a definition asks of people of whom one sensitive column's histogram is known and no other column; None where it asks nothing."""
+    """The requirements of a definition if only one sensitive column's histogram is known; None if it has none."""
     parts = (part for part in definition.in_each_group().parts() if not part.needs_raw)
     asked = tuple(part for part in parts if not part.needs_sensitive or getattr(part, "column", None) in (None, column))
     return all_of(asked) if asked else None
 
 
 def tells_about(definition: GroupDefinition, domain: SensitiveDomain) -> bool:
-    """Whether a definition can be judged on those left out, of whom one histogram for each sensitive column is known and nothing else.
+    """True if a definition can be judged on suppressed records, of which only one histogram per sensitive column is known.
 
-    One histogram a column is enough where a definition speaks of one column: whoever knows only these takes every way to put the columns together for
-    equally likely, so that knowing one value of a person tells nothing about another.
+    One histogram per column suffices for a definition on one column: an adversary who knows only these considers all
+    joint assignments equally likely, so one value of a person reveals nothing about another.
     """
 
     def told(part: GroupDefinition) -> bool:
@@ -108,7 +108,9 @@ def tells_about(definition: GroupDefinition, domain: SensitiveDomain) -> bool:
 
 
 def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[Columns, GroupDefinition]]:
-    """What must hold for somebody who knows some columns: of the ``sets``, all that names no columns itself, and of those that parts name, these parts."""
+    """The requirements per known set of columns: for each of ``sets`` the parts that name no columns, and for each set
+    named by parts, these parts.
+    """
     parts = definition.parts()
     shared = tuple(part for part in parts if part.quasi is None)
     found = [(columns, all_of(shared)) for columns in sets] if shared else []
@@ -118,7 +120,7 @@ def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[C
 
 
 def against_all(definition: GroupDefinition) -> GroupDefinition:
-    """The definition with parts that name no columns themselves: they hold for whoever knows all of them, and so for whoever knows some."""
+    """The definition with parts that name no columns: they hold for an adversary who knows all columns, hence for one who knows some."""
     parts = definition.parts()
     if all(part.quasi is None for part in parts):
         return definition
@@ -129,13 +131,13 @@ def against_all(definition: GroupDefinition) -> GroupDefinition:
 
 
 def own_sets(definition: Definition) -> tuple[Columns, ...]:
-    """The sets of quasi columns that parts of a definition name themselves."""
+    """The sets of quasi columns that parts of a definition name."""
     named = (part.quasi for part in definition.parts() if isinstance(part, GroupDefinition))
     return tuple(dict.fromkeys(columns for columns in named if columns is not None))
 
 
 def single_demands(definition: Definition) -> Iterator[Definition]:
-    """The parts of a definition that look at sensitive columns or count people, and of one that takes another as a parameter the parts of that one."""
+    """The parts of a definition that depend on sensitive columns or count people, including those nested in parameters."""
     for part in definition.parts():
         if not isinstance(part, GroupDefinition):
             yield part
@@ -144,7 +146,7 @@ def single_demands(definition: Definition) -> Iterator[Definition]:
 
 
 def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:
-    """The sensitive columns whose histogram in the whole table some part of the definition compares with."""
+    """The sensitive columns whose distribution in the whole table is used by some part of the definition."""
     names: dict[str, None] = {}
     for part in single_demands(definition):
         if part.needs_reference:
@@ -160,7 +162,7 @@ def named_values(definition: Definition) -> Iterator[str | None]:
 
 
 def _listed(given: Sequence[Any]) -> Iterator[str | None]:
-    """The values in lists, and in lists of lists, of parameters."""
+    """Flatten the values in (nested) lists of parameters."""
     for item in given:
         if isinstance(item, list):
             yield from (value if value is None else str(value) for value in item if not isinstance(value, list))
@@ -182,14 +184,14 @@ def _other_kind(part: Definition, kinds: Collection[Kind]) -> str:
 
 
 def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
-    """What :func:`judge` found as one answer.
+    """Combine the assessments of :func:`judge` into one.
 
-    Where there are several pieces of evidence, ``value`` has what was achieved for each and ``parts`` their answers; the witness says to whom it shows.
-    Those left out are mentioned only if they do not pass.
+    With several pieces of evidence, ``value`` has the achieved value of each and ``parts`` their assessments; the
+    witness names the adversary. Suppressed records are mentioned only if they fail.
     """
     by_evidence: dict[str, list[Assessment]] = {}
     if len({each.about for each in found} - {LEFT_OUT}) > 1 and len(found) == len(definition.parts()):
-        # One set of columns, and parts that name others: one answer a part.
+        # One set of columns, and parts that name others: one assessment per part.
         return together(definition, tuple(found))
     for each in found:
         by_evidence.setdefault(each.about, []).append(each)
@@ -210,18 +212,18 @@ def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
 
 def _together(definition: Definition, parts: Sequence[Assessment], about: str) -> Assessment:
     if len(definition.parts()) == 1:
-        # Of those left out there is one histogram a sensitive column, and each must pass.
+        # Suppressed records have one histogram per sensitive column, and each must pass.
         return next((each for each in parts if not each.holds), parts[0])
     return replace(together(definition, tuple(parts)), about=about)
 
 
 def _to_whom(witness: Witness, about: str) -> Witness:
-    told = f"About {LEFT_OUT}" if about == LEFT_OUT else f"To somebody who knows {about}"
+    told = f"About {LEFT_OUT}" if about == LEFT_OUT else f"For an adversary who knows {about}"
     return replace(witness, text=f"{told}: {witness.text}")
 
 
 def of_groups(definition: Definition, asked_by: str) -> GroupDefinition:
-    """The definition, for somebody who can only judge groups; any other is refused by name."""
+    """The definition, if it judges groups. Raises naming ``asked_by`` otherwise."""
     if not isinstance(definition, GroupDefinition):
         raise PolicyError(
             unkept(asked_by, frozenset[Kind]({"groups"}), definition) or f"{asked_by} needs a definition of groups."
@@ -230,6 +232,6 @@ def of_groups(definition: Definition, asked_by: str) -> GroupDefinition:
 
 
 def unkept(method: str, keeps: Collection[Kind], definition: Definition) -> str | None:
-    """Why a method that keeps some kinds of definitions cannot keep this one, or None."""
+    """Why a method that satisfies some kinds of definitions cannot satisfy this one, or None."""
     wrong = next((part for part in definition.parts() if part.kind not in keeps), None)
-    return None if wrong is None else f"{_other_kind(wrong, keeps)} {method} does not keep it."
+    return None if wrong is None else f"{_other_kind(wrong, keeps)} {method} cannot satisfy it."

@@ -1,4 +1,4 @@
-"""What survey weights tell about a population that nobody counted. Estimates are for judging a risk; no definition is decided by them."""
+"""Population figures estimated from survey weights. They inform a risk assessment; no definition is decided by them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class PopulationEstimate:
-    """The population that the rows stand for: ``people`` of it, the figures of attackers among them, and who stands alone in it.
+    """The population represented by the rows: its number of ``people``, the attackers' success figures in it, and unique
+    people.
 
-    The journalist of ``risk`` is right with the expected value of 1 over the size of a group in the population. ``sample_uniques`` stand
-    alone in the table; ``confirmed`` is the share of these who are expected to stand alone in the population.
+    The journalist of ``risk`` is right with probability equal to the expected value of 1 over a group's population
+    size. ``sample_uniques`` are unique in the table; ``confirmed`` is the share of these expected to be unique in the
+    population.
     """
 
     people: Fraction
@@ -43,19 +45,24 @@ class PopulationEstimate:
 
 
 def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5") -> PopulationEstimate:
-    """Estimate the population from the weights of a sample; ``unit`` is what one count of weight stands for (``table.weights.unit``).
+    """Estimate the population from the weights of a sample; ``unit`` is what one unit of weight counts
+    (``table.weights.unit``).
 
-    Of a group in the population, each was drawn with chance ``p``: its rows over the sum of their weights. Given the rows, the size ``F`` of the group is
-    negative binomial with parameter ``p``, the posterior of Benedetti and Franconi's model. The journalist's chance is the mean of ``1/F``
-    (:func:`individual_risk`), which is larger than 1 over the mean of ``F``: groups that happen to be small weigh more. Somebody who stands
-    alone in the table stands alone in the population with chance ``p``.
+    Each member of a population group is sampled with probability ``p``: the group's rows over the sum of their weights.
+    Given the rows, the population size ``F`` of the group is negative binomial with parameter ``p``, the posterior of
+    Benedetti and Franconi's model. The journalist's success probability is the mean of ``1/F``
+    (:func:`individual_risk`), which exceeds 1 over the mean of ``F``: groups that happen to be small weigh more. A
+    sample unique is a population unique with probability ``p``.
+    Source: [Benedetti1998].
     """
     if WEIGHT not in groups.extras:
         raise PolicyError(
-            "The rows have no weights, so they say nothing about a population. Name their column with weight=."
+            "The rows have no weights, so a population cannot be estimated. Name the weight column with weight=."
         )
     if groups.owners:
-        raise PolicyError("Weights of rows do not say how many people stand behind somebody with several rows.")
+        raise PolicyError(
+            "A population cannot be estimated from row weights if people have several rows. Keep one row per person."
+        )
     weights = groups.extras[WEIGHT]
     filled = occupied(groups)
     rows, stands_for = groups.sizes[filled], (weights[filled] * float(unit)).astype(np.float64)
@@ -84,7 +91,8 @@ def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5
 
 
 def individual_risk(rows: NDArray[np.int64], stands_for: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The expected value of ``1/F`` for groups of ``rows`` that stand for so many people: ``p/f * 2F1(1, 1; f + 1; 1 - p)`` with ``p = f/w``.
+    """The expected value of ``1/F`` for groups of ``rows`` that represent ``stands_for`` people: ``p/f * 2F1(1, 1; f + 1;
+    1 - p)``, ``p = f/w``.
 
     For one row that is ``p/(1 - p) * log(1/p)``. Weights below the number of rows count as that number.
     """

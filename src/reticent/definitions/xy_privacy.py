@@ -1,4 +1,4 @@
-"""(X,Y)-privacy: what somebody who knows X can say about Y."""
+"""(X,Y)-privacy: what an adversary who knows X can infer about Y."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from reticent.errors import PolicyError
 class XYPrivacy(Conjunction):
     """Every value of X is linked to at least ``k`` different values of Y, and to none with a confidence above ``h``.
 
-    Guarantee: an adversary who knows X of a person is left with at least k
-    values of Y, and concludes none with a confidence above ``h``. Adversary: knows X, or any part of it: what holds for X holds for every part,
-    whose values join groups. Monotone, for the same reason.
-    Source: Wang, Fung, Anonymizing sequential releases (2006).
+    Guarantee: an adversary who knows X of a person is left with at least k values of Y, and infers none with a confidence above ``h``.
+    Adversary: knows X, or some columns of it, whose groups are unions. Monotone, for the same reason.
+    Not covered: an adversary who can rule values out, or knows columns outside X.
+    Source: [Wang2006].
 
     Parameters:
         k: the smallest number of values of Y.
         h: the largest confidence.
-        column: one sensitive column that is Y; without ``y`` each is Y in turn.
-        y: the sensitive columns Y, their values taken jointly.
-        x: sensitive columns that belong to X beside the quasi columns, and with them what can be computed from X; by default all but Y.
+        column: the sensitive column Y; without ``column`` and ``y``, each sensitive column by itself.
+        y: the sensitive columns Y, judged jointly.
+        x: sensitive columns that belong to X in addition to the quasi columns, with all that can be computed from X; by default all but Y.
 
     Example:
         >>> import reticent as rt
@@ -57,10 +57,12 @@ class XYPrivacy(Conjunction):
             object.__setattr__(self, name, _columns(getattr(self, name), f"XYPrivacy: {name}"))
         if self.y is None and self.x is not None:
             raise PolicyError(
-                "XYPrivacy: x says what is known besides the quasi columns; pass y=, what is to be protected."
+                "XYPrivacy: x names what is known in addition to the quasi columns; pass y=, the columns to protect."
             )
         if self.y is not None and (self.column is not None or not self.y):
-            raise PolicyError("XYPrivacy: y must name at least one sensitive column, and takes the place of column.")
+            raise PolicyError(
+                "XYPrivacy: y must name at least one sensitive column, and cannot be combined with column."
+            )
         for name in set(self.x or ()) & set(self.y or ()):
             raise PolicyError(f"XYPrivacy: column {name!r} is in x and in y at once.")
         self.adopt_traits()
@@ -91,7 +93,7 @@ class XYPrivacy(Conjunction):
         return super().guarded(sensitive) if self.y is None else self.y
 
     def leaves_open(self, column: str) -> Openness:
-        """Of several columns together all but one may have a single value."""
+        """Nothing for several columns Y: all but one of them may have a single value."""
         return super().leaves_open(column) if self.y in (None, (column,)) else Openness.NOTHING
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
@@ -115,7 +117,7 @@ class XYPrivacy(Conjunction):
         return self.y is None and super().absorbing_on(counted)
 
     def relaxation(self) -> GroupDefinition | None:
-        """Nothing about a single column follows from what holds for several together."""
+        """None for several columns Y: nothing about a single column follows from their joint values."""
         return super().relaxation() if self.y is None else None
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
@@ -125,7 +127,7 @@ class XYPrivacy(Conjunction):
         return max(self.k, super().least_rows())
 
     def _refined(self, groups: Groups) -> tuple[Groups, NDArray[np.int64]]:
-        """What somebody who knows X sees of Y, group by group, and the group that each was cut from."""
+        """The histograms of Y that an adversary who knows X sees, by group, and the group that each was split from."""
         assert self.y is not None
         known = self.x
         if known is None:
@@ -135,7 +137,7 @@ class XYPrivacy(Conjunction):
 
 
 def _columns(given: str | Iterable[str] | None, name: str) -> tuple[str, ...] | None:
-    """Names of columns, or none; one may stand by itself."""
+    """Column names, or None; a single name may be given as a string."""
     if given is None:
         return None
     listed = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else given

@@ -1,15 +1,15 @@
-"""Tables about people: rows, roles, hierarchies, and what a label stands for.
+"""Tables about people: rows, roles, hierarchies, and the meanings of labels.
 
-``table``            a frame with a role for every column; ``sensitive`` columns with their domains; ``weights`` of a survey as exact counts
-``declarations``     columns that the steward declares unknown, with reasons
-``rows``             rows in memory, in a stream or in a file; ``row_order`` sorts them; ``row_classes`` those that agree; ``blocks`` and ``table_files`` write them
+``table``            a frame with a role for every column; ``sensitive`` columns with their domains; survey ``weights`` as exact counts
+``declarations``     columns that the steward declares unknown to adversaries, with reasons
+``rows``             rows in memory, in a stream or in a file; ``row_order`` sorts them; ``row_classes`` equivalence classes; ``blocks`` and ``table_files`` write them
 ``relations``        which columns can be computed from which others
-``hierarchies``      chains of ever coarser partitions of a column
-``meaning``          what a label stands for; ``value_types`` the types of values, and their way into JSON
-``canonical_types``  the one type that values of a kind are kept in; ``coarsening`` coarser numbers and dates beside the quasi columns
-``formula_cells``    text that a spreadsheet would run, and how CSV files escape it
-``codebook``         labels of values, as statistics programs have them; ``person_marks`` keyed fingerprints of a table's people
-``opener``           what a table asks of an engine
+``hierarchies``      chains of increasingly coarse partitions of a column
+``meaning``          what a label represents; ``value_types`` the types of values, and their JSON encoding
+``canonical_types``  the canonical storage types; ``coarsening`` rounds and bins numbers and dates outside the quasi columns
+``formula_cells``    text that a spreadsheet would execute, and how CSV files escape it
+``codebook``         value labels of statistics packages; ``person_marks`` keyed fingerprints of a table's people
+``opener``           what a table needs from an engine
 """
 
 from reticent.table.blocks import Checksum, as_parquet, csv_blocks, csv_header, parquet_blocks, repeated_csv_blocks

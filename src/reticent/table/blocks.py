@@ -1,4 +1,4 @@
-"""CSV and Parquet as bytes, whole or block by block."""
+"""CSV and Parquet as bytes, whole or in blocks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ _PLAIN_NAME = re.compile(r"\w[\w -]*")
 
 
 def as_csv(frame: pl.DataFrame) -> bytes:
-    """UTF-8 with commas and a header; a null is an empty field and the empty text is quoted, so that both come back. Text that begins like a formula is escaped."""
+    """UTF-8 CSV with commas and a header. A null is an empty field and the empty text is quoted, so both round-trip. Text
+    that begins like a formula is escaped.
+    """
     refuse_nested(frame.schema, "csv")
     return csv_header(frame.schema) + _lines(frame)
 
 
 def csv_header(schema: pl.Schema) -> bytes:
-    """The first line of :func:`as_csv` (or lines, if a name has several)."""
+    """The header of :func:`as_csv` (several lines if a name contains line breaks)."""
     if all(map(_PLAIN_NAME.fullmatch, schema)):
         return (",".join(schema) + "\n").encode()
     refuse_nested(schema, "csv")
@@ -40,19 +42,21 @@ def csv_header(schema: pl.Schema) -> bytes:
 
 
 def csv_layout(schema: pl.Schema) -> dict[str, Any]:
-    """How polars reads rows that :func:`as_csv` wrote: by their places, since it takes quotes in a header for part of the names. Text is still escaped."""
+    """Settings with which polars reads :func:`as_csv` output by column index, since it takes quotes in a header as part of
+    names. Text is still escaped.
+    """
     return {"has_header": False, "skip_lines": csv_header(schema).count(b"\n"), "schema": schema}
 
 
 def as_parquet(frame: pl.DataFrame) -> bytes:
-    """Parquet, compressed. The bytes depend on the values only, not on how the frame came about."""
+    """Compressed Parquet. The bytes depend on the values only, not on the memory layout of the frame."""
     buffer = io.BytesIO()
     frame.rechunk().write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
 
 
 def arrow_schema(layout: ParquetLayout) -> Any:
-    """The Arrow schema in a Parquet footer, None where there is none; one that cannot be read is a :class:`DataError`."""
+    """The Arrow schema in a Parquet footer, None if there is none. Raises :class:`DataError` if it cannot be read."""
     import pyarrow as pa
 
     if layout.arrow_schema is None:
@@ -64,7 +68,7 @@ def arrow_schema(layout: ParquetLayout) -> Any:
 
 
 def csv_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
-    """The bytes of :func:`as_csv`, of rows that come chunk by chunk."""
+    """The bytes of :func:`as_csv` for rows in chunks."""
     yield csv_header(schema)
     for chunk in chunks:
         yield _lines(chunk)
@@ -75,9 +79,9 @@ def _lines(rows: pl.DataFrame) -> bytes:
 
 
 def repeated_csv_blocks(schema: pl.Schema, rows: pl.DataFrame, times: NDArray[np.int64]) -> Iterator[bytes]:
-    """The bytes of :func:`as_csv`, of rows that stand there several times, one after the other: each is written once and repeated."""
+    """The bytes of :func:`as_csv` for rows with multiplicities: each is encoded once and repeated."""
     yield csv_header(schema)
-    # Blocks of about as many rows each, but for a row that is repeated more often.
+    # Blocks of about equally many rows, except for a row that is repeated more often.
     block = (np.cumsum(times) - times) // _ROWS_IN_BLOCK
     for start, end in itertools.pairwise([0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(times)]):
         part, often = rows[start:end], times[start:end]
@@ -85,12 +89,12 @@ def repeated_csv_blocks(schema: pl.Schema, rows: pl.DataFrame, times: NDArray[np
         if text.count(b"\n") == part.height:
             yield b"".join(map(mul, io.BytesIO(text).readlines(), often.tolist()))
         else:
-            # Some value has several lines.
+            # A value contains line breaks.
             yield _lines(part[np.repeat(np.arange(part.height), often)])
 
 
 def parquet_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
-    """Parquet of rows that come chunk by chunk, each a row group. A reader finds the rows of :func:`as_parquet` in other bytes."""
+    """Parquet of rows in chunks, each a row group. The same rows as :func:`as_parquet`, in other bytes."""
     from pyarrow.parquet import ParquetWriter
 
     sink = _Drained()
@@ -102,7 +106,7 @@ def parquet_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterato
 
 
 class _Drained(io.RawIOBase):
-    """A file to which bytes are only appended, and taken away as they come. It has state because it is a file."""
+    """An append-only file object whose bytes are taken as they are written. Mutable: it is a file."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +122,7 @@ class _Drained(io.RawIOBase):
         return self._taken + self._buffer.tell()
 
     def drain(self) -> bytes:
-        """What was written since the last time."""
+        """The bytes written since the last call."""
         content = self._buffer.getvalue()
         self._taken += len(content)
         self._buffer.seek(0)
@@ -126,11 +130,11 @@ class _Drained(io.RawIOBase):
         return content
 
     def close(self) -> None:
-        """Nothing to close: the last bytes are still to be taken."""
+        """No-op: the last bytes are still to be taken."""
 
 
 class Checksum:
-    """The hash and the length of bytes on their way. It has state because it counts."""
+    """The hash and length of a byte stream. Mutable: it accumulates."""
 
     def __init__(self) -> None:
         self._hash, self.size = hashlib.sha256(), 0
@@ -149,9 +153,9 @@ class Checksum:
 
 
 def refuse_nested(schema: pl.Schema, kind: str) -> None:
-    """Refuse columns of lists and the like, which only Parquet can hold."""
+    """Raise for nested columns (lists, structs), which only Parquet can hold."""
     for name, dtype in schema.items():
         if dtype.is_nested() or dtype == pl.Object:
             raise DataError(
-                f"Column {name!r} of type {dtype} cannot be written as {kind}. Use parquet, or leave it out."
+                f"Column {name!r} of type {dtype} cannot be written as {kind}. Use parquet, or omit the column."
             )

@@ -1,7 +1,8 @@
-"""The few types that judged columns are held in: those in which a release publishes them.
+"""The canonical types of judged columns: those in which a release publishes them.
 
-A value that is looked up, labelled, counted and published must be written alike everywhere. So a quasi or sensitive column becomes plain
-when a table is made: timestamps count microseconds and have no zone, numbers are 64 bits wide, and there is one zero.
+A value that is looked up, labelled, counted and published must have one representation everywhere. So quasi and
+sensitive columns are converted when a table is made: timestamps have microseconds and no zone, numbers have 64 bits,
+and there is one zero.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ Kinds = Mapping[str, object]
 
 
 def plain(series: pl.Series, declared: object = None) -> pl.Series:
-    """A column in its plain type; ``declared`` is its hierarchy, if it has one.
+    """Convert a column to its canonical type; ``declared`` is its hierarchy, if it has one.
 
-    A timestamp with a zone becomes the local time of the hierarchy's zone. Without such a hierarchy it is text, and so is a time of day under a
-    hierarchy, which has no use for its order. Whole numbers and decimals that do not fit a plain number are a :class:`DataError`.
+    A timestamp with a zone becomes local time in the hierarchy's zone. Without such a hierarchy it becomes text, and so
+    does a time of day under a hierarchy, whose order is not used. Raises :class:`DataError` for integers and decimals
+    that do not fit into 64 bits.
     """
     dtype = series.dtype
     target = plain_type(dtype, declared)
@@ -45,7 +47,7 @@ def plain(series: pl.Series, declared: object = None) -> pl.Series:
 
 
 def plain_type(dtype: pl.DataType, declared: object = None) -> pl.DataType:
-    """The type that :func:`plain` gives a column of ``dtype``."""
+    """The type that :func:`plain` returns for a column of ``dtype``."""
     if dtype.is_float() or isinstance(dtype, pl.Decimal):
         return pl.Float64()
     if dtype in (pl.Int128, pl.UInt128):
@@ -63,20 +65,20 @@ def _dates(declared: object) -> Dates | None:
 
 
 def real(series: pl.Series) -> pl.Series:
-    """Numbers with a fraction in 64 bits, with NaN as null and one zero: -0.0 equals 0.0 but is written differently."""
-    # Through text, so that a single-precision 0.1 stays 0.1.
+    """Floats in 64 bits, with NaN as null and one zero: -0.0 equals 0.0 but is written differently."""
+    # Via text, so a single-precision 0.1 stays 0.1.
     wide = series if series.dtype == pl.Float64 else series.cast(pl.String).cast(pl.Float64)
     known = wide.fill_nan(None)
     return known.set(known == 0, 0.0)
 
 
 def clock_text(series: pl.Series) -> pl.Series:
-    """Times of day as text, with what they have below a second (which a cast lets go)."""
+    """Times of day as text, with fractions of a second (which a cast would drop)."""
     return series.dt.to_string("%H:%M:%S%.f")
 
 
 def plain_rows(rows: Rows, kinds: Kinds) -> Rows:
-    """The same rows with some columns plain."""
+    """The same rows with some columns in canonical types."""
     changed = {name: declared for name, declared in kinds.items() if _changes(rows.schema[name], declared)}
     if not changed:
         return rows
@@ -95,7 +97,7 @@ def _changes(dtype: pl.DataType, declared: object) -> bool:
 
 
 def _check_same(series: pl.Series, cast: pl.Series) -> None:
-    """No number may change on the way; what a timestamp has below a microsecond is let go."""
+    """Raise if a cast changes a number. Fractions below a microsecond are dropped."""
     if isinstance(series.dtype, pl.Datetime):
         return
     changed = series.filter(cast.cast(series.dtype, strict=False).ne_missing(series))

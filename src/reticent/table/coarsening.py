@@ -1,8 +1,9 @@
-"""Coarser numbers and dates in columns that are published beside the quasi columns.
+"""Rounding and binning of numbers and dates in columns published in addition to the quasi columns.
 
-An exact amount or day can be one person's own, whatever the quasi columns hide. A coarsening replaces it by a value that several people share: numbers
-stay numbers and dates dates (only ``Bins`` publishes ranges). A table coarsens its columns when it is made, so whatever is judged, attacked and published is
-the coarser value. ``fitted`` to a column it works value by value, so that later rows are coarsened alike.
+An exact amount or day can identify a person, whatever the quasi columns hide. A coarsening replaces it by a value that
+several people share: numbers stay numbers and dates stay dates (only ``Bins`` publishes ranges). A table coarsens its
+columns when it is made, so everything that is judged, attacked and published is the coarser value. After ``fitted`` to
+a column it works value by value, so later rows are coarsened identically.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ _MOST_DIGITS = 15
 
 
 class Coarsening(ABC):
-    """What replaces the values of one column."""
+    """A replacement for the values of one column."""
 
     kind: ClassVar[str]
 
     def fitted(self, values: pl.Series) -> Coarsening:
-        """The same for each value by itself; ``values`` are all of the column's."""
+        """A coarsening that works on each value by itself; ``values`` is the whole column."""
         self.check(values.name, values.dtype)
         return self
 
     def check(self, name: str, dtype: pl.DataType) -> None:
-        """Refuse a column of another type."""
+        """Raise if the column has an unsuitable type."""
         if not dtype.is_numeric():
             raise DataError(
                 f"Column {name!r} has type {dtype}, but coarsening of kind {self.kind!r} is for numbers. Dates take kind = 'calendar'.",
@@ -57,10 +58,10 @@ class Coarsening(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """As plain data; :func:`coarsening_from` reads it."""
+        """As plain data, the inverse of :func:`coarsening_from`."""
 
     def told(self) -> dict[str, Any]:
-        """What the public is told of it."""
+        """The public part of the description."""
         return self.describe()
 
     @abstractmethod
@@ -98,7 +99,7 @@ class Rounding(Coarsening):
         return _on_numbers(values, self.of_numbers)
 
     def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The multiples that known numbers become."""
+        """The multiples that the given numbers are rounded to."""
         return _multiples(_clamped(numbers, self.bottom, self.top), exact(self.to, "to"))
 
     def type_of(self, dtype: pl.DataType) -> pl.DataType:
@@ -114,10 +115,10 @@ class Rounding(Coarsening):
 
 @dataclass(frozen=True)
 class Digits(Coarsening):
-    """Numbers of so many significant ``digits``: small numbers stay fine, large ones become coarse, as suits amounts of money.
+    """Numbers rounded to a number of significant ``digits``: fine for small amounts, coarse for large ones.
 
     Parameters:
-        digits: how many digits stay.
+        digits: the number of significant digits.
         bottom, top: values beyond these become these.
 
     Example:
@@ -141,7 +142,7 @@ class Digits(Coarsening):
         return _on_numbers(values, self.of_numbers)
 
     def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What known numbers become."""
+        """The rounded numbers."""
         return _significant(_clamped(numbers, self.bottom, self.top), self.digits)
 
     def type_of(self, dtype: pl.DataType) -> pl.DataType:
@@ -158,10 +159,10 @@ class Digits(Coarsening):
 
 @dataclass(frozen=True)
 class Bins(Coarsening):
-    """The range between two ``edges`` that a number lies in, as text; the outermost ranges are open.
+    """The range between two ``edges`` that contains a number, as text; the outermost ranges are open.
 
     Parameters:
-        edges: where ranges begin and end.
+        edges: the boundaries of the ranges, ascending.
 
     Example:
         >>> import reticent as rt
@@ -178,7 +179,7 @@ class Bins(Coarsening):
         points = [exact(edge, "edges") for edge in self.edges]
         if not points or points != sorted(set(points)):
             raise PolicyError(
-                f"bins: edges must be rising and at least one, but they are {list(self.edges)}.", setting=("edges",)
+                f"bins: edges must be ascending and not empty, but they are {list(self.edges)}.", setting=("edges",)
             )
 
     def of(self, values: pl.Series) -> pl.Series:
@@ -201,7 +202,7 @@ class Bins(Coarsening):
 
 @dataclass(frozen=True)
 class CalendarUnit(Coarsening):
-    """The first day of the week, month, quarter, year or decade that a date lies in; timestamps also take ``hour`` and ``day``.
+    """The first day of the week, month, quarter, year or decade that contains a date; timestamps also take ``hour`` and ``day``.
 
     Parameters:
         unit: the name of the unit.
@@ -247,12 +248,13 @@ class CalendarUnit(Coarsening):
 
 @dataclass(frozen=True)
 class Microaggregation(Coarsening):
-    """The numbers in order, ``size`` rows or more at a time, each replaced by the middle value of its stretch, to three digits.
+    """Univariate microaggregation: sorted numbers in runs of at least ``size`` rows, each replaced by the median of its run, to three digits.
 
-    Equal numbers stay together. What replaces a number comes from the data, and is never an exact mean.
+    Equal numbers stay in one run. The replacements come from the data and are never exact means.
+    Source: [DomingoFerrer2005].
 
     Parameters:
-        size: the smallest number of rows in a stretch.
+        size: the minimum number of rows in a run.
 
     Example:
         >>> import reticent as rt
@@ -298,7 +300,7 @@ class Microaggregation(Coarsening):
 
 @dataclass(frozen=True)
 class Steps(Coarsening):
-    """A value for each stretch between ``edges``: what :class:`Microaggregation` becomes when it meets a column. The edges are private."""
+    """One value for each interval between ``edges``: the fitted form of :class:`Microaggregation`. The edges are private."""
 
     edges: tuple[float, ...]
     values: tuple[float, ...]
@@ -308,13 +310,13 @@ class Steps(Coarsening):
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.edges) + 1 or list(self.edges) != sorted(set(self.edges)):
-            raise PolicyError("steps: edges must be rising, and there must be one value more than edges.")
+            raise PolicyError("steps: edges must be ascending, and there must be one more value than edges.")
 
     def of(self, values: pl.Series) -> pl.Series:
         return _on_numbers(values, self.of_numbers)
 
     def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The values of the stretches that known numbers lie in."""
+        """The values of the intervals that contain the given numbers."""
         return np.array(self.values)[np.searchsorted(self.edges, numbers, side="right")]
 
     def describe(self) -> dict[str, Any]:
@@ -339,7 +341,7 @@ _KINDS: Mapping[str, tuple[type[Coarsening], tuple[str, ...]]] = {
 
 
 def coarsening_from(description: Any, where: str = "coarsen") -> Coarsening:
-    """The coarsening that a description spells, such as ``{"kind": "round", "to": 1000}``; ``where`` opens every message."""
+    """Construct a coarsening from its description, such as ``{"kind": "round", "to": 1000}``; ``where`` opens every message."""
     if isinstance(description, Coarsening):
         return description
     kind = description.get("kind") if isinstance(description, Mapping) else None
@@ -367,7 +369,7 @@ def coarsening_from(description: Any, where: str = "coarsen") -> Coarsening:
 
 
 def coarse_rows(rows: Rows, chosen: Mapping[str, Coarsening]) -> Rows:
-    """The same rows with some columns coarser."""
+    """The same rows with some columns coarsened."""
     if not chosen:
         return rows
     schema = pl.Schema(
@@ -383,12 +385,12 @@ def coarse_rows(rows: Rows, chosen: Mapping[str, Coarsening]) -> Rows:
 
 
 def _whole_type(dtype: pl.DataType) -> pl.DataType:
-    """The type of whole multiples of numbers of ``dtype``: Int64 where these fit, but for the very ends."""
+    """The type of integer multiples of numbers of ``dtype``: Int64 if they fit, clipped at the ends."""
     return pl.Int64() if dtype.is_integer() and dtype not in (pl.UInt64, pl.Int128, pl.UInt128) else pl.Float64()
 
 
 def _typed(values: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """``values`` as ``dtype``; a number that was rounded past the ends of an integer type becomes the end."""
+    """``values`` as ``dtype``; a number rounded beyond the range of an integer type is clipped."""
     if dtype.is_integer() and values.dtype.is_float():
         least, largest = pl.select(least=dtype.min(), largest=dtype.max()).row(0)  # type: ignore[attr-defined]
         nearest = float(largest)
@@ -399,7 +401,7 @@ def _typed(values: pl.Series, dtype: pl.DataType) -> pl.Series:
 def _check_ends(kind: str, bottom: float | str | None, top: float | str | None) -> None:
     low, high = (None if end is None else exact(end, "top") for end in (bottom, top))
     if low is not None and high is not None and low >= high:
-        raise PolicyError(f"{kind}: bottom must lie below top, but they are {bottom} and {top}.", setting=("bottom",))
+        raise PolicyError(f"{kind}: bottom must be below top, but they are {bottom} and {top}.", setting=("bottom",))
 
 
 def _ends(bottom: float | str | None, top: float | str | None) -> str:
@@ -412,7 +414,7 @@ def _floats(values: pl.Series) -> NDArray[np.float64]:
 
 
 def _on_numbers(values: pl.Series, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> pl.Series:
-    """Each distinct number changed; missing ones stay missing."""
+    """Apply a function to each distinct number; nulls stay null."""
     known = values.fill_nan(None) if values.dtype.is_float() else values
     changed = pl.Series(values.name, change(_floats(known)))
     return pl.select(pl.when(known.is_not_null()).then(changed)).to_series().alias(values.name)
@@ -425,9 +427,9 @@ def _clamped(numbers: NDArray[np.float64], bottom: float | str | None, top: floa
 
 
 def _multiples(numbers: NDArray[np.float64], step: Fraction) -> NDArray[np.float64]:
-    """The nearest multiples of ``step``, each the float nearest to its decimal, so that it is written short."""
+    """The nearest multiples of ``step``, each the float nearest to its decimal, so it prints short."""
     if max(step.numerator, step.denominator) >= 2**1000:
-        return numbers  # Hardly any float lies between such multiples, or all do.
+        return numbers  # Almost no float is between such multiples, or every float is one.
     times = np.rint(numbers / float(step))
     scaled = times * step.numerator
     rounded = np.where(np.abs(scaled) < _LARGEST_EXACT, scaled / step.denominator, times * float(step))
@@ -435,7 +437,7 @@ def _multiples(numbers: NDArray[np.float64], step: Fraction) -> NDArray[np.float
 
 
 def _significant(numbers: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """So many significant digits, each the float nearest to its decimal."""
+    """Numbers rounded to significant digits, each the float nearest to its decimal."""
     size = np.abs(numbers)
     with np.errstate(divide="ignore"):
         exponents = np.where(size > 0, np.floor(np.log10(np.where(size > 0, size, 1.0))), 0.0) - digits + 1
@@ -447,7 +449,7 @@ def _significant(numbers: NDArray[np.float64], digits: int) -> NDArray[np.float6
 
 
 def _stretches(ordered: NDArray[np.float64], size: int) -> list[int]:
-    """Where stretches of at least ``size`` begin in rising numbers; equal ones are not parted."""
+    """The start indices of runs of at least ``size`` in sorted numbers; equal numbers are not separated."""
     starts = [0]
     while len(ordered) - starts[-1] >= 2 * size:
         start = int(np.searchsorted(ordered, ordered[starts[-1] + size - 1], side="right"))

@@ -1,4 +1,4 @@
-"""What a source says about its columns beside their values: titles, labels of values, codes for missing values, and what was assumed in reading it."""
+"""Metadata of a source's columns: titles, value labels, missing-value codes, and the assumptions made while reading it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ Code = int | float | str
 
 @dataclass(frozen=True)
 class TableCodebook:
-    """Of some columns the ``titles`` (variable labels), the ``labels`` of their codes, and how many rows had a code that means ``missing``.
+    """The ``titles`` (variable labels) of columns, the ``labels`` of their codes, and how many rows had a code for
+    ``missing``.
 
-    Labels are in the order of their codes. Codes for missing values are named with their label where they have one: ``"97 (refused)"``. ``assumed`` are
-    sentences about what was found out and may be wrong, such as lines that were skipped.
+    Labels are in the order of their codes. Missing-value codes include their label, if any: ``"97 (refused)"``.
+    ``assumed`` are sentences about guesses that may be wrong, such as skipped lines.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -22,7 +23,7 @@ class TableCodebook:
     assumed: tuple[str, ...] = ()
 
     def notes(self) -> tuple[str, ...]:
-        """What was assumed, and what was read as missing, a sentence for each column."""
+        """The assumptions, and what was read as missing, one sentence per column."""
         return (*self.assumed, *(_note(column, codes) for column, codes in self.missing.items() if codes))
 
 

@@ -1,4 +1,4 @@
-"""Names of columns as a caller lists them."""
+"""Column names as arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reticent.errors import PolicyError
 
 
 def column_names(given: Any, setting: str) -> tuple[str, ...]:
-    """The names that an argument lists; one name stands for a list of one. Anything else is refused by the name of the argument."""
+    """The names given by an argument; a single name counts as a list of one. Raises naming the argument otherwise."""
     if isinstance(given, str):
         return (given,)
     listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else None
@@ -23,7 +23,7 @@ def column_names(given: Any, setting: str) -> tuple[str, ...]:
 
 
 def column_name_sets(given: Any, setting: str) -> tuple[tuple[str, ...], ...]:
-    """The sets of names that an argument lists."""
+    """The sets of names given by an argument."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise PolicyError(
             f"{setting} must list sets of columns, such as {setting}=[['age', 'town'], ['town', 'job']], but it is {given!r}.",

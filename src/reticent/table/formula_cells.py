@@ -1,8 +1,9 @@
-"""Text that a spreadsheet would run as a formula: ``=HYPERLINK(...)``, ``+cmd``, ``-2+3``, ``@SUM(...)``, or text behind a tab or a line end.
+"""Text that a spreadsheet would execute as a formula: ``=HYPERLINK(...)``, ``+cmd``, ``-2+3``, ``@SUM(...)``, or text
+after a tab or a line break.
 
-In CSV files such text stands behind an apostrophe, which spreadsheets take for "this is text". Text that has apostrophes before a formula already gets one more, so
-that every text comes back as it was: :func:`unescaped` undoes :func:`escaped`. Numbers (``-5``, ``+3.5 %``) and single signs are none. Kinds of files that know types of
-cells need none of this.
+CSV files prefix such text with an apostrophe, which spreadsheets read as "this is text". Text that already has
+apostrophes before a formula gets one more, so every text round-trips: :func:`unescaped` inverts :func:`escaped`.
+Numbers (``-5``, ``+3.5 %``) and single signs are not escaped. File formats with typed cells need none of this.
 """
 
 from __future__ import annotations
@@ -25,35 +26,35 @@ def escaped(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def unescaped(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame that :func:`escaped` was given."""
+    """The inverse of :func:`escaped`."""
     changed = [_as_text(frame[name]).str.replace(_ESCAPED, "${1}") for name in _columns_with(frame, _ESCAPED)]
     return frame.with_columns(changed) if changed else frame
 
 
 def escaped_name(name: str) -> str:
-    """A column name as a header writes it."""
+    """A column name as written in a header."""
     return f"'{name}" if _NAME.match(name) else name
 
 
 def unescaped_values(text: pl.Expr) -> pl.Expr:
-    """The same of columns of text that are not yet read."""
+    """The inverse of :func:`escaped` as a lazy expression on text columns."""
     return text.map_batches(lambda values: unescaped(values.to_frame()).to_series(), is_elementwise=True)
 
 
 def formula_columns(frame: pl.DataFrame) -> list[str]:
-    """The columns that have text which begins like a formula, in their order."""
+    """The columns with text that begins like a formula, in order."""
     return _columns_with(frame, _FORMULA)
 
 
 def _columns_with(frame: pl.DataFrame, pattern: str) -> list[str]:
-    # All columns in one query: where rows are few, asking takes longer than the answer.
+    # All columns in one query: for few rows, planning takes longer than running it.
     columns = {name: frame[name] for name, dtype in frame.schema.items() if dtype in _TEXT}
     texts = [_as_text(column) for column in columns.values() if not _is_free_of(column, pattern)]
     return [each.name for each in pl.DataFrame(texts).select(pl.all().str.contains(pattern).any()) if each[0]]
 
 
 def _is_free_of(column: pl.Series, pattern: str) -> bool:
-    """Whether no code of a column of codes matches, of which there may be more than occur."""
+    """True if no category of a categorical column matches; unused categories may make it False."""
     if column.dtype == pl.String:
         return False
     codes = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column.unique().cast(pl.String)

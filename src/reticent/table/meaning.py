@@ -1,8 +1,8 @@
-"""What a published label of one column stands for: a value, a set or a range of values, codes that begin alike, what recurs,
-missing values, or anything.
+"""What a published label of one column represents: a value, a set or a range of values, codes with a common prefix, a
+recurring time, missing values, or anything.
 
-A meaning says which leaves of a column it covers, how it is written as a label, how in words and how in JSON. Nothing else looks into
-one; a caller that needs to tell the kinds apart asks for the class.
+A meaning determines which leaves of a column it covers, and its form as a label, in words and in JSON. Its
+representation is private to this module; callers that need the kind check the class.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST_CODE = 10_000
 
 @dataclass(frozen=True)
 class LineSegment:
-    """A stretch of the line that a label stands for; ``None`` is an open end, and types of whole numbers and moments have closed ends."""
+    """An interval of the line that a label represents; ``None`` is an open end, and integer and timestamp types have closed ends."""
 
     low: float | int | None
     high: float | int | None
@@ -45,24 +45,24 @@ class LineSegment:
 
 
 class Meaning(ABC):
-    """What a label of one column stands for. Meanings are equal when they are written alike in canonical JSON: 1 equals 1.0, and true differs."""
+    """What a label of one column represents. Meanings are equal if their canonical JSON is: 1 equals 1.0, and true differs."""
 
     __slots__ = ()
 
     @staticmethod
     def read(given: Any, kind: ValueType, where: str) -> Meaning:
-        """The meaning that :meth:`as_json` wrote, with values of type ``kind``; anything else is a :class:`DataError` that begins with ``where``."""
+        """Parse :meth:`as_json` with values of type ``kind``. Raises :class:`DataError`, starting with ``where``, otherwise."""
         try:
             return _read(given, kind)
         except (DataError, TypeError, KeyError, ValueError):
-            raise DataError(f"{where} cannot be understood: {given!r}.") from None
+            raise DataError(f"{where} is not a known meaning: {given!r}.") from None
 
     @abstractmethod
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
-        """The positions of the leaves that it covers, if any."""
+        """The indices of the leaves that it covers, if any."""
 
     def label(self, kind: ValueType) -> str | None:
-        """The one way to write it as a label of a column of type ``kind``; None where there are several."""
+        """The canonical label in a column of type ``kind``; None if there are several ways to write it."""
         return None
 
     @abstractmethod
@@ -74,15 +74,15 @@ class Meaning(ABC):
         """The meaning in words."""
 
     def listed(self, kind: ValueType) -> list[Any] | None:
-        """The values that it lists one by one (null as ``None``), or nothing when it describes them otherwise."""
+        """The values listed one by one (null as ``None``), or None if it describes them otherwise."""
         return None
 
     def stretch(self, kind: ValueType) -> LineSegment | None:
-        """The stretch of the line that it stands for, if it is one."""
+        """The interval of the line that it represents, if it is one."""
         return None
 
     def written(self) -> Sequence[Any]:
-        """The values that are written in it, as they are written."""
+        """The values contained in its representation, unchanged."""
         return ()
 
     def __eq__(self, other: object) -> bool:
@@ -102,7 +102,7 @@ class Value(Meaning):
     value: Any
 
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
-        """The leaf that has the value."""
+        """The leaf with the value."""
         return index.among(self.listed(index.kind))
 
     def label(self, kind: ValueType) -> str | None:
@@ -133,7 +133,7 @@ class Values(Meaning):
     values: tuple[Any, ...]
 
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
-        """The leaves that have one of the values."""
+        """The leaves with one of the values."""
         return index.among(self.listed(index.kind))
 
     def as_json(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class Values(Meaning):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval(Meaning):
-    """The values between two ends, of which ``closed`` says which belong to it; None is an open end."""
+    """The values between two ends, with ``closed`` naming the ends included; None is an open end."""
 
     low: Any
     high: Any
@@ -169,7 +169,7 @@ class Interval(Meaning):
 
     @property
     def text(self) -> str:
-        """How it is written: ``[20, 25)``, ``< 18`` or ``>= 65``, and ``[20, 25]`` with both ends."""
+        """Its notation: ``[20, 25)``, ``< 18`` or ``>= 65``, and ``[20, 25]`` with both ends."""
         if self.low is None:
             return f"< {self.high}"
         if self.high is None:
@@ -177,7 +177,7 @@ class Interval(Meaning):
         return f"[{self.low}, {self.high}{']' if self.closed == 'both' else ')'}"
 
     def label(self, kind: ValueType) -> str | None:
-        """Its text for whole numbers; the ends of others can be written in several ways."""
+        """Its notation for integers; None for other types, whose ends can be written in several ways."""
         return self.text if kind.is_whole else None
 
     def as_json(self) -> dict[str, Any]:
@@ -185,13 +185,13 @@ class Interval(Meaning):
         return {"interval": [to_plain(self.low), to_plain(self.high)], "closed": self.closed}
 
     def words(self) -> str:
-        """The ends, with brackets that say which belong to it."""
+        """The ends, with brackets for those included."""
         left = "(-inf" if self.low is None else f"{'[' if self.closed in ('left', 'both') else '('}{self.low}"
         right = "inf)" if self.high is None else f"{self.high}{']' if self.closed in ('right', 'both') else ')'}"
         return f"in {left}, {right}"
 
     def stretch(self, kind: ValueType) -> LineSegment:
-        """The part of the line between the ends."""
+        """The interval between the ends."""
         if kind in (ValueType.TEXT, ValueType.BOOLEAN):
             raise DataError(f"The manifest gives the interval {[self.low, self.high]!r} for a column of type {kind}.")
         low, high = (None if bound is None else kind.place(bound) for bound in (self.low, self.high))
@@ -203,19 +203,19 @@ class Interval(Meaning):
         return LineSegment(whole_low, whole_high)
 
     def written(self) -> Sequence[Any]:
-        """The ends that it has."""
+        """The ends that are not open."""
         return [end for end in (self.low, self.high) if end is not None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix(Meaning):
-    """The codes of a length that begin alike."""
+    """The codes of a fixed length with a common prefix."""
 
     prefix: str
     length: int
 
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
-        """The leaves that begin so and have the length; whole numbers have it with zeros in front."""
+        """The leaves with the prefix and the length; integers are padded with leading zeros."""
         if (part := self.stretch(index.kind)) is not None:
             return index.within(part)
         fits = index.leaves.str.starts_with(self.prefix) & (index.leaves.str.len_chars() == self.length)
@@ -223,23 +223,23 @@ class Prefix(Meaning):
         return found
 
     def fits(self, text: str) -> bool:
-        """Whether a code is one of them."""
+        """True if a code is one of them."""
         return text.startswith(self.prefix) and len(text) == self.length
 
     def label(self, kind: ValueType) -> str:
-        """The beginning, and a star for every further character."""
+        """The prefix, and a star for every further character."""
         return self.prefix.ljust(self.length, SUPPRESSED)
 
     def as_json(self) -> dict[str, Any]:
-        """Beginning and length."""
+        """Prefix and length."""
         return {"prefix": self.prefix, "length": self.length}
 
     def words(self) -> str:
-        """The beginning, and a star for every further character."""
+        """The prefix, and a star for every further character."""
         return self.label(ValueType.TEXT)
 
     def stretch(self, kind: ValueType) -> LineSegment | None:
-        """The whole numbers that are written so."""
+        """The range of integers with this prefix."""
         if not kind.is_whole:
             return None
         unit = 10 ** (self.length - len(self.prefix))
@@ -251,12 +251,12 @@ RECURRING: Mapping[str, Callable[[pl.Series], pl.Series]] = {
     "weekday": lambda moments: moments.dt.weekday(),
     "hour_of_day": lambda moments: moments.dt.hour(),
 }
-"""What recurs, and how it is read from days or moments: weekdays from Monday (1) to Sunday (7), hours from 0 to 23."""
+"""Recurring units, and how they are computed from days or timestamps: weekdays from Monday (1) to Sunday (7), hours from 0 to 23."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recurring(Meaning):
-    """The days or moments on one weekday, or in one hour of any day."""
+    """The days or timestamps on one weekday, or in one hour of any day."""
 
     unit: str
     number: int
@@ -290,22 +290,22 @@ class Recurring(Meaning):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Missing(Meaning):
-    """A value that is missing."""
+    """The missing value."""
 
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
-        """The leaf that is null."""
+        """The null leaf."""
         return index.among([None])
 
     def label(self, kind: ValueType) -> str:
-        """The label of missing values, which is marked where a value is spelled so."""
+        """The label of missing values, made unique if a value is spelled like it."""
         return NULL_LABEL
 
     def as_json(self) -> dict[str, Any]:
-        """The fact."""
+        """The marker for missing values."""
         return {"null": True}
 
     def words(self) -> str:
-        """The fact."""
+        """The word for a missing value."""
         return "missing"
 
     def listed(self, kind: ValueType) -> list[Any]:
@@ -315,29 +315,29 @@ class Missing(Meaning):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrMissing(Meaning):
-    """A value of some range, or none."""
+    """A value of some range, or missing."""
 
     of: Interval
 
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
-        """The leaves of the range, and the leaf that is null."""
+        """The leaves of the range, and the null leaf."""
         return np.concatenate([self.of.covers(index), index.among([None])])
 
     def label(self, kind: ValueType) -> str | None:
-        """The range as it is written, and that the value may be missing."""
+        """The label of the range with a suffix for "or missing"."""
         text = self.of.label(kind)
         return None if text is None else f"{text}{OR_MISSING}"
 
     def as_json(self) -> dict[str, Any]:
-        """The range as plain data, and the fact."""
+        """The range as plain data, with the marker for missing values."""
         return {**self.of.as_json(), "null": True}
 
     def words(self) -> str:
-        """The range, and the fact."""
+        """The range, or missing."""
         return f"{self.of.words()}{OR_MISSING}"
 
     def stretch(self, kind: ValueType) -> LineSegment:
-        """Where the value lies that is not missing."""
+        """The interval of the values that are not missing."""
         return self.of.stretch(kind)
 
     def written(self) -> Sequence[Any]:
@@ -347,32 +347,32 @@ class OrMissing(Meaning):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anything(Meaning):
-    """Any value, or none."""
+    """Any value, or missing."""
 
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
         """All leaves."""
         return np.arange(len(index.leaves))
 
     def as_json(self) -> dict[str, Any]:
-        """The fact."""
+        """The marker for any value."""
         return {"all": True}
 
     def words(self) -> str:
-        """The fact."""
+        """The words for any value."""
         return "anything"
 
 
 def _unpointed(entry: Any) -> Any:
-    """Numbers that are whole as integers, whatever type they have."""
+    """Integral numbers as integers, whatever type they have."""
     if isinstance(entry, list):
         return [_unpointed(each) for each in entry]
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
 class LeafIndex:
-    """The leaves of a column, prepared for finding those that a meaning covers.
+    """The leaves of a column, indexed for finding those that a meaning covers.
 
-    What is remembered is only derived from the leaves: a place for every value, and the leaves in the order of the line.
+    The caches are derived from the leaves only: the index of every value, and the leaves in sorted order.
     """
 
     def __init__(self, leaves: pl.Series, kind: ValueType) -> None:
@@ -380,12 +380,12 @@ class LeafIndex:
 
     @classmethod
     def of(cls, leaves: pl.Series, column: str) -> LeafIndex:
-        """The index of the leaves of a column, as values of the type that they have."""
+        """The index of the leaves of a column, with their own type."""
         kind = ValueType.of(leaves.dtype, column)
         return cls(kind.column(leaves), kind)
 
     def under(self, meaning: Meaning) -> NDArray[np.int64]:
-        """The positions of the leaves that a meaning covers; one that covers none is a :class:`DataError`."""
+        """The indices of the leaves that a meaning covers. Raises :class:`DataError` if there are none."""
         found = meaning.covers(self)
         if len(found) == 0:
             raise DataError(
@@ -394,11 +394,11 @@ class LeafIndex:
         return found
 
     def among(self, values: Sequence[Any]) -> NDArray[np.int64]:
-        """The positions of the values that are leaves."""
+        """The indices of the values that are leaves."""
         return np.array([self._positions[value] for value in values if value in self._positions], dtype=np.int64)
 
     def within(self, part: LineSegment) -> NDArray[np.int64]:
-        """The positions of the leaves on a stretch of the line."""
+        """The indices of the leaves in an interval."""
         order, places = self._line
         low = 0 if part.low is None else np.searchsorted(places, part.low, "left" if part.low_closed else "right")
         high = len(places)
@@ -413,7 +413,7 @@ class LeafIndex:
 
     @cached_property
     def _line(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Leaves other than null in the order of the line, and their places on it."""
+        """The non-null leaves in sorted order, and their coordinates."""
         order = self.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
         order = order[: len(self.leaves) - self.leaves.null_count()]
         leaves = self.leaves.gather(order).to_physical()
@@ -422,14 +422,14 @@ class LeafIndex:
 
 
 def texts_of(meanings: Sequence[Meaning], kind: ValueType) -> list[str | None]:
-    """:meth:`Meaning.label` of many at once, which is far quicker for values."""
+    """:meth:`Meaning.label` of many at once, much faster for values."""
     values = [meaning.value for meaning in meanings if isinstance(meaning, Value)]
     texts = iter(kind.texts(values))
     return [next(texts) if isinstance(meaning, Value) else meaning.label(kind) for meaning in meanings]
 
 
 def covers_missing(meaning: Meaning) -> bool:
-    """Whether somebody whose value is missing fits a label."""
+    """True if a missing value matches the label."""
     match meaning:
         case Missing() | OrMissing() | Anything() | Value(None):
             return True
@@ -440,7 +440,7 @@ def covers_missing(meaning: Meaning) -> bool:
 
 
 def are_disjoint(one: Meaning, other: Meaning) -> bool:
-    """Whether two labels certainly stand for different values; False where that is not known."""
+    """True if two labels certainly represent different values; False if that is unknown."""
     if covers_missing(one) and covers_missing(other):
         return False
     match one, other:
@@ -465,7 +465,7 @@ def _ends_before(one: Interval, other: Interval) -> bool:
 
 
 def null_label(meanings: Mapping[str, Meaning]) -> str:
-    """The label that means the missing value; a column may hold the very text that is usual for it, and then it is another."""
+    """The label of the missing value, which differs from the usual one if the column contains that text as a value."""
     return next((label for label, meaning in meanings.items() if isinstance(meaning, Missing)), NULL_LABEL)
 
 
@@ -488,11 +488,11 @@ def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
             return OrMissing(of)
     if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
         if not len(given["prefix"]) <= given["length"] <= _LONGEST_CODE:
-            raise DataError(f"A code has at most {_LONGEST_CODE:,} characters, and begins with some of them.")
+            raise DataError(f"The length of a code must be at most {_LONGEST_CODE:,} and longer than its prefix.")
         return Prefix(given["prefix"], given["length"])
     unit, number = next(iter(given.items()), ("", None)) if len(shape) == 1 else ("", None)
     if unit in _NUMBERS and type(number) is int and number in _NUMBERS[unit]:
         return Recurring(unit, number)
     if given in ({"null": True}, {"all": True}):
         return Missing() if "null" in given else Anything()
-    raise DataError("It is none of the known shapes.")
+    raise DataError("It has none of the known forms.")

@@ -1,4 +1,4 @@
-"""What a table asks of engines before there is anything to count: opening sources, and a first look at rows."""
+"""What a table needs from engines before counting: opening sources, and a first profile of rows."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ class Opener(Protocol):
         """The names of all columns of a source."""
 
     def open(self, source: Any, columns: Sequence[str]) -> Rows:
-        """Some columns of a source, where they lie."""
+        """Some columns of a source, without loading them."""
 
     def source(self, location: Any, settings: Any, reading: Mapping[str, Any]) -> Any:
-        """A source by its place and what was said about reading it; ``settings`` say how to reach the machinery."""
+        """A source by location and reading options; ``settings`` configure the connection to the back end."""
 
     def applied(self, source: Any, recoded: Callable[[pl.DataFrame], pl.DataFrame]) -> Any:
-        """A frame of the same kind, of what ``recoded`` makes of every part of the rows."""
+        """A frame of the same kind with ``recoded`` applied to every partition of the rows."""
 
 
 class Profiler(Protocol):
-    """The one call of an engine that a table needs."""
+    """The only engine method that a table needs."""
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns, in one pass."""
 
 
 def opener(name: str) -> Opener:
-    """The engine of a name, which opens sources itself."""
+    """The engine of a name that opens sources itself."""
     return cast(Opener, load("engine", name)())
 
 
 def profiler(name: str) -> Profiler:
-    """The engine of a name, for a first look at rows."""
+    """The engine of a name that profiles rows."""
     return cast(Profiler, load("engine", name)())

@@ -1,9 +1,11 @@
-"""The same people under another name: keyed fingerprints of what identifies them, few enough to be kept in the ledger.
+"""Recognizing the same people under other names: keyed fingerprints of identifying values, few enough to be stored in the
+ledger.
 
-Of every identifying column a sample is kept as keyed hashes. Whether a value is in the sample depends on the value alone, so two tables that share people
-share marks, whatever else about them changed. Numbers that only count the rows identify nobody; together with the values of some columns they do. A table is
-known by its rows too: each distinct combination of values with the number of rows that have it, over all columns and over sets of two and three, so that a
-table with other columns beside them is recognised by those that both have.
+Of every identifying column a sample is stored as keyed hashes (marks). Whether a value is sampled depends on the value
+alone, so two tables that share people share marks, whatever else differs. Row numbers identify nobody; combined with
+the values of some columns they do. A table is also recognized by its rows: each distinct combination of values with its
+multiplicity, over all columns and over sets of two and three, so a table with additional columns is recognized by the
+common ones.
 """
 
 from __future__ import annotations
@@ -22,14 +24,15 @@ from reticent.base.packing import mixed
 from reticent.table.table import Table
 
 _FEWEST_ROWS, _FEWEST_COMBINATIONS = 3, 4
-# Beyond these it would take more than a small part of the time that publishing takes.
+# Beyond these limits it would take more than a small part of the publishing time.
 _MOST_PEOPLE, _MOST_ROWS = 2_000_000, 500_000
 _MOST_SETS, _MOST_COLUMNS, _MOST_CELLS = 96, 10, 20_000_000
 _SMALL_RANGE = 1 << 20
 # Columns up to this length are faster as lists than as queries.
 _SHORT = 2_500
 _MOST_NUMBERED = 2
-# How often other people with the same number may agree by chance in what is marked; and how much rarer makes further columns unnecessary.
+# How often other people with the same number may agree by chance; and the factor at which further columns become
+# unnecessary.
 _ALIKE_BY_CHANCE, _RARELY_ALIKE = 1 / 20, 1 / 40
 _PEOPLE_COMPARED = 4096
 _MANY_ROWS, _PART, _COUNTED = 1 << 16, 1 << 60, np.uint64((1 << 40) - 1)
@@ -38,9 +41,10 @@ _Hashes = NDArray[np.uint64]
 
 
 def marks_of_people(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
-    """Return the marks of a table's people: :func:`marks_of_columns` of its key and identifiers, and of its quasi and sensitive columns.
+    """The marks of a table's people: :func:`marks_of_columns` of its key and identifiers, and of its quasi and sensitive
+    columns.
 
-    Of a table that is not in memory only identifying columns are marked.
+    For a table that is not in memory only identifying columns are marked.
     """
     named = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
     columns = [name for name in named if name in table.schema]
@@ -57,11 +61,12 @@ def marks_of_people(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
 def marks_of_columns(
     identifying: Sequence[pl.Series], others: Sequence[pl.Series], key: bytes
 ) -> tuple[PersonFingerprints, ...]:
-    """Return the marks of the people in some columns, which ``Ledger.record(people=)``, ``know`` and ``about`` compare with those of every data set.
+    """The marks of the people in some columns, which ``Ledger.record(people=)``, ``know`` and ``about`` compare with those
+    of every data set.
 
-    ``identifying`` are keys and identifiers, ``others`` the columns of values, in rows that belong together. Two tables are about the same people if any
-    identifying column, the numbers of people with some columns that both have, or the rows over such columns agree: further columns, other identifiers and
-    other names of the data set do not hide them.
+    ``identifying`` are keys and identifiers, ``others`` the columns of values, row-aligned. Two tables are about the
+    same people if any identifying column, the row numbers combined with some common columns, or the rows over such
+    columns agree: further columns, other identifiers and other names of the data set do not hide them.
     """
     marks = [people_marks(values, key) for values in identifying]
     if others:
@@ -73,7 +78,7 @@ def marks_of_columns(
 
 
 def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
-    """The marks of one identifying column; None where it only numbers the rows, which tells nobody from anybody."""
+    """The marks of one identifying column; None if it only numbers the rows, which identifies nobody."""
     present = values.drop_nulls().unique()
     if not len(present) or _only_numbers(present):
         return None
@@ -87,9 +92,11 @@ def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
 
 
 def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
-    """The marks of people who are only numbered: of the number with the values of sets of columns in which others hardly agree.
+    """The marks of people identified by row number only: of the number combined with sets of columns in which other rows
+    rarely agree.
 
-    Other people with the same number agree as often as two rows of the table do, or as two neighbours where rows are sorted: such sets tell nobody from anybody.
+    Other people with the same number agree as often as two rows of the table do, or as two neighbours if rows are
+    sorted: sets in which that is frequent identify nobody.
     """
     mine = _value_hashes(numbers, key)
     level, levels = _sampled(mixed(mine), _PEOPLE_COMPARED)
@@ -111,9 +118,10 @@ def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: byte
 
 
 def column_marks(columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
-    """The marks of rows over sets of two and three columns: each combination with how often it occurs.
+    """The marks of rows over sets of two and three columns: each combination with its multiplicity.
 
-    Sets in which every combination occurs equally often, more than once, are a design and say nothing about people.
+    Sets in which every combination occurs equally often, more than once, are an experimental design and identify
+    nobody.
     """
     rows = len(next(iter(columns.values()), ()))
     sets: dict[tuple[str, ...], _Hashes] = {}
@@ -122,26 +130,26 @@ def column_marks(columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprin
         if any(known < set(names) for known in fine):
             continue
         combined = _combined(columns, names)
-        # Of many combinations a part is enough, and which depends on the combination alone.
+        # A sample of many combinations suffices, chosen by the combination alone.
         part = combined[combined < np.uint64(_PART)] if rows > _MANY_ROWS else combined
         distinct, counts = np.unique(combined if len(part) < _PEOPLE_COMPARED else part, return_counts=True)
         if len(distinct) < _FEWEST_COMBINATIONS or counts.min() == counts.max() > 1:
             continue
         if 4 * len(distinct) > 3 * counts.sum():
             fine.append(set(names))
-        # The order is that of the combinations, so that a part of them holds the smallest marks of all.
+        # Sorted by combination, so a sample of them holds the smallest marks of all.
         sets[names] = (distinct & ~_COUNTED) | (mixed(distinct + counts.astype(np.uint64)) & _COUNTED)
     return _sketch("columns", sets, key)
 
 
 def _hashed_columns(columns: Sequence[pl.Series], key: bytes) -> dict[str, _Hashes]:
-    """The hashed values of each column, those with most distinct values first; case and outer spaces of names do not count."""
+    """The hashed values of each column, those with most distinct values first; names are compared without case and outer spaces."""
     by_distinct = sorted(columns, key=lambda values: (-values.n_unique(), values.name))[:_MOST_COLUMNS]
     return {values.name.strip().lower(): _value_hashes(values, key) for values in by_distinct}
 
 
 def _sets_of(columns: Mapping[str, _Hashes], rows: int, smallest: int) -> Iterator[tuple[str, ...]]:
-    """Sets of up to three columns, smallest first, as many as their cells allow."""
+    """Sets of up to three columns, smallest first, as many as their number of cells allows."""
     sets = (names for size in range(smallest, 4) for names in combinations(sorted(columns), size))
     return islice(sets, max(_MOST_CELLS // max(rows, 1), 1))
 
@@ -154,7 +162,7 @@ def _combined(columns: Mapping[str, _Hashes], names: Sequence[str]) -> _Hashes:
 
 
 def _agreement(values: _Hashes) -> float:
-    """How often two rows agree, or two neighbours, whichever is more often."""
+    """How often two rows, or two neighbouring rows, agree; the larger of the two."""
     rows = len(values)
     if rows < 2:
         return 1.0
@@ -163,7 +171,7 @@ def _agreement(values: _Hashes) -> float:
 
 
 def _sketch(kind: str, sets: Mapping[tuple[str, ...], _Hashes], key: bytes) -> PersonFingerprints | None:
-    """The smallest marks of each set of columns; where there are too many sets, those with most combinations."""
+    """The smallest marks of each set of columns; if there are too many sets, those with most combinations."""
     finest = sorted(sets, key=lambda names: (-len(sets[names]), names))[:_MOST_SETS]
     marks: set[int] = set()
     for names, prefix in zip(finest, _hashes(["\x1f".join(names) for names in finest], key).tolist(), strict=True):
@@ -173,13 +181,13 @@ def _sketch(kind: str, sets: Mapping[tuple[str, ...], _Hashes], key: bytes) -> P
 
 
 def _plain(values: pl.Series) -> pl.Series:
-    """Values as text; 7, 7.0 and 7.00 are one."""
+    """Values as text; 7, 7.0 and 7.00 are equal."""
     texts = values.cast(pl.String)
     return texts.str.replace(r"^(-?\d+)\.0+$", "$1").str.replace(r"^(-?\d+\.\d*[1-9])0+$", "$1")
 
 
 def rows_marks(frame: pl.DataFrame, key: bytes) -> PersonFingerprints | None:
-    """The marks of rows: keyed hashes of the distinct combinations, each with how often it occurs."""
+    """The marks of rows: keyed hashes of the distinct combinations, each with its multiplicity."""
     if frame.height < _FEWEST_ROWS or not frame.width:
         return None
     distinct, counts = _distinct_rows(frame, key)
@@ -192,7 +200,7 @@ def rows_marks(frame: pl.DataFrame, key: bytes) -> PersonFingerprints | None:
 
 
 def contents_marks(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
-    """One mark of everything in a table whose rows are too few to be recognised one by one: who counts the same rows again counts the same people."""
+    """One mark of all contents of a table whose rows are too few to be recognized individually: equal contents are the same people."""
     if table.streamed or table.rows > _MOST_ROWS or not (table.quasi or table.sensitive):
         return ()
     distinct, counts = _distinct_rows(
@@ -203,7 +211,7 @@ def contents_marks(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
 
 
 def _distinct_rows(frame: pl.DataFrame, key: bytes) -> tuple[_Hashes, NDArray[np.intp]]:
-    """Keyed hashes of the distinct rows, and how often each occurs."""
+    """Keyed hashes of the distinct rows, and their multiplicities."""
     combined = np.zeros(frame.height, dtype=np.uint64)
     for place, name in enumerate(sorted(frame.columns)):
         combined = mixed(combined * _SALT + _value_hashes(frame[name], key, place))
@@ -211,13 +219,13 @@ def _distinct_rows(frame: pl.DataFrame, key: bytes) -> tuple[_Hashes, NDArray[np
 
 
 def _marks(kind: str, level: int, levels: NDArray[np.int64], hashes: _Hashes) -> PersonFingerprints:
-    """The level of a value goes before its hash, so that a finer sample can be cut down to a coarser one."""
+    """Marks with the sampling level of a value before its hash, so a finer sample can be reduced to a coarser one."""
     marks = (levels.astype(np.uint64) << np.uint64(MARK_BITS)) | (hashes >> np.uint64(64 - MARK_BITS))
     return PersonFingerprints(kind, level, tuple(np.unique(marks).tolist()))
 
 
 def _sampled(spread: _Hashes, kept: int = MARKS_KEPT) -> tuple[int, NDArray[np.int64]]:
-    """The lowest level from which on few enough values are kept, and the level of each value."""
+    """The lowest level at which few enough values are kept, and the level of each value."""
     level, levels = 0, _levels(spread)
     while np.count_nonzero(levels >= level) > kept:
         level += 1
@@ -231,7 +239,7 @@ def _levels(spread: _Hashes) -> NDArray[np.int64]:
 
 
 def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _Hashes:
-    """A hash for every row; each distinct value is hashed once. Without a ``place`` values count as they read: 7, 7.0 and '7' are one."""
+    """A hash per row; each distinct value is hashed once. Without a ``place`` equal readings are equal: 7, 7.0 and '7'."""
     before = "" if place is None else f"{place}"
     if len(values) <= _SHORT and (values.dtype == pl.String or values.dtype.is_integer()):
         listed = values.to_list()
@@ -261,13 +269,13 @@ def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _H
 
 
 def _only_numbers(values: pl.Series) -> bool:
-    """Whether values are no more than running numbers, also as text: every table has those."""
+    """True if values are just running numbers, also as text: every table has those."""
     if values.dtype == pl.String:
         values = values.str.strip_chars().cast(pl.Int64, strict=False)
     if not values.dtype.is_integer() or not len(values) or values.null_count():
         return False
     ordered = values.sort()
-    # A few numbers far from the others do not make the rest identifying.
+    # A few distant numbers do not make the rest identifying.
     spared = len(ordered) // 20
     middle = ordered[spared : len(ordered) - spared]
     return int(middle[-1]) - int(middle[0]) < 2 * len(middle)
@@ -277,7 +285,7 @@ def _hashes(texts: Sequence[str], key: bytes) -> _Hashes:
     """The keyed hash of each text."""
     keyed, digests = hashlib.blake2b(key=key, digest_size=8), []
     for text in texts:
-        # A copy is ready for the text; the key need not be read again.
+        # A copied hash state starts behind the key, which need not be hashed again.
         one = keyed.copy()
         one.update(text.encode())
         digests.append(one.digest())

@@ -1,4 +1,4 @@
-"""Classes of rows that agree in some columns: how large they are, for many sets of columns in one pass."""
+"""Equivalence classes of rows in some columns: their sizes, for many sets of columns in one pass."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ _Hashes = NDArray[np.uint64]
 
 
 def class_sizes(rows: Rows, labels: Sequence[str], beside: Iterable[Columns]) -> dict[Columns, NDArray[np.int64]]:
-    """For each set of columns in ``beside`` the sizes of the classes of rows that agree in it and in ``labels``. Missing values agree with each other, and so does NaN.
+    """For each set of columns in ``beside``, the sizes of the classes of rows that agree in it and in ``labels``. Nulls
+    are equal, and so are NaNs.
 
-    Rows are compared by two hashes of 64 bits, so that rows larger than memory take 16 bytes each. Where the first hash joins rows that the second tells apart, both are
-    made again with other random seeds: two different rows are taken for one with a chance of 2^-128.
+    Rows are compared by two 64-bit hashes, so rows larger than memory take 16 bytes each. If the first hash collides
+    where the second differs, both are recomputed with new random seeds: two different rows are taken for equal with
+    probability 2^-128.
     """
     sets = tuple(dict.fromkeys(beside))
     while True:
@@ -49,7 +51,7 @@ def _hashed(
 
 
 def _sizes(first: _Hashes, second: _Hashes) -> NDArray[np.int64] | None:
-    """How many rows have each hash; None where rows agree in the first and differ in the second."""
+    """The number of rows with each hash; None if rows agree in the first and differ in the second."""
     order = np.argsort(first)
     first, second = first[order], second[order]
     differs = first[1:] != first[:-1]

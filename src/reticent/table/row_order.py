@@ -1,4 +1,4 @@
-"""Rows as small integers: what sorting and grouping rows are made of. Sorting text itself is many times slower."""
+"""Rows as small integer keys for sorting and grouping. Sorting text itself is many times slower."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from reticent.base.packing import pack, sort_equal
 
 
 def in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows sorted by all columns, nulls last: an order that anybody can make from the rows themselves."""
+    """The rows sorted by all columns, nulls last: a canonical order, computable from the rows alone."""
     keys, space = _keys(frame.get_columns(), frame.height)
     return frame if _rise(keys) else frame[sort_equal(keys, space)[0]]
 
 
 def order_of(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """The places of the rows in the order of :func:`in_order`."""
+    """The permutation that sorts the rows as :func:`in_order` does."""
     return sort_equal(*_keys(frame.get_columns(), frame.height))[0]
 
 
 def is_in_order(frame: pl.DataFrame) -> bool:
-    """Whether the rows stand as :func:`in_order` puts them."""
+    """True if the rows are already sorted as by :func:`in_order`."""
     return _rise(_keys(frame.get_columns(), frame.height)[0])
 
 
@@ -34,20 +34,20 @@ def _rise(keys: NDArray[Any]) -> bool:
 
 
 def _keys(columns: Sequence[pl.Series], rows: int) -> tuple[NDArray[Any], int]:
-    """One integer a row, in the order of the rows' values."""
+    """One integer per row, ordered like the rows' values."""
     found = [_codes(column) for column in columns]
     return pack([codes for codes, _ in found], [max(size, 1) for _, size in found], rows)
 
 
 def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:
-    """A place for every value of a column, in the order of the values and nulls last, and how many places there are."""
+    """A rank for every value of a column, nulls last, and the number of ranks."""
     if isinstance(column.dtype, pl.Enum) and is_sorted(column.dtype.categories):
         size, places = len(column.dtype.categories), column.to_physical()
         return (places.fill_null(size) if places.null_count() else places).to_numpy(), size + 1
     if column.dtype.is_integer() and len(column) and not column.null_count():
         low, high = cast(int, column.min()), cast(int, column.max())
         if high - low < len(column):
-            # Numbers that lie this close are places themselves.
+            # Numbers in a range this narrow serve as ranks themselves.
             wide = np.uint64 if column.dtype == pl.UInt64 else np.int64
             places = np.subtract(column.to_numpy(), wide(low), dtype=wide, casting="unsafe")
             return places.astype(np.int64, copy=False), high - low + 1

@@ -1,6 +1,6 @@
-"""Rows of one schema, wherever they are: in memory, coming chunk by chunk, or in a file.
+"""Rows of one schema: in memory, streamed in chunks, or in a file.
 
-Everything above an engine sees rows only through :class:`Rows`: distinct rows with their counts, or chunks.
+Everything above an engine accesses rows only through :class:`Rows`: distinct rows with their counts, or chunks.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from reticent.table.table_files import check_header
 Chunks = Iterator[pl.DataFrame]
 Counted = tuple[pl.DataFrame, NDArray[np.int64]]
 Change = Callable[[pl.DataFrame], pl.DataFrame]
-# A distinct row of a key and its quasi values, and the table that finds equal ones.
+# A distinct row of a key and its quasi values, and the hash table of equal ones.
 _BYTES_PER_PERSON_CELL = 64
 _ROWS_OF_TEXT = 100_000
 _ROWS_OF_CSV = 200_000
-# Casting so few takes less time than planning a query.
+# Casting this few values is faster than planning a query.
 _FEW_ROWS = 10_000
 _NO_DELIMITER = b"\x1f"
-_NOT_DRAWN_YET = "These rows are drawn while they are written; nothing is known of them before."
+_NOT_DRAWN_YET = "These rows are sampled while they are written; nothing is known about them before."
 
 
 @runtime_checkable
 class Rows(Protocol):
-    """Rows of one schema. ``engine`` names the engine that scans them; ``again`` says whether they can be read twice."""
+    """Rows of one schema. ``engine`` names the engine that scans them; ``again`` is True if they can be read twice."""
 
     @property
     def schema(self) -> pl.Schema:
@@ -58,7 +58,7 @@ class Rows(Protocol):
 
     @property
     def again(self) -> bool:
-        """Whether the rows can be read more than once."""
+        """True if the rows can be read more than once."""
 
     def values(self, column: str) -> pl.Series:
         """The values of a column, each at least once."""
@@ -67,24 +67,25 @@ class Rows(Protocol):
         """The rows of some columns (default: all), in the same order every time."""
 
     def counted(self, columns: Sequence[str]) -> Counted:
-        """The distinct rows of some columns, and how often each occurs."""
+        """The distinct rows of some columns, and their multiplicities."""
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> Rows:
-        """The rows with ``change`` applied to each part of them, which gives them the types of ``schema``.
+        """The rows with ``change`` applied to each chunk, which then has the types of ``schema``.
 
-        Without ``needs`` it changes every column by itself. A part has any of the columns, but always those that ``change`` ``needs``; then it may
-        leave rows out.
+        Without ``needs``, ``change`` works on every column by itself. Otherwise a chunk always contains the columns in
+        ``needs``, and ``change`` may drop rows.
         """
 
     def frame(self) -> pl.DataFrame:
-        """All rows in memory, or a :class:`PolicyError` that says why not."""
+        """All rows in memory. Raises :class:`PolicyError` with the reason if that is impossible."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The number of rows, and of some columns the values (each at least once) and the nulls: how many, and the place of the first, where rows have places.
+    """The number of rows, and for some columns the values (each at least once) and the nulls: their number, and the index
+    of the first if rows are ordered.
 
-    ``distinct`` has the distinct rows of these columns with their counts, where they were found on the way.
+    ``distinct`` has the distinct rows of these columns with their counts, if they were computed on the way.
     """
 
     rows: int
@@ -94,35 +95,38 @@ class Profile:
 
 
 class DistantRows(ABC):
-    """Rows of machinery that answers questions about all rows where they lie (a cluster), so that they need not come here one by one. They have no order.
+    """Rows in a remote back end (a cluster) that computes aggregates in place, so they need not be fetched. They have no
+    order.
 
-    A class of its own and no protocol: to ask whether something keeps a protocol is to ask for its height, which costs a pass.
+    An abstract class, not a protocol: a protocol's isinstance check would read ``height``, which costs a pass.
     """
 
     @abstractmethod
     def watched(self, context: Context, stage: str) -> Rows:
-        """The same rows; work on them reports how far it has come and stops when asked."""
+        """The same rows; work on them reports progress and can be cancelled."""
 
     @abstractmethod
     def profiled(self, known: Profile) -> Rows:
-        """The same rows with what a pass found out about them."""
+        """The same rows with the profile of a pass."""
 
     @abstractmethod
     def without_nulls(self, columns: Sequence[str]) -> Rows:
-        """Only the rows that have a value in all of some columns."""
+        """Only the rows with a value in all of some columns."""
 
     @abstractmethod
     def doubtful(self, columns: Sequence[str], key: str) -> pl.DataFrame:
-        """Some of the distinct rows of some columns whose ``key`` is missing or occurs in several of them (with ``columns`` the key alone: in several rows)."""
+        """A sample of the distinct rows of some columns whose ``key`` is null or occurs in several of them (if ``columns``
+        is the key alone: in several rows).
+        """
 
     @abstractmethod
     def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
-        """At most so many rows of some columns, drawn at random."""
+        """A random sample of at most ``most`` rows of some columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class _CountedRows(ABC):
-    """Rows whose ``judged`` columns are asked about again and again: their distinct rows are kept."""
+    """Rows whose ``judged`` columns are queried repeatedly: their distinct rows are cached."""
 
     schema: pl.Schema
     judged: tuple[str, ...] = field(default=(), kw_only=True)
@@ -130,7 +134,7 @@ class _CountedRows(ABC):
     again: ClassVar[bool] = True
 
     def counted(self, columns: Sequence[str]) -> Counted:
-        """The distinct rows of some columns, and how often each occurs."""
+        """The distinct rows of some columns, and their multiplicities."""
         times = self._times
         if set(columns) <= set(self.judged):
             grouped = self._judged_in(tuple(columns))
@@ -144,7 +148,7 @@ class _CountedRows(ABC):
         return self._grouped(self.judged)
 
     def _judged_in(self, columns: tuple[str, ...]) -> pl.DataFrame:
-        """The distinct rows of some of the judged columns. The last ones are kept: what describes a table and what checks it ask for the same."""
+        """The distinct rows of some judged columns. The last result is cached: describing and checking a table use the same."""
         if columns == self.judged:
             return self._judged
         if columns not in self._latest:
@@ -168,7 +172,7 @@ class _CountedRows(ABC):
 
     @abstractmethod
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
-        """The distinct rows of some columns, and how often each occurs under the name ``_times``."""
+        """The distinct rows of some columns, with multiplicities in the column ``_times``."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -201,15 +205,15 @@ class FrameRows(_CountedRows):
         return self.shown(self.held)
 
     def shown(self, part: pl.DataFrame) -> pl.DataFrame:
-        """Some of what is held, in the types of the schema."""
+        """Some of the stored rows, in the types of the schema."""
         return part
 
     def judging(self, columns: Sequence[str]) -> Self:
-        """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
+        """The same rows, with the distinct rows of some columns cached on first use."""
         return type(self)(self.held, [name for name in self.schema if name in columns])
 
     def ordered(self) -> Self:
-        """The rows sorted by all columns in turn, nulls last."""
+        """The rows sorted by all columns, nulls last."""
         return type(self)(in_order(self.held), self.judged)
 
     def csv_blocks(self) -> Iterator[bytes]:
@@ -222,7 +226,7 @@ class FrameRows(_CountedRows):
 
 @dataclass(frozen=True, eq=False, init=False)
 class CodedRows(FrameRows):
-    """Rows in memory whose text columns are held as codes: enums with sorted categories. They sort, group and are written without their text."""
+    """Rows in memory with text columns as codes (enums with sorted categories). They sort, group and are written without decoding."""
 
     def __init__(self, frame: pl.DataFrame, judged: Sequence[str] = ()) -> None:
         super().__init__(frame, judged)
@@ -231,7 +235,7 @@ class CodedRows(FrameRows):
 
     @classmethod
     def of(cls, frame: pl.DataFrame, judged: Sequence[str] = ()) -> CodedRows:
-        """Rows whose text is coded here: each column is looked at once, instead of whenever rows are sorted or grouped."""
+        """Rows with text encoded here: each column is encoded once, instead of at every sort or grouping."""
         kinds = {each.name: pl.Enum(occurring(each)) for each in frame if each.dtype == pl.String}
         return cls(_cast(frame, kinds), judged)
 
@@ -256,7 +260,9 @@ class CodedRows(FrameRows):
 
 @dataclass(frozen=True, eq=False, init=False)
 class RepeatedRows(_CountedRows):
-    """Rows in memory that repeat: ``distinct`` ones, and how often each stands there (``times``). They are sorted, grouped and written one of each."""
+    """Rows in memory with many duplicates: the ``distinct`` ones and their multiplicities (``times``). Sorting, grouping
+    and writing process each once.
+    """
 
     distinct: FrameRows = field(repr=False)
     times: NDArray[np.int64] = field(repr=False)
@@ -292,11 +298,11 @@ class RepeatedRows(_CountedRows):
         return self.distinct.shown(self.distinct.held[np.repeat(np.arange(len(self.times)), self.times)])
 
     def judging(self, columns: Sequence[str]) -> RepeatedRows:
-        """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
+        """The same rows, with the distinct rows of some columns cached on first use."""
         return RepeatedRows(self.distinct, self.times, [name for name in self.schema if name in columns])
 
     def ordered(self) -> RepeatedRows:
-        """The rows sorted by all columns in turn, nulls last."""
+        """The rows sorted by all columns, nulls last."""
         order = order_of(self.distinct.held)
         held = type(self.distinct)(self.distinct.held[order])
         return RepeatedRows(held, self.times[order], self.judged)
@@ -313,9 +319,10 @@ class RepeatedRows(_CountedRows):
 
 @dataclass(frozen=True, eq=False)
 class StreamRows:
-    """Rows that are never in memory together. ``make(columns)`` reads some columns from the beginning, in the same order every time.
+    """Rows that are never in memory together. ``make(columns)`` reads some columns from the beginning, in the same order
+    every time.
 
-    ``known`` is what a pass found out about them, if there was one.
+    ``known`` is the profile of a pass, if there was one.
     """
 
     schema: pl.Schema
@@ -341,7 +348,7 @@ class StreamRows:
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> StreamRows:
-        """The rows of a frame that is in memory anyhow."""
+        """The rows of a frame that is already in memory."""
         return cls(frame.schema, lambda columns: iter([frame.select(columns)]))
 
     @property
@@ -361,7 +368,7 @@ class StreamRows:
         return distinct_values(self.schema[column], (chunk[column] for chunk in self.chunks([column])))
 
     def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
-        """The rows of some columns (or all), as many at once as memory allows."""
+        """The rows of some columns (or all), in chunks as large as memory allows."""
         wanted = self.columns if columns is None else list(columns)
         for chunk in self.make(wanted):
             yield from chunk.iter_slices(rows_at_once(len(wanted))) if chunk.height else ()
@@ -382,7 +389,7 @@ class StreamRows:
         return StreamRows(schema, make)
 
     def watched(self, context: Context, stage: str) -> StreamRows:
-        """The same rows, which report how far a pass has come and stop it when asked."""
+        """The same rows, which report the progress of a pass and can be cancelled."""
         if not context.watched:
             return self
         total = self.known.rows if self.known is not None else None
@@ -397,7 +404,7 @@ class StreamRows:
         return replace(self, make=make)
 
     def profiled(self, known: Profile) -> StreamRows:
-        """The same rows with what a pass found out about them."""
+        """The same rows with the profile of a pass."""
         return replace(self, known=known)
 
     def frame(self) -> pl.DataFrame:
@@ -409,7 +416,9 @@ class StreamRows:
 
 @dataclass(frozen=True, eq=False)
 class StoredRows(_CountedRows):
-    """Rows in CSV or Parquet files, one after the other, as :mod:`reticent.table.blocks` writes them. ``keeps`` is held as long as the rows: the folder of the files."""
+    """Rows in CSV or Parquet files in sequence, as written by :mod:`reticent.table.blocks`. ``keeps`` keeps the folder of
+    the files alive with the rows.
+    """
 
     paths: tuple[Path, ...] = field(kw_only=True)
     keeps: Any = field(default=None, repr=False, kw_only=True)
@@ -421,7 +430,7 @@ class StoredRows(_CountedRows):
         return int(self._judged[self._times].sum())
 
     def judging(self, columns: Sequence[str]) -> StoredRows:
-        """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
+        """The same rows, with the distinct rows of some columns cached on first use."""
         return replace(self, judged=tuple(name for name in self.schema if name in columns))
 
     def values(self, column: str) -> pl.Series:
@@ -437,7 +446,7 @@ class StoredRows(_CountedRows):
         return self._collected(self.scan())
 
     def scan(self) -> pl.LazyFrame:
-        """The rows, not yet read."""
+        """The rows as a lazy frame."""
         return self._scanned(self.paths)
 
     def _scanned(self, paths: Sequence[Path]) -> pl.LazyFrame:
@@ -447,7 +456,7 @@ class StoredRows(_CountedRows):
         return read.with_columns(unescaped_values(pl.col(pl.String))) if pl.String in self.schema.values() else read
 
     def check(self) -> None:
-        """Check that each file has the columns that it should have, of the right types."""
+        """Check that each file has the expected columns and types."""
         for path in self.paths:
             self._check_file(path)
 
@@ -485,7 +494,7 @@ class StoredRows(_CountedRows):
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """Rows that are drawn while they are read: a caller that writes them reads them once, and nothing is known of them before."""
+    """Rows that are sampled while they are read: they can be written once, and nothing is known about them before."""
 
     schema: pl.Schema
     drawn: Iterator[pl.DataFrame] = field(repr=False)
@@ -516,19 +525,19 @@ class DrawnRows:
 
 
 def _cast(frame: pl.DataFrame, kinds: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """A frame with some columns of other types; those of many rows share the cores."""
+    """Cast some columns of a frame; in parallel for many rows."""
     if not kinds or frame.height > _FEW_ROWS:
         return frame.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
     return pl.DataFrame([each.cast(kinds[each.name]) if each.name in kinds else each for each in frame])
 
 
 def held_frame(rows: Rows) -> pl.DataFrame:
-    """All rows in memory, with text as codes (enums) where it is held so: for callers that compare and count values without reading them."""
+    """All rows in memory, with text as codes (enums) if stored so: for callers that compare and count values without reading them."""
     return rows.held if isinstance(rows, FrameRows) else rows.frame()
 
 
 def stand_in_order(rows: Rows) -> bool:
-    """Whether rows are sorted by all columns in turn, nulls last."""
+    """True if rows are sorted by all columns, nulls last."""
     if isinstance(rows, FrameRows | RepeatedRows):
         return is_in_order(rows.held if isinstance(rows, FrameRows) else rows.distinct.held)
     before = pl.DataFrame(schema=rows.schema)
@@ -540,9 +549,10 @@ def stand_in_order(rows: Rows) -> bool:
 
 
 def csv_runs(content: bytes, schema: pl.Schema) -> tuple[bytes, NDArray[np.int64]] | None:
-    """A CSV file with one line for each run of equal ones, and the lengths of the runs; None where most lines stand alone, or are not a row each.
+    """A CSV file with one line for each run of equal lines, and the run lengths; None if most lines are distinct, or are
+    not one row each.
 
-    Equal lines are equal rows unless a value has several lines. A quotation mark is then open at the end of one, which has an odd number of them.
+    Equal lines are equal rows unless a value contains a line break. Then a line has an odd number of quotation marks.
     """
     header = csv_header(schema)
     if _NO_DELIMITER in content or b"\r" in content or not content.startswith(header):
@@ -560,7 +570,7 @@ def csv_runs(content: bytes, schema: pl.Schema) -> tuple[bytes, NDArray[np.int64
 
 
 def distinct_values(dtype: pl.DataType, parts: Iterator[pl.Series]) -> pl.Series:
-    """The distinct values of a column that comes in parts."""
+    """The distinct values of a column that comes in chunks."""
     found = pl.Series([], dtype=dtype)
     for part in parts:
         found = pl.concat([found, part.unique()]).unique()
@@ -568,17 +578,17 @@ def distinct_values(dtype: pl.DataType, parts: Iterator[pl.Series]) -> pl.Series
 
 
 def without_nulls(rows: Rows, columns: Sequence[str]) -> Rows:
-    """Only the rows that have a value in all of some columns."""
+    """Only the rows with a value in all of some columns."""
     if isinstance(rows, DistantRows):
         return rows.without_nulls(columns)
     return rows.mapped(rows.schema, lambda part: part.drop_nulls(columns), needs=columns)
 
 
 def by_person(rows: Rows, columns: Sequence[str], key: str) -> Chunks:
-    """Some columns of all rows, all rows of a person in one frame, in as many frames as memory asks for.
+    """Some columns of all rows, with all rows of a person in one frame, in as many frames as memory requires.
 
-    Every frame takes a pass of its own and holds the people whose key hashes to its number: nothing is written to a disk. Of distant rows only those come that
-    are not one for each person.
+    Every frame takes a pass of its own and holds the people whose key hashes to its index: nothing is written to disk.
+    Of remote rows, only those of people with several rows are fetched.
     """
     if isinstance(rows, DistantRows):
         yield rows.doubtful(columns, key)

@@ -1,4 +1,4 @@
-"""Sensitive columns: their values, and what is known about how far apart these are."""
+"""Sensitive columns: their values, and the order or tree that defines distances between them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ SensitiveKind = Hierarchy | Sequence[Any] | None
 
 @dataclass(frozen=True, eq=False)
 class SensitiveColumn:
-    """A sensitive column's domain. Values are known by their position in ``labels``; a null label is the missing value.
+    """A sensitive column's domain. Values are coded by their index in ``labels``; a null label is the missing value.
 
-    ``ordered`` says that the positions mean an order (declared, or numeric); ``hierarchy`` is the tree for
-    hierarchical distances.
+    ``ordered``: the indices are an order (declared, or numeric); ``hierarchy`` is the tree for hierarchical distances.
     """
 
     name: str
@@ -37,7 +36,7 @@ class SensitiveColumn:
     hierarchy: BoundHierarchy | None = None
 
     def __eq__(self, other: object) -> bool:
-        """The same name and the same values in the same places (a series compares value by value, so not left to dataclass)."""
+        """The same name and the same values in the same order (a Series compares elementwise, so dataclass equality does not work)."""
         return (
             isinstance(other, SensitiveColumn)
             and (self.name, self.ordered) == (other.name, other.ordered)
@@ -55,29 +54,30 @@ class SensitiveColumn:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Values as text, each its own; the missing one is spelled out."""
+        """Values as unique texts; the missing one has a name of its own."""
         series = clock_text(self.labels) if self.labels.dtype == pl.Time else self.labels.cast(pl.String)
         missing = unused(NULL_LABEL, set(series))
         return tuple(missing if label is None else label for label in series.to_list())
 
     def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int | None = 0) -> Codes:
-        """The position of every value; an unknown one is a :class:`DataError` naming it and its row, counted from ``first_row``.
+        """The index of every value. Raises :class:`DataError` naming an unknown value and its row, counted from
+        ``first_row``.
 
-        ``found`` is what :func:`reticent.base.encoding.looked_up` found for the column, if that was asked already.
+        ``found`` is the result of :func:`reticent.base.encoding.looked_up` for the column, if already computed.
         """
         null_code = self.labels.is_null().arg_max() if self.labels.null_count() else None
         return encode(series, self.labels, self.name, null_code, found, first_row)
 
     def only(self, mask: NDArray[np.bool_]) -> SensitiveColumn:
-        """The column with some of its values."""
+        """The column restricted to some values."""
         tree = None if self.hierarchy is None else self.hierarchy.only(mask)
         return SensitiveColumn(self.name, self.labels.filter(pl.Series(mask)), self.ordered, tree)
 
     def position(self, value: object) -> int:
-        """Where a value stands; used for don't-care sets and the like, written by people."""
+        """The index of a value; for don't-care sets and the like, written by people."""
         texts = self.texts
         if value is None and self.labels.null_count():
-            # Somebody's text may be spelled like the missing value.
+            # A text value may be spelled like the missing value.
             return int(self.labels.is_null().arg_max() or 0)
         text = NULL_LABEL if value is None else str(value)
         if text not in texts:
@@ -87,7 +87,7 @@ class SensitiveColumn:
         return texts.index(text)
 
     def _spelled(self, text: str) -> str:
-        """A value as this column spells it, where it has that value: 1 and 1.0 are the same, and so are 12:00:00 and 12:00:00.000."""
+        """A value in this column's spelling, if it has that value: 1 equals 1.0, and 12:00:00 equals 12:00:00.000."""
         if self.labels.dtype.is_temporal() or self.labels.dtype == pl.Boolean:
             read = as_type(pl.Series([text], dtype=pl.String), self.labels.dtype)[0]
             pairs = zip(self.texts, self.labels.to_list(), strict=True)
@@ -101,17 +101,17 @@ class SensitiveColumn:
             return text
 
     def numbers(self) -> NDArray[np.float64] | None:
-        """Values as numbers where they are numbers."""
+        """Values as numbers, or None if they are not numbers."""
         if not self.labels.dtype.is_numeric():
             return None
         return self.labels.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def bind_sensitive(name: str, kind: SensitiveKind, series: pl.Series) -> SensitiveColumn:
-    """Fit what was declared about a sensitive column to its values.
+    """Fit the declaration of a sensitive column to its values.
 
-    A hierarchy gives the domain and the tree, a list gives the domain in its order, nothing means the values that
-    occur (in their natural order when they are numbers or dates).
+    A hierarchy defines the domain and the tree, a list the domain in its order; without a declaration, the domain is
+    the values that occur (in natural order if they are numbers or dates).
     """
     missing = [None] if series.null_count() else []
     if isinstance(kind, Hierarchy):

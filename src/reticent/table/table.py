@@ -1,4 +1,4 @@
-"""A table about people: rows, and for every column the role it plays."""
+"""A table about people: rows, and a role for every column."""
 
 from __future__ import annotations
 
@@ -31,54 +31,56 @@ Nulls = Literal["refuse", "drop", "category"]
 Unit = Literal["row", "person", "household"]
 EngineName = Literal["local", "streaming", "spark"]
 PSEUDONYM = "pseudonym"
-"""The published column that stands for identifiers."""
+"""The published column of pseudonyms."""
 
 
 class Table(ShownAsCard):
     """Rows about people with a role for each column. Immutable.
 
-    What is published is known: a published column that is not sensitive is part of what an adversary knows, and is judged. A column without a role is not published.
+    Published columns count as known: a published column that is not sensitive is part of the adversary's knowledge, and is judged. A column
+    without a role is not published.
 
     Parameters:
         frame: the rows: a frame of pandas, polars, Arrow, DuckDB or Spark, a mapping of columns, or rows of a source.
 
         quasi: columns that may link a row to a person, and are generalized; a list, or a mapping to hierarchies.
-        sensitive: columns that must not be learned about anybody; a name, a list, or a mapping to hierarchies or orders.
+        sensitive: columns whose values must not be inferred about a person; a name, a list, or a mapping to hierarchies or orders.
         identifiers: columns that name people; dropped.
-        declared: columns that the steward declares unknown to everybody, with the reason: ``{"shoe_size": "nobody knows it"}``. They
-            are published as they are, and certificate, statement and ``verify`` name each with its reason.
+        declared: columns that the steward declares unknown to adversaries, with the reason: ``{"shoe_size": "nobody knows it"}``. They
+            are published unchanged, and certificate, statement and ``verify`` name each with its reason.
         pseudonyms: identifiers for which a random name per person is published.
-        private: columns that are never published, but that a definition may use (people's own wishes).
-        other: refused unless empty; it published columns without judging them.
+        private: columns that are never published, but that a definition may use (guarding nodes of personalized privacy).
+        other: must be empty; it used to publish columns without judging them.
 
-        key: the column that tells people apart.
-        unit: whom guarantees are about: ``"row"``, ``"person"`` or ``"household"``. By default the person where ``key`` repeats, or where
-            an identifier does, which then is the key (of several the one with most values; ``key_found`` says that it was chosen). k then
-            counts people, however many rows they have and whether or not their quasi values change from row to row.
-        household: the column that tells households apart: k counts these as well.
-        rows_per_person: keep at most so many rows of each person, spread evenly over those that there are; ``rows_left_out`` says how
-            many others were suppressed.
+        key: the column that identifies people.
+        unit: the unit of protection: ``"row"``, ``"person"`` or ``"household"``. By default the person if ``key`` has duplicates, or if
+            an identifier has, which then becomes the key (of several, the one with most values; ``key_found`` is then true). k then
+            counts people, however many rows they have and whether or not their quasi values vary between rows.
+        household: the column that identifies households: k counts these as well.
+        rows_per_person: keep at most this many rows of each person, evenly spread; ``rows_left_out`` is the number of
+            suppressed rows.
         quasi_sets: several sets of quasi columns that an adversary may know, each of which the definition must withstand.
 
-        nulls: ``"refuse"``, ``"drop"`` (rows with a missing value), or ``"category"`` (missing is a value of its own). Rows without the key of
-            people who have several rows are refused or suppressed: nobody can say whose they are.
-        weight: the column that says how many people of a population a row stands for. It is never published and decides nothing;
+        nulls: ``"refuse"``, ``"drop"`` (rows with a missing value), or ``"category"`` (missing is a value of its own). If people
+            have several rows, rows without a key are refused or suppressed: their owner is unknown.
+        weight: the column with the number of people of a population that a row represents. It is never published and decides no verdict;
             measures of utility and population estimates use it (see :mod:`reticent.table.weights`).
         coarsen: how numbers and dates of sensitive and declared columns are rounded, such as ``{"income": Rounding(1000)}`` or
             ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.table.coarsening`). Everything else sees the rounded values only.
 
-        dataset: the name under which the ledger knows the data set.
+        dataset: the name of the data set in the ledger.
         engine: ``"local"`` holds the columns with a role in memory, ``"streaming"`` a chunk of rows at a time (then there is no ``frame``),
-            ``"spark"`` leaves a frame of Spark where it is. By default a lazy frame or a stream that would not fit into memory is
+            ``"spark"`` processes a Spark frame in place. By default a lazy frame or a stream that would not fit into memory is
             streamed (see :mod:`reticent.base.memory`), and everything else is local.
-        codebook: titles of columns and labels of codes that the source has, for files of statistics programs; and codes read as missing.
+        codebook: titles of columns and labels of codes of the source, for files of statistics packages; and codes read as missing.
         left_out: columns of the source that have no role and were not read.
 
-    ``unit_declared`` is true where the steward says that a row is a person although an identifier repeats and no key shows it: certificate, statement and
-    ``verify`` then say that promises count records. ``exact_rows`` are the rows before ``coarsen``, where anything is coarsened: what can be computed is looked for in them.
+    ``unit_declared`` is true if the steward declares that a row is a person although an identifier has duplicates and no key decides it:
+    certificate, statement and ``verify`` then state that guarantees count records. ``exact_rows`` are the rows before ``coarsen``, if any
+    column is coarsened: relations between columns are detected in them.
 
-    ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
-    them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
+    ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition needs counted in addition to the rows; it adds
+    them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists these definitions.
 
     Example:
         >>> import reticent as rt
@@ -164,22 +166,22 @@ class Table(ShownAsCard):
 
     @property
     def streamed(self) -> bool:
-        """Whether the rows are never in memory together."""
+        """True if the rows are never in memory together."""
         return self.held.engine != "local"
 
     @property
     def read_how(self) -> str:
-        """How the rows are read, in a sentence about the table: ``"streamed"``, or by which engine."""
+        """How the rows are read, as part of a sentence: ``"streamed"``, or by which engine."""
         return "streamed" if self.held.engine == "streaming" else f"read by the engine {self.held.engine!r}"
 
     @property
     def frame(self) -> pl.DataFrame:
-        """All rows. A streamed table has none: what asks for it needs rows in memory, and says so."""
+        """All rows. Raises for a streamed table, naming the engine to use."""
         return self.held.frame()
 
     @property
     def schema(self) -> pl.Schema:
-        """The columns that are held, with their types."""
+        """The stored columns with their types."""
         return self.held.schema
 
     @property
@@ -189,15 +191,15 @@ class Table(ShownAsCard):
 
     @property
     def carried(self) -> dict[str, Coarsening | None]:
-        """The columns that are published beside the quasi columns, and how each was made coarser."""
+        """The columns that are published in addition to the quasi columns, and how each was coarsened."""
         return {name: self.coarsen.get(name) for name in (*self.sensitive, *self.declared)}
 
     def values(self, name: str) -> pl.Series:
-        """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
+        """The values of a quasi or sensitive column, each at least once, for fitting hierarchies and domains."""
         return self.held.values(name)
 
     def parts(self) -> Iterator[Table]:
-        """The rows as tables of a chunk each, with the hierarchies and domains of the whole."""
+        """The rows as tables of one chunk each, with the hierarchies and domains of the whole."""
         _ = self.hierarchies, self.sensitive_columns
         first = 0
         for chunk in self.held.chunks():
@@ -205,7 +207,9 @@ class Table(ShownAsCard):
             first += chunk.height
 
     def part(self, rows: pl.DataFrame, first: int | None = 0, *, weighted: bool = True) -> Table:
-        """Some of the rows, from row ``first`` on (None: they have no places), with the hierarchies, domains and weights of the whole; people are not told apart in it."""
+        """Some of the rows, from row ``first`` (None: unordered), with the hierarchies, domains and weights of the whole;
+        people are not identified in it.
+        """
         part = copy(self)
         if not weighted:
             part.weight = part.__dict__["weights"] = None
@@ -215,7 +219,7 @@ class Table(ShownAsCard):
 
     @cached_property
     def hierarchies(self) -> tuple[BoundHierarchy, ...]:
-        """The quasi columns' hierarchies, fitted to the data, in the order of the columns."""
+        """The quasi columns' hierarchies, fitted to the data, in column order."""
         bound = []
         for name, hierarchy in self.quasi.items():
             series = self.values(name)
@@ -228,11 +232,11 @@ class Table(ShownAsCard):
 
     @cached_property
     def weights(self) -> Weights | None:
-        """How rows are weighted, if they are."""
+        """The row weights, if any."""
         return None if self.weight is None else Weights.of(self.held, self.weight)
 
     def with_population(self, people: Any) -> Table:
-        """The same table beside the ``people`` it was drawn from: a table or a frame with the same quasi columns.
+        """The table with the ``people`` it was sampled from: a table or a frame with the same quasi columns.
 
         Domains that come from the data then come from both, and every group is counted in both.
         """
@@ -251,13 +255,13 @@ class Table(ShownAsCard):
         return beside
 
     def against_all(self) -> Table:
-        """The same table against somebody who may know all quasi columns together."""
+        """The same table for an adversary who may know all quasi columns together."""
         together = copy(self)
         together.quasi_sets = None
         return together
 
     def only(self, rows: pl.Series) -> Table:
-        """The table of some of its rows (true where they stay), with hierarchies and domains of their own."""
+        """The table restricted to some rows, with hierarchies and domains of its own."""
         some = copy(self)
         for found in ("hierarchies", "sensitive_columns", "weights"):
             some.__dict__.pop(found, None)
@@ -265,13 +269,13 @@ class Table(ShownAsCard):
         return some
 
     def without_declared(self) -> Table:
-        """The same table, with no column published as it is beside the recoded ones."""
+        """The same table without declared columns."""
         narrow = copy(self)
         narrow.declared = {}
         return narrow
 
     def with_roles_for(self, quasi: Iterable[str], sensitive: Iterable[str]) -> Table:
-        """The same rows with fewer quasi and sensitive columns, whose hierarchies and domains are those of this table; the others have no role."""
+        """The same rows with fewer quasi and sensitive columns, whose hierarchies and domains are those of this table; the others lose their role."""
         fewer = copy(self)
         bound = {hierarchy.column: hierarchy for hierarchy in self.hierarchies}
         domains = {column.name: column for column in self.sensitive_columns}
@@ -282,21 +286,21 @@ class Table(ShownAsCard):
         return fewer
 
     def without_sensitive(self) -> Table:
-        """The same table with no sensitive column: whoever groups its rows sees quasi values only."""
+        """The same table without sensitive columns, for grouping by quasi values only."""
         bare = copy(self)
         bare.__dict__.pop("sensitive_columns", None)
         bare.sensitive = {}
         return bare
 
     def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
-        """The same table with further whole numbers a row, which are added up group by group."""
+        """The same table with additional integers per row, which are summed by group."""
         self._refuse_streamed("A definition that counts something of its own in every row")
         more = copy(self)
         more.extra_counts = {**self.extra_counts, **counts}
         return more
 
     def watched(self, context: Context, stage: str) -> Table:
-        """The same table; a pass over its rows reports how far it has come and stops when asked, if the rows are streamed."""
+        """The same table; if it is streamed, a pass over its rows reports progress and can be cancelled."""
         if not context.watched or not isinstance(self.held, StreamRows | DistantRows):
             return self
         _ = self.hierarchies, self.sensitive_columns
@@ -312,7 +316,7 @@ class Table(ShownAsCard):
 
     @property
     def counted_as(self) -> Hashable:
-        """What decides a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
+        """The cache key of a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
         extra = tuple((name, id(counts)) for name, counts in self.extra_counts.items())
         shared = (self.held, self.population, self.quasi, self.sensitive)
         return (*map(id, shared), extra, self.key, self.household, self.unit, self.weight, self.first_row)
@@ -324,19 +328,19 @@ class Table(ShownAsCard):
 
     @property
     def unpublished(self) -> tuple[str, ...]:
-        """Columns that have no role and are therefore not published."""
+        """Columns without a role, which are not published."""
         roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.declared, *self.private, *self._beside}
         return tuple(name for name in [*self.schema, *self.left_out] if name not in roles)
 
     def people(self) -> Iterator[pl.DataFrame]:
-        """The key, and where a person may have several rows the quasi values, of all rows; everybody's rows are in one frame."""
+        """The key and, if a person may have several rows, the quasi values of all rows; all rows of a person are in one frame."""
         assert self.key is not None
         columns = [self.key] if self.unit == "row" else list(dict.fromkeys([self.key, *self.quasi]))
         yield from by_person(self.held, columns, self.key)
 
     @property
     def owners(self) -> dict[str, str]:
-        """Whose rows are counted where somebody has several: the column of each kind of owner that promises are about. Empty where a row is an owner."""
+        """The owner column for each protected unit (person, household), if an owner may have several rows. Empty if rows are owners."""
         if not self.several_rows:
             return {}
         named = {"person": self.key, "household": self.household if self.unit == "household" else None}
@@ -344,16 +348,16 @@ class Table(ShownAsCard):
 
     @property
     def linked(self) -> bool:
-        """Whether a published pseudonym puts rows of one person together."""
+        """True if a published pseudonym links rows of one person."""
         return bool(self.pseudonyms) and self.several_rows
 
     @property
     def _beside(self) -> tuple[str, ...]:
-        """The columns that are needed beside those with a role."""
+        """The columns needed in addition to those with a role."""
         return tuple(name for name in (self.key, self.household, self.weight) if name is not None)
 
     def _opened(self, source: Any, engine: EngineName | None) -> Rows:
-        """The source as rows in memory or as a stream, as was said or as it fits."""
+        """The source as rows in memory or as a stream, as requested or as it fits."""
         check_engine(engine)
         if isinstance(source, DistantRows):
             return cast(Rows, source)
@@ -379,7 +383,7 @@ class Table(ShownAsCard):
         return source if isinstance(source, Rows) else FrameRows(as_polars(source))
 
     def _wanted(self, available: Collection[str]) -> list[str]:
-        """The columns with a role; others are left in the source."""
+        """The columns with a role. Others are not read."""
         self._check_roles(list(available))
         named = (*self.quasi, *self.sensitive, *self.declared, *self.identifiers, *self.private, *self._beside)
         wanted = list(dict.fromkeys(named))
@@ -387,7 +391,7 @@ class Table(ShownAsCard):
         return wanted
 
     def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
-        """A query's rows, streamed into memory, with repeated text held as numbers: a fifth of the memory, or less."""
+        """A query's rows, streamed into memory, with repeated text stored as codes: a fifth of the memory, or less."""
         schema = rows.collect_schema()
         repeated = [name for name in (*self.quasi, *self.sensitive) if schema[name] == pl.String]
         return rows.with_columns(pl.col(repeated).cast(pl.Categorical)).collect(engine="streaming")
@@ -428,7 +432,7 @@ class Table(ShownAsCard):
             if name not in self.sensitive and name not in self.declared:
                 raise PolicyError(
                     f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, [*self.sensitive, *self.declared])} Quasi columns "
-                    "are made coarser along their hierarchies.",
+                    "are generalized along their hierarchies.",
                     setting=("coarsen", name),
                     column=name,
                 )
@@ -458,7 +462,7 @@ class Table(ShownAsCard):
             uncovered = set(self.quasi) - {name for columns_of_set in self.quasi_sets for name in columns_of_set}
             if uncovered:
                 raise PolicyError(
-                    f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use.",
+                    f"quasi_sets does not contain the quasi column {sorted(uncovered)[0]!r}: no guarantee would cover adversaries who know it.",
                     setting=("quasi_sets",),
                     column=sorted(uncovered)[0],
                 )
@@ -468,18 +472,19 @@ class Table(ShownAsCard):
             dtype = schema[name]
             if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
                 way = {
-                    pl.Duration: "Make a number of it, such as days or hours",
-                    pl.Binary: "Make text of it",
-                }.get(dtype.base_type(), "Make plain columns of it first")
+                    pl.Duration: "Convert it to a number, such as days or hours",
+                    pl.Binary: "Convert it to text",
+                }.get(dtype.base_type(), "Convert it to plain columns first")
                 raise DataError(
-                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. {way}, or leave it out.",
+                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. {way}, or drop it.",
                     column=name,
                 )
 
     def _settle(self, rows: Rows) -> int:
-        """Hold the rows: judged columns become plain (NaN is null), then nulls in them are refused, dropped or kept as a value.
+        """Store the rows: judged columns get canonical types (NaN becomes null), then nulls in them are refused, dropped
+        or kept as a category.
 
-        Returns how many rows there were before.
+        Returns the number of rows before.
         """
         kinds = {**self.quasi, **self.sensitive}
         judged = list(kinds)
@@ -496,8 +501,8 @@ class Table(ShownAsCard):
                 count, first = missing[name]
                 place = "" if first is None else f", the first in row {first + 1}"
                 raise DataError(
-                    f"Column {name!r} has {count} missing values{place}. Use nulls='drop' to leave "
-                    "such rows out, or nulls='category' to treat 'missing' as a value of its own.",
+                    f"Column {name!r} has {count} missing values{place}. Use nulls='drop' to drop "
+                    "such rows, or nulls='category' to treat 'missing' as a value of its own.",
                     setting=("nulls",),
                     column=name,
                 )
@@ -517,7 +522,7 @@ class Table(ShownAsCard):
 
     @staticmethod
     def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int | None]]]:
-        """The rows with what one pass found out about them, and which columns have nulls: how many, and where the first is."""
+        """The rows with the profile of one pass, and the columns with nulls: their number, and the index of the first."""
         found = profiler(rows.engine).profile(rows, columns)
         return rows.profiled(found) if isinstance(rows, StreamRows | DistantRows) else rows, found.missing
 
@@ -530,11 +535,11 @@ class Table(ShownAsCard):
             )
         if self.unit == "household" and self.household is None:
             raise PolicyError(
-                "unit='household' needs household=, the column that tells households apart.", setting=("unit",)
+                "unit='household' needs household=, the column that identifies households.", setting=("unit",)
             )
         if self.unit != "household" and self.household is not None:
             raise PolicyError(
-                f"household={self.household!r} is for unit='household', but the unit is {self.unit!r}. Leave one of them out.",
+                f"household={self.household!r} is for unit='household', but the unit is {self.unit!r}. Omit one of them.",
                 setting=("unit",),
                 value=self.unit,
             )
@@ -542,7 +547,7 @@ class Table(ShownAsCard):
             whole(self.rows_per_person, "rows_per_person", low=1)
 
     def _settle_people(self, asked: Unit | None) -> None:
-        """Find out whom the rows are about: the key and the unit, where they were not given, and whether somebody has several rows."""
+        """Determine the owners of rows: the key and the unit, if not given, and whether an owner has several rows."""
         _ = self.weights
         if self.key is None and asked != "row":
             self._find_key()
@@ -551,10 +556,10 @@ class Table(ShownAsCard):
         if asked is None and repeats and self.unit == "row":
             self.unit = "person"
         if self.unit == "person" and self.key is None:
-            raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
+            raise PolicyError("unit='person' needs key=, the column that identifies people.", setting=("unit",))
         if self.unit == "row":
             self._check_rows_are_people(repeats)
-            # A key that does not repeat shows that rows are people; names of different people may be the same.
+            # A key without duplicates proves that rows are people; names of different people may coincide.
             self.unit_declared = self.key is None and any(
                 self._values_if_repeated(name) is not None for name in self.identifiers
             )
@@ -567,22 +572,22 @@ class Table(ShownAsCard):
         self.several_rows = repeats
         if repeats and self.pseudonyms and self.pseudonyms != (self.key,):
             raise PolicyError(
-                f"The pseudonyms of {', '.join(map(repr, self.pseudonyms))} would link rows, and people are told apart by {self.key!r}. Pseudonyms of rows that repeat must be "
-                "those of the key: leave pseudonyms= out, or name the key there.",
+                f"The pseudonyms of {', '.join(map(repr, self.pseudonyms))} would link rows, but people are identified by {self.key!r}. If people have several rows, pseudonyms must be "
+                "those of the key: omit pseudonyms=, or name the key there.",
                 setting=("pseudonyms",),
             )
         if repeats and self.streamed:
             self._check_same_quasi()
 
     def _find_key(self) -> None:
-        """Take the identifier that repeats for the key; of several the one with most values."""
+        """Choose an identifier with duplicates as the key; of several, the one with most values."""
         names = [name for name in self.identifiers if name != self.household]
         found = {name: values for name in names if (values := self._values_if_repeated(name)) is not None}
         if found:
             self.key, self.key_found = max(found, key=lambda name: found[name]), True
 
     def _leave_out_ownerless(self) -> None:
-        """Suppress rows that do not say whose they are, where others do, people have several rows, and missing values are not refused."""
+        """Suppress rows without an owner, if other rows have one, people have several rows, and missing values are not refused."""
         if self.nulls == "refuse" or self.streamed:
             return
         for name in (self.key, self.household):
@@ -592,15 +597,15 @@ class Table(ShownAsCard):
                 self.held = FrameRows(rows)
 
     def _repeats(self, name: str) -> bool:
-        """Whether some value of a column that tells people or households apart has several rows; none may be missing."""
+        """True if a column that identifies people or households has duplicates. Raises if values are missing."""
         repeats = False
         for rows in by_person(self.held, [name], name):
             keys = rows[name]
             if keys.null_count():
                 setting = "household" if name == self.household else "key"
-                why = f"Column {name!r} repeats, so it is taken for the key that tells people apart, but it"
+                why = f"Column {name!r} has duplicates, so it is used as the key that identifies people, but it"
                 raise DataError(
-                    f"{why if self.key_found else f'The {setting} column {name!r}'} has missing values; every row needs to say whose it is."
+                    f"{why if self.key_found else f'The {setting} column {name!r}'} has missing values; every row needs an owner."
                     + (" Fill them in, or pass unit='row' if every row is a person." if self.key_found else ""),
                     setting=(setting,),
                     column=name,
@@ -609,7 +614,7 @@ class Table(ShownAsCard):
         return repeats
 
     def _values_if_repeated(self, name: str) -> int | None:
-        """How many values an identifier has, if one of them has several rows."""
+        """The number of values of an identifier, if it has duplicates."""
         values, repeats = 0, False
         for rows in by_person(self.held, [name], name):
             known = rows[name].drop_nulls()
@@ -618,28 +623,28 @@ class Table(ShownAsCard):
         return values if repeats else None
 
     def _check_rows_are_people(self, repeats: bool) -> None:
-        """A row may be taken for a person only where nothing says that several are one."""
+        """Raise if rows are taken for people although a key or pseudonym shows that several rows are one person."""
         if repeats:
             name = str(self.key)
             keys = next(rows[name] for rows in self.people() if rows[name].is_duplicated().any())
             repeated = keys.filter(keys.is_duplicated())[0]
             raise DataError(
-                f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
-                "Use unit='person' so that k counts people, or keep one row for each.",
+                f"The key {self.key!r} has duplicates: {repeated!r} has several rows, but every row counts as a person. "
+                "Use unit='person' so that k counts people, or keep one row per person.",
                 setting=("key",),
                 column=self.key,
                 value=repeated,
             )
         if self.pseudonyms and not self.streamed and self.frame.select(self.pseudonyms).is_duplicated().any():
             raise DataError(
-                f"The pseudonym of {', '.join(map(repr, self.pseudonyms))} would repeat: it links rows of one person, and unit='row' takes every row for another "
-                f"person. Leave pseudonyms= out, or pass unit='person' with key={self.pseudonyms[0]!r}, so that the person's rows together are judged.",
+                f"The pseudonym of {', '.join(map(repr, self.pseudonyms))} would have duplicates: it links rows of one person, and unit='row' counts every row as another "
+                f"person. Omit pseudonyms=, or pass unit='person' with key={self.pseudonyms[0]!r}, so that the person's rows are judged together.",
                 setting=("pseudonyms",),
                 column=self.pseudonyms[0],
             )
 
     def _keep_some_rows(self, most: int) -> None:
-        """Keep at most so many rows of an owner, evenly spread over the rows in their order."""
+        """Keep at most ``most`` rows of an owner, evenly spread over the rows in order."""
         self._refuse_streamed("rows_per_person=")
         owner = pl.col(self.key if self.key is not None else str(self.household))
         place, count = pl.int_range(pl.len()).over(owner), pl.len().over(owner)
@@ -649,7 +654,7 @@ class Table(ShownAsCard):
         self.held = FrameRows(rows)
 
     def _check_same_quasi(self) -> None:
-        """Tables that are never in memory together count people whose quasi values are the same in all rows."""
+        """Raise if a streamed table has people whose quasi values vary between rows."""
         if self.unit == "household":
             self._refuse_streamed("unit='household'")
         name = str(self.key)
@@ -660,14 +665,14 @@ class Table(ShownAsCard):
                 raise DataError(
                     f"The rows of {self.key} {person!r} differ in their quasi columns. To count people whose quasi values change, all rows must be in memory, and this "
                     f"table is {self.read_how}. Pass engine='local' if the table fits in memory, or give all rows of a person the same quasi values."
-                    + (f" If {name!r} does not tell people apart, pass unit='row'." if self.key_found else ""),
+                    + (f" If {name!r} does not identify people, pass unit='row'." if self.key_found else ""),
                     setting=("engine",),
                     column=self.key,
                 )
 
 
 def check_engine(engine: str | None) -> None:
-    """An engine has one of three names, or is chosen by size."""
+    """Raise unless the engine is one of the three names or None (chosen by size)."""
     if engine not in (None, *get_args(EngineName)):
         raise PolicyError(
             f"engine must be 'local', 'streaming' or 'spark', but it is {engine!r}.", setting=("engine",), value=engine
@@ -675,17 +680,17 @@ def check_engine(engine: str | None) -> None:
 
 
 def _owner(source: Any, engine: EngineName | None) -> str | None:
-    """The engine that opens a source itself, if one does: that of frames of its package, or the one that was said."""
+    """The engine that opens a source itself, if any: that of frames of its package, or the requested one."""
     owner = FRAMES.get(type(source).__module__.partition(".")[0])
     if owner is not None and engine not in (None, owner):
         raise PolicyError(
-            f"A frame of {type(source).__module__.partition('.')[0]} is read by engine={owner!r}, not by {engine!r}. Leave engine= out, or collect the rows first.",
+            f"A frame of {type(source).__module__.partition('.')[0]} is read by engine={owner!r}, not by {engine!r}. Omit engine=, or collect the rows first.",
             setting=("engine",),
             value=engine,
         )
     if engine not in FRAMES.values():
         return owner
-    # Asked last: whether something is Rows is told by its properties, and the height of a stream costs a pass over it.
+    # Checked last: isinstance with Rows reads its properties, and the height of a stream costs a pass.
     return None if isinstance(source, Rows) else engine
 
 
@@ -701,7 +706,7 @@ def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[
 def _refuse_other(names: Sequence[str]) -> None:
     for name in names:
         raise PolicyError(
-            f"other names {name!r}: there is no such role. A column that is published and not sensitive counts as known to an adversary. Make {name!r} quasi, leave it out, or, if nobody "
+            f"other names {name!r}: there is no such role. A column that is published and not sensitive counts as known to an adversary. Make {name!r} quasi, drop it, or, if no attacker "
             f"can know it of a person, declare it with the reason: declared={{{name!r}: '...'}}.",
             setting=("other",),
             column=name,
@@ -714,7 +719,7 @@ def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, SensitiveKind
 
 
 def _by_column(coarsen: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """How each column is rounded; what is no mapping is refused."""
+    """The coarsening of each column. Raises if it is not a mapping."""
     if coarsen is None or isinstance(coarsen, Mapping):
         return coarsen or {}
     raise PolicyError(

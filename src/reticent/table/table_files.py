@@ -1,6 +1,7 @@
-"""The kinds of files that tables are published in, found by name: how rows become bytes, and how the same rows come back from them.
+"""The file formats of published tables, by name: how rows become bytes, and how the same rows are read back.
 
-CSV and Parquet are here. Kinds that need an optional package live beside their readers: :mod:`reticent.io.statistics_files`, :mod:`reticent.io.sheets`.
+CSV and Parquet are here. Formats that need an optional package are next to their readers:
+:mod:`reticent.io.statistics_files`, :mod:`reticent.io.sheets`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _WRITER = re.compile(r"(Polars( \(python\))?|parquet-cpp-arrow)( version [\w.+-]
 
 
 class TableRows(Protocol):
-    """Rows as they were read from a file."""
+    """Rows as read from a file."""
 
     def values(self, column: str) -> pl.Series:
         """The values that occur in a column."""
@@ -49,9 +50,11 @@ class TableRows(Protocol):
 
 @dataclass(frozen=True)
 class TableFile(ABC):
-    """One kind of file. What :meth:`write` makes, :meth:`read` gives back, value for value; a table for which that is not so is refused.
+    """One file format. :meth:`read` returns what :meth:`write` was given, value for value; a table that cannot round-trip
+    is refused.
 
-    Kinds that ``stream`` also take rows chunk by chunk. The ``codebook`` says how codes of the original are labelled, for kinds that know labels.
+    Formats that ``stream`` also take rows in chunks. The ``codebook`` has the labels of codes, for formats that support
+    labels.
     """
 
     codebook: TableCodebook = field(default_factory=TableCodebook)
@@ -61,27 +64,27 @@ class TableFile(ABC):
 
     @abstractmethod
     def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
-        """The rows of ``frame`` in columns of ``schema`` (text may be held as an enum) as the bytes of a file."""
+        """The rows of ``frame`` in columns of ``schema`` (text may be stored as an enum) as the bytes of a file."""
 
     @abstractmethod
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
-        """The rows that :meth:`write` wrote with this ``schema``; a :class:`DataError` names the ``file`` where they do not fit it."""
+        """The rows that :meth:`write` wrote with this ``schema``. Raises :class:`DataError` naming the ``file`` if they do not match it."""
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
-        """What a file holds beside the ``rows`` that were read from it (comments, metadata, further sheets); None where there is nothing."""
+        """What a file contains in addition to the ``rows`` read from it (comments, metadata, further sheets); None if nothing."""
         return None
 
     def blocks(self, schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
-        """The same file of rows that come chunk by chunk."""
+        """The same file from rows in chunks."""
         raise PolicyError(f"Files of kind {self.name!r} need all rows in memory.", setting=("files",))
 
     def check(self) -> None:
-        """Refuse where a package that writes such files is missing."""
+        """Raise if the package that writes such files is missing."""
         return
 
 
 class CsvTable(TableFile):
-    """UTF-8 with commas and a header. Text that a spreadsheet would run as a formula stands behind an apostrophe."""
+    """UTF-8 with commas and a header. Text that a spreadsheet would execute as a formula is prefixed with an apostrophe."""
 
     name = "csv"
     streams = True
@@ -119,7 +122,7 @@ class ParquetTable(TableFile):
         if schema is not None and (schema.metadata or any(field.metadata for field in schema)):
             return "metadata of its Arrow schema"
         if not _WRITER.fullmatch(layout.created_by):
-            return f"a name of its writer that is none of a program's ({layout.created_by[:40]!r})"
+            return f"a writer name that is not a known program ({layout.created_by[:40]!r})"
         for name, value in layout.statistics:
             if value.decode(errors="replace") not in rows.values(name).cast(pl.String).unique():
                 return f"a value of column {name!r} in its statistics that is not in the column"
@@ -127,7 +130,7 @@ class ParquetTable(TableFile):
 
 
 class LossyTable(TableFile):
-    """A kind of file that cannot hold every value as it is. A column that would come back changed is written as text, and refused if that changes too."""
+    """A format that cannot hold every value unchanged. A column that would change is written as text, and refused if that changes too."""
 
     def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
         whole = frame.cast(schema)
@@ -138,7 +141,7 @@ class LossyTable(TableFile):
             found = self.read(content, schema, f"the {self.name} file")
             if found.height != whole.height:
                 raise DataError(
-                    f"The table ends with rows that have no value at all, which a file of kind {self.name!r} cannot show. Choose csv or parquet.",
+                    f"The table ends with rows that have no value at all, which a file of kind {self.name!r} cannot represent. Choose csv or parquet.",
                     setting=("files",),
                 )
             changed = _changed(whole, found)
@@ -154,7 +157,7 @@ class LossyTable(TableFile):
         )
 
     def again(self, rows: TableRows, found: pl.DataFrame) -> bytes:
-        """The bytes of the rows written once more, with those columns as text that a reader ``found`` as text."""
+        """The bytes of the rows written again, with those columns as text that a reader ``found`` as text."""
         whole = rows.frame()
         typed = zip(whole, found, strict=True)
         as_text = [own.name for own, held in typed if held.dtype == pl.String and own.dtype != pl.String]
@@ -165,22 +168,22 @@ class LossyTable(TableFile):
         """The file's bytes, with some columns written as text."""
 
     def holds(self, column: pl.Series) -> bool:
-        """Whether the kind has a type for such values at all."""
+        """True if the format has a type for such values."""
         return True
 
     def check_size(self, frame: pl.DataFrame) -> None:
-        """Refuse a table with more rows or columns than such a file can have."""
+        """Raise for a table with more rows or columns than such a file can have."""
         return
 
 
 def table_file(name: str, codebook: TableCodebook | None = None) -> TableFile:
-    """A kind of file by name, imported when it is first asked for; ``codebook`` is what it may say about codes."""
+    """A file format by name, imported on first use; ``codebook`` has the labels of codes that it may include."""
     one_of(name, "files", TABLE_FILES)
     return cast(type[TableFile], load("table file", name))(codebook or TableCodebook())
 
 
 def write_frame(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> None:
-    """Write a frame as a file of the kind that ``format`` or the name's ending says; it appears whole or not at all."""
+    """Write a frame atomically as a file of the format given by ``format`` or the file name's suffix."""
     target = Path(path)
     kind = format if format is not None else target.suffix.lower().lstrip(".")
     if kind not in TABLE_FILES:
@@ -192,7 +195,7 @@ def write_frame(frame: pl.DataFrame, path: str | Path, format: str | None = None
 
 
 def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
-    """Check that a CSV file begins with the columns that it should have."""
+    """Raise unless a CSV file begins with the expected columns."""
     if not content.startswith(csv_header(schema)):
         found = content.split(b"\n", 1)[0].decode(errors="replace")
         raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
@@ -201,7 +204,7 @@ def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
 def plain_names(
     columns: Sequence[str], longest: int, *, ascii_only: bool = False, reserved: Sequence[str] = ()
 ) -> list[str]:
-    """Names that statistics programs take, one for each column: letters, digits and ``_``, at most ``longest`` bytes, different even without case."""
+    """Names that statistics packages accept, one per column: letters, digits and ``_``, at most ``longest`` bytes, unique without case."""
     taken: set[str] = set(reserved)
     made = []
     for column in columns:
@@ -217,7 +220,7 @@ def plain_names(
 
 
 def conformed(column: pl.Series, dtype: pl.DataType, file: str) -> pl.Series:
-    """A column as it came out of a file in the type that it was published in: numbers of floats, dates of texts."""
+    """A column read from a file, converted to its published type: numbers from floats, dates from texts."""
     try:
         if column.dtype == dtype:
             return column
@@ -226,9 +229,9 @@ def conformed(column: pl.Series, dtype: pl.DataType, file: str) -> pl.Series:
         if column.dtype == pl.String:
             return _of_text(column, dtype)
         if dtype == pl.String:
-            raise pl.exceptions.InvalidOperationError("a number stands where text was published")
+            raise pl.exceptions.InvalidOperationError("it has a number where text was published")
         if column.dtype.is_float() and dtype.is_integer() and not (column.drop_nulls() % 1 == 0).all():
-            raise pl.exceptions.InvalidOperationError("a number is not whole")
+            raise pl.exceptions.InvalidOperationError("it has a number that is not an integer")
         return column.cast(dtype)
     except pl.exceptions.PolarsError as error:
         first = str(error).strip().splitlines()[0]
@@ -256,8 +259,8 @@ def _changed(written: pl.DataFrame, found: pl.DataFrame) -> list[str]:
 
 def _reason(column: pl.Series) -> str:
     if column.dtype == pl.String and (column == "").any():
-        return "it has empty texts, which such a file cannot tell from missing ones"
-    return "its values come back changed"
+        return "it has empty texts, which such a file cannot distinguish from missing ones"
+    return "its values do not round-trip"
 
 
 def _cut(name: str, longest: int) -> str:

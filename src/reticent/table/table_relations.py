@@ -1,4 +1,4 @@
-"""Relations between the columns of a table: found in its rows, or in a sample of them where there are many."""
+"""Relations between the columns of a table, detected in its rows or in a sample of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ _MOST_ROWS = 50_000
 
 
 def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -> tuple[ColumnRelation, ...]:
-    """How some columns of a table follow from others; what merely tells where values are missing is left out.
+    """The relations by which some columns of a table follow from others, without those that only determine where values
+    are missing.
 
-    Columns that are published coarser are looked at as they were, too: whoever computes an exact value knows the coarse one, which shows the formula no longer. Exact values of sensitive columns
-    are nobody's knowledge, and sources only as they are published.
+    Coarsened columns are also examined before coarsening: an adversary who computes an exact value knows the coarse
+    one, which no longer reveals the formula. Exact values of sensitive columns are unknown to adversaries, so as
+    sources these are used as published.
     """
     found = find_relations(_some_rows(table, table.held, [*sources, *derived]), derived, sources)
     coarse = [name for name in derived if name in table.coarsen]
@@ -30,7 +32,7 @@ def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -
 
 
 def _some_rows(table: Table, held: Rows, names: Sequence[str]) -> pl.DataFrame:
-    """Some columns of all rows, or of a sample where there are many."""
+    """Some columns of all rows, or of a sample if there are many."""
     names = list(dict.fromkeys(names))
     if table.rows <= _MOST_ROWS:
         return held.frame().select(names) if not table.streamed else pl.concat(held.chunks(names))

@@ -1,4 +1,4 @@
-"""The types of values that a column can hold, and a value's way into JSON and back. There is no other list of types."""
+"""The types of column values, and their JSON encoding. The only list of types."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 
 
 class ValueType(StrEnum):
-    """The type of a column's values, as manifests name it.
+    """The type of a column's values, as named in manifests.
 
-    Numbers compare with numbers, text with text, days and moments with text that spells them. ``UNSIGNED`` are whole numbers up to 2^64: it
-    matters how they are stored, and :meth:`of` does not tell them from other whole numbers.
+    Numbers compare with numbers, text with text, days and timestamps with text that spells them. ``UNSIGNED`` are
+    integers up to 2^64; the distinction matters for storage only, and :meth:`of` does not make it.
     """
 
     TEXT = "text"
@@ -36,7 +36,7 @@ class ValueType(StrEnum):
 
     @classmethod
     def of(cls, dtype: pl.DataType, column: str = "") -> ValueType:
-        """The type under which values of a polars type are compared; a :class:`DataError` where that makes no sense."""
+        """The type under which values of a polars type are compared. Raises :class:`DataError` if there is none."""
         if dtype.is_integer():
             return cls.INTEGER
         if dtype.is_numeric():
@@ -53,7 +53,7 @@ class ValueType(StrEnum):
 
     @classmethod
     def published(cls, dtype: pl.DataType) -> ValueType:
-        """The type in which a column of a polars type is published: text where there is no better."""
+        """The type in which a column of a polars type is published: text by default."""
         if dtype == pl.UInt64:
             return cls.UNSIGNED
         if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
@@ -75,33 +75,33 @@ class ValueType(StrEnum):
 
     @property
     def compared(self) -> ValueType:
-        """The type under which values are compared: one for all whole numbers."""
+        """The type under which values are compared: one for all integer types."""
         return ValueType.INTEGER if self is ValueType.UNSIGNED else self
 
     @property
     def is_whole(self) -> bool:
-        """Whether values are whole numbers."""
+        """True if values are integers."""
         return self in (ValueType.INTEGER, ValueType.UNSIGNED)
 
     @property
     def is_numeric(self) -> bool:
-        """Whether arithmetic is allowed."""
+        """True if arithmetic is allowed."""
         return self.is_whole or self is ValueType.REAL
 
     @property
     def is_temporal(self) -> bool:
-        """Whether constants are spelled as text."""
+        """True if constants are written as text."""
         return self in (ValueType.DATE, ValueType.DATETIME)
 
     def read(self, value: Any) -> Any:
-        """A value as it was before :func:`to_plain`; anything else is a :class:`DataError`."""
+        """The inverse of :func:`to_plain`. Raises :class:`DataError` for anything else."""
         if value is None:
             return None
         try:
             if isinstance(value, bool) != (self is ValueType.BOOLEAN):
                 raise ValueError
             if self.is_whole:
-                # Bounds of an interval may lie between whole numbers.
+                # Bounds of an interval may be fractional.
                 return value if isinstance(value, float) else int(value)
             if self is ValueType.REAL:
                 return float(value)
@@ -117,7 +117,7 @@ class ValueType(StrEnum):
         return value
 
     def converted(self, value: Any) -> Any:
-        """A value that may be written otherwise (dates and large integers as text) as one of this type."""
+        """A value of this type from other notations (dates and large integers as text)."""
         if value is None:
             return None
         try:
@@ -136,16 +136,16 @@ class ValueType(StrEnum):
             raise DataError(f"The manifest has the value {value!r} in a column of type {self}.") from None
 
     def moment(self, text: str) -> datetime.date | datetime.datetime:
-        """The day or moment that a text spells; ``ValueError`` when it spells none."""
+        """The day or timestamp that a text spells. Raises ``ValueError`` otherwise."""
         if self is ValueType.DATE:
             return datetime.date.fromisoformat(text)
         found = datetime.datetime.fromisoformat(text)
         if found.tzinfo is not None:
-            raise ValueError("a moment is written without time zone")
+            raise ValueError("a timestamp is written without time zone")
         return found
 
     def place(self, value: Any) -> int | Fraction | float:
-        """Where a bound stands on the line of this type: whole days, whole microseconds, or the number itself."""
+        """The coordinate of a bound on this type's number line: whole days, whole microseconds, or the number itself."""
         match self:
             case ValueType.DATE:
                 return int(self._moment(value).toordinal())
@@ -157,7 +157,7 @@ class ValueType(StrEnum):
                 return float(value)
 
     def at_place(self, where: float) -> Any:
-        """The value at a place on the line."""
+        """The value at a coordinate; the inverse of :meth:`place`."""
         match self:
             case ValueType.DATE:
                 return datetime.date.fromordinal(int(where))
@@ -169,7 +169,7 @@ class ValueType(StrEnum):
                 return float(where)
 
     def ends(self) -> tuple[float, float]:
-        """The first and the last place that a value can have."""
+        """The first and the last possible coordinate."""
         match self:
             case ValueType.DATE:
                 return datetime.date.min.toordinal(), datetime.date.max.toordinal()
@@ -181,7 +181,7 @@ class ValueType(StrEnum):
                 return -math.inf, math.inf
 
     def column(self, series: pl.Series) -> pl.Series:
-        """A column in the one polars type that stands for this type in comparisons; NaN is null, and time zones are left off."""
+        """A column in the polars type that represents this type in comparisons; NaN becomes null, and time zones are dropped."""
         if series.dtype.is_float():
             series = series.fill_nan(None)
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone is not None:
@@ -189,12 +189,12 @@ class ValueType(StrEnum):
         return series if series.dtype == pl.UInt64 else series.cast(self.dtype)
 
     def series(self, values: Sequence[Any]) -> pl.Series:
-        """Values as a column; whole numbers take the room that they need."""
+        """Values as a column; integers get the width that they need."""
         wide = self.is_whole and any(value is not None and value >= 2**63 for value in values)
         return pl.Series(values, dtype=pl.Int128() if wide else self.dtype, strict=True)
 
     def texts(self, values: Sequence[Any]) -> list[str | None]:
-        """How values are written in a published column of labels."""
+        """Values as written in a published column of labels."""
         return pl.Series(values, dtype=self.dtype, strict=False).cast(pl.String).to_list()
 
     def _moment(self, value: Any) -> Any:
@@ -217,7 +217,7 @@ _DTYPES: Mapping[ValueType, pl.DataType] = {
 
 
 def to_plain(value: Any) -> Any:
-    """``value`` as JSON can hold it: integers of 2^53 and beyond, fractions, dates and infinities as text."""
+    """``value`` in JSON form: integers of 2^53 and above, fractions, dates and infinities as text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

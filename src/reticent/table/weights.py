@@ -1,7 +1,8 @@
-"""Survey weights as whole numbers: how many people of a population each row stands for, in a unit in which sums are exact.
+"""Survey weights as integers: the number of people of a population that each row represents, in a unit in which sums are
+exact.
 
-A weight given as a float is read as its shortest decimal. The unit is the last decimal place that some weight uses, and no finer than
-lets the total be counted exactly; weights with more places are rounded to it.
+A weight given as a float is read as its shortest decimal. The unit is the last decimal place used by any weight, but
+coarse enough for an exact total; weights with more places are rounded to it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from reticent.errors import DataError
 from reticent.table.rows import DistantRows, Rows
 
 MOST_PEOPLE = 2**51
-"""Below this a float holds every whole number with room for the error of one multiplication."""
+"""Below this a float holds every integer, with room for the error of one multiplication."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Weights:
 
     @classmethod
     def of(cls, rows: Rows, column: str) -> Weights:
-        """Look at all weights once. They are numbers that are there, finite and not negative, and some are above zero."""
+        """Check all weights in one pass: they must be finite and non-negative numbers, not null, and some above zero."""
         dtype = rows.schema[column]
         if not dtype.is_numeric():
             raise DataError(f"The weight column {column!r} must be numeric, but it is {dtype}.")
@@ -51,7 +52,7 @@ class Weights:
     @classmethod
     def _of(cls, column: str, total: float, decimals: int, seen: int) -> Weights:
         if not total > 0 and seen:
-            raise DataError(f"All weights in column {column!r} are zero, so the rows stand for nobody.")
+            raise DataError(f"All weights in column {column!r} are zero, so the rows represent no population.")
         if total >= MOST_PEOPLE:
             raise DataError(f"The weights in column {column!r} add up to {total:g}, more than can be counted exactly.")
         while decimals and total * 10**decimals >= MOST_PEOPLE:
@@ -60,7 +61,7 @@ class Weights:
 
     @property
     def unit(self) -> Fraction:
-        """What one count stands for."""
+        """The weight of one count."""
         return Fraction(1, 10**self.decimals)
 
     def counts(self, rows: pl.DataFrame) -> NDArray[np.int64]:
@@ -81,13 +82,13 @@ def _check(series: pl.Series, first_row: int | None) -> None:
             row = int(wrong.arg_max() or 0)
             place = "" if first_row is None else f" in row {first_row + row + 1}"
             raise DataError(
-                f"The weight column {series.name!r} has {what}{place} ({series[row]!r}). A weight says how many people "
-                "a row stands for; correct it, or leave the row out."
+                f"The weight column {series.name!r} has {what}{place} ({series[row]!r}). A weight is the number of people "
+                "that a row represents; correct it, or drop the row."
             )
 
 
 def _decimals(series: pl.Series) -> int:
-    """The most places behind the point that a weight uses when it is written as short as possible."""
+    """The maximum number of decimal places of any weight in its shortest notation."""
     if series.dtype.is_integer():
         return 0
     if series.dtype.is_decimal():

@@ -61,7 +61,7 @@ def test_the_definition_judges_the_law_of_the_noise():
 
 
 def test_a_plan_without_noise_on_counts_is_not_judged():
-    assert "judges the law of noise on counts" in str(rt.NoisyCounts(1).fits(object()))
+    assert "judges the distribution of noise on counts" in str(rt.NoisyCounts(1).fits(object()))
 
 
 def test_the_definition_says_what_it_means_rounded_towards_caution():

@@ -215,7 +215,7 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
         ),
         (
             lambda: bound(Hierarchy.intervals(widths=[5]), [1.0, float("inf")]),
-            "Column 'x' has the value inf, which lies in no",
+            "Column 'x' has the value inf, which is in no",
         ),
         (
             lambda: bound(Hierarchy.intervals(widths=[5], domain=(0, 1)), [0.5, 1.5]),
@@ -225,8 +225,8 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
         (lambda: Hierarchy.cuts([[2, 1]]), "must be rising"),
         (lambda: Hierarchy.cuts([[1, 2], [3]]), "point 3 is not among those of level 1, so the levels do not nest."),
         (lambda: Hierarchy.masking(digits=0), "masking: digits must be at least 1, but it is 0."),
-        (lambda: Hierarchy.masking(digits=5, keep=[]), "masking: keep must fall from 5 to 0 or more, but it is []."),
-        (lambda: Hierarchy.masking(digits=5, keep=[5, 5]), "keep must fall"),
+        (lambda: Hierarchy.masking(digits=5, keep=[]), "masking: keep must be descending, below 5 and at least 0, but it is []."),
+        (lambda: Hierarchy.masking(digits=5, keep=[5, 5]), "keep must be descending"),
         (lambda: Hierarchy.dates(levels=["eon"]), "dates: 'eon' is not one of hour, day, week, month,"),
         (lambda: Hierarchy.dates(levels=["year", "month"]), "dates: levels must grow coarser"),
         (lambda: Hierarchy.dates(domain=("2024-12-31", "2024-01-01")), "domain must be a pair (first, last)"),

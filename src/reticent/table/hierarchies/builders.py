@@ -1,4 +1,4 @@
-"""Hierarchies built from an order of the values: neighbours put together, or the first ones kept longest."""
+"""Hierarchies built from an order of the values: neighbours merged, or the first values kept longest."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from reticent.table.hierarchies.levels import group, identity, optional, suppres
 
 @dataclass(frozen=True)
 class OrderGroups(Hierarchy):
-    """Neighbours in the order of ``values``, ``sizes[i]`` of them together on level i + 1, then suppressed.
+    """Neighbours in the order of ``values``, merged in groups of ``sizes[i]`` at level i + 1, then suppressed.
 
-    Each size is a multiple of the one before, so that levels nest. Groups are called by their first and last value unless ``labels`` names them.
+    Each size is a multiple of the previous one, so levels nest. Groups are labelled by their first and last value
+    unless ``labels`` names them.
     """
 
     sizes: tuple[int, ...]
@@ -50,7 +51,7 @@ class OrderGroups(Hierarchy):
         given = [len(level) for level in labels]
         if given != wanted or any(len(set(level)) != len(level) for level in labels):
             raise PolicyError(
-                f"order: labels must name every group of every level once. There are {wanted} groups on the levels, and {given} labels.",
+                f"order: labels must name every group of every level once. The levels have {wanted} groups, but there are {given} labels.",
                 setting=("labels",),
             )
 
@@ -74,7 +75,7 @@ class OrderGroups(Hierarchy):
 
 @dataclass(frozen=True)
 class PriorityList(Hierarchy):
-    """On level i + 1 the first ``keep[i]`` of the ``values`` stay themselves, and the rest is one group, ``other``; then suppressed."""
+    """At level i + 1 the first ``keep[i]`` of the ``values`` remain, and the rest is one group, ``other``; then suppressed."""
 
     keep: tuple[int, ...]
     values: tuple[Any, ...]
@@ -85,11 +86,11 @@ class PriorityList(Hierarchy):
         kept = [whole(number, "priority: keep", low=1) for number in self.keep]
         if not kept or kept != sorted(set(kept), reverse=True):
             raise PolicyError(
-                f"priority: keep must fall, such as [8, 4, 2], but it is {list(self.keep)}.", setting=("keep",)
+                f"priority: keep must be descending, such as [8, 4, 2], but it is {list(self.keep)}.", setting=("keep",)
             )
         if kept[0] >= len(self.values):
             raise PolicyError(
-                f"priority: keep begins with {kept[0]}, but there are {len(self.values)} values; fewer must stay on the first level.",
+                f"priority: keep begins with {kept[0]}, but there are {len(self.values)} values; fewer must remain at the first level.",
                 setting=("keep",),
                 value=kept[0],
             )
@@ -111,13 +112,13 @@ class PriorityList(Hierarchy):
 
 
 def _runs(texts: Sequence[str], size: int) -> list[str]:
-    """Runs of neighbours by their first and last value."""
+    """Groups of consecutive values, labelled by their first and last value."""
     runs = [texts[start : start + size] for start in range(0, len(texts), size)]
     return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
 
 
 def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels that all differ: values may be spelled like runs of others."""
+    """Labels made distinct: a value may be spelled like a group of others."""
     taken: dict[str, None] = {}
     for label in labels:
         taken[unused(label, taken)] = None

@@ -1,4 +1,4 @@
-"""Hierarchies of dates and timestamps: hours, days, weeks, months and longer, or what recurs every week and every day."""
+"""Hierarchies of dates and timestamps: hours, days, weeks, months and longer units, or recurring weekdays and hours."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _OF_TIMESTAMPS = ("hour", "day", "hour_of_day")
 
 @dataclass(frozen=True)
 class Dates(Hierarchy):
-    """Days, coarser calendar units, and suppressed. Timestamps begin with the moment, and with hours if these are named.
+    """Days, coarser calendar units, and suppressed. Timestamps start with the timestamp itself, and with hours if these
+    are named.
 
-    Weeks end inside of months, and what recurs (``weekday``, ``hour_of_day``) says nothing of the date, so neither nests with months and longer units.
+    Weeks cross the ends of months, and recurring units (``weekday``, ``hour_of_day``) do not determine the date, so
+    neither nests with months and longer units.
     """
 
     units: tuple[str, ...] = ("month", "quarter", "year")
@@ -60,7 +62,7 @@ class Dates(Hierarchy):
         if apart and len(coarse) > 1:
             other = next(unit for unit in coarse if unit != apart[0])
             raise PolicyError(
-                f"dates: {apart[0]!r} and {other!r} do not nest, since one {apart[0]} does not lie in one {other}. Choose one of them.",
+                f"dates: {apart[0]!r} and {other!r} do not nest: one {apart[0]} can belong to more than one {other}. Choose one of them.",
                 setting=("levels",),
                 value=apart[0],
             )
@@ -78,7 +80,7 @@ class Dates(Hierarchy):
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None)
 
     def _levels(self, dtype: pl.DataType, column: str) -> list[str]:
-        """The units above the value itself; the days of timestamps are one of them unless only hours of the day count."""
+        """The units above the value itself; for timestamps these include days, unless only the hour of the day is used."""
         if dtype == pl.Date:
             wrong = [unit for unit in self.units if unit in _OF_TIMESTAMPS]
             if wrong:
@@ -93,7 +95,7 @@ class Dates(Hierarchy):
         return sorted({*self.units, *daily}, key=_UNITS.index)
 
     def local(self, series: pl.Series, column: str) -> pl.Series:
-        """Every value as a day, or as a moment of the local clock."""
+        """Every value as a day, or as a timestamp in local time."""
         if series.dtype == pl.Date:
             return series
         if not isinstance(series.dtype, pl.Datetime):
@@ -148,7 +150,7 @@ def _unit_level(local: pl.Series, unit: str) -> Level:
 
 
 def _later(day: datetime.date, days: int) -> datetime.date | None:
-    """So many days later; None beyond the calendar."""
+    """The date ``days`` later; None beyond the calendar."""
     try:
         return day + datetime.timedelta(days=days)
     except OverflowError:
@@ -167,7 +169,7 @@ def _as_date(value: Any) -> datetime.date:
 
 
 def _month_start(months: int) -> datetime.date | None:
-    """The first day of a month counted from year 0; None beyond the calendar, so that the interval is open there."""
+    """The first day of a month counted from year 0; None beyond the calendar, so the interval is open there."""
     year, month = divmod(months, 12)
     return datetime.date(year, month + 1, 1) if datetime.MINYEAR <= year <= datetime.MAXYEAR else None
 

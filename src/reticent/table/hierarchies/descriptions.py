@@ -1,7 +1,7 @@
-"""Hierarchies written down as plain data, as policies and saved recodings hold them, and read back.
+"""Hierarchies as plain data, as in policies and saved recodings, and back.
 
-:meth:`reticent.table.Hierarchy.describe` writes a description; :func:`hierarchy_from` is its inverse, and also reads what people
-write by hand: ``{"kind": "csv", "file": "age.csv"}``, ``{"kind": "taxonomy", "file": "jobs.toml"}``.
+:meth:`reticent.table.Hierarchy.describe` writes a description; :func:`hierarchy_from` is its inverse, and also reads
+what people write by hand: ``{"kind": "csv", "file": "age.csv"}``, ``{"kind": "taxonomy", "file": "jobs.toml"}``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reticent.table.hierarchies.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of hierarchy: the fields that it must have and may have, and how it is made from them."""
+    """One kind of hierarchy: its required and optional fields, and its constructor."""
 
     needed: tuple[str, ...]
     optional: tuple[str, ...]
@@ -26,7 +26,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class _Fields:
-    """A description's fields, fetched with messages that name the place, the kind and the field."""
+    """The fields of a description, with error messages that name the location, the kind and the field."""
 
     values: Mapping[str, Any]
     where: str
@@ -71,9 +71,10 @@ class _Fields:
 
 
 def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", base: str | Path = ".") -> Hierarchy:
-    """The hierarchy that a description spells; the inverse of :meth:`Hierarchy.describe`.
+    """Construct the hierarchy of a description; the inverse of :meth:`Hierarchy.describe`.
 
-    ``where`` opens every message (such as ``"column 'age'"``); files are looked for below ``base``, the folder of the policy.
+    ``where`` opens every message (such as ``"column 'age'"``); files are resolved relative to ``base``, the folder of
+    the policy.
     """
     if isinstance(description, Hierarchy):
         return description
@@ -116,7 +117,7 @@ def _rows(fields: _Fields) -> Hierarchy:
     for number, row in enumerate(rows, start=1):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence):
             raise PolicyError(
-                f"{fields.where}: row {number} must list a value and its label on every level, but it is {row!r}.",
+                f"{fields.where}: row {number} must list a value and its label at every level, but it is {row!r}.",
                 setting=("rows", number - 1),
             )
     return Hierarchy.listed(rows)

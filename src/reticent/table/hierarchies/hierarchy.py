@@ -1,9 +1,9 @@
-"""Hierarchies: chains of ever coarser partitions of a column's domain.
+"""Hierarchies: chains of increasingly coarse partitions of a column's domain.
 
-A :class:`Hierarchy` is a recipe that can be written down before any data are seen. Fitted to a column it becomes a
-:class:`BoundHierarchy`: the leaves, and for each level an array from leaf to part with a label and a meaning for
-every part. Binding checks that each level is total and disjoint and that levels nest; nesting is what makes roll-up
-and pruning correct.
+A :class:`Hierarchy` is a recipe that can be written before any data are seen. Fitted to a column it becomes a
+:class:`BoundHierarchy`: the leaves, and for each level an array from leaf to part with a label and a meaning for every
+part. Binding checks that each level is total and disjoint and that levels nest; nesting makes roll-up and pruning
+correct.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reticent.table.meaning import NULL_LABEL, Anything, Meaning, Missing, Value
 
 @dataclass(frozen=True)
 class Level:
-    """One partition of the leaves: ``parts[leaf]`` is the part's number, ``labels`` and ``meanings`` describe parts."""
+    """One partition of the leaves: ``parts[leaf]`` is the code of the part, ``labels`` and ``meanings`` describe parts."""
 
     parts: NDArray[np.int32]
     labels: tuple[str, ...]
@@ -42,8 +42,8 @@ class Level:
 class BoundHierarchy:
     """A hierarchy fitted to a column: level 0 is the value itself, the last level the coarsest.
 
-    No level below ``lowest`` is published. ``capped`` says that the last level is the coarsest that may be published: nothing may be shown that covers
-    more than one of its parts.
+    No level below ``lowest`` is published. ``capped``: the last level is the coarsest that may be published, so nothing
+    may be published that covers more than one of its parts.
     """
 
     column: str
@@ -72,22 +72,22 @@ class BoundHierarchy:
 
     @property
     def is_limited(self) -> bool:
-        """Whether some levels must not be published."""
+        """True if some levels must not be published."""
         return self.lowest > 0 or self.capped
 
     @property
     def is_numeric(self) -> bool:
-        """Whether leaves are numbers or dates, so that distances between them mean something."""
+        """True if leaves are numbers or dates, so distances between them are meaningful."""
         return self.leaves.dtype.is_numeric() or self.leaves.dtype.is_temporal()
 
     def only(self, mask: NDArray[np.bool_]) -> BoundHierarchy:
-        """The hierarchy with some of its leaves, on the same levels."""
+        """The hierarchy restricted to some leaves, with the same levels."""
         levels = tuple(replace(level, parts=level.parts[mask]) for level in self.levels)
         null = None if self.null_leaf is None or not mask[self.null_leaf] else int(mask[: self.null_leaf].sum())
         return replace(self, leaves=self.leaves.filter(pl.Series(mask)), levels=levels, null_leaf=null)
 
     def cover(self, level: int) -> NDArray[np.int64]:
-        """How many leaves each part of ``level`` covers."""
+        """The number of leaves of each part of ``level``."""
         return self._cover[level]
 
     def between(self, low: int, high: int) -> NDArray[np.int32]:
@@ -99,7 +99,7 @@ class BoundHierarchy:
         return mapped
 
     def same_parts(self, other: BoundHierarchy) -> bool:
-        """Whether both number the same leaves and the same parts, so that codes mean the same in both."""
+        """True if both have the same leaves and parts in the same order, so codes mean the same in both."""
         if self is other:
             return True
         return (
@@ -109,15 +109,15 @@ class BoundHierarchy:
         )
 
     def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int | None = 0) -> Codes:
-        """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it.
+        """The leaf code of every value. Raises :class:`DataError` naming a value that is not a leaf.
 
-        ``found`` is what :func:`reticent.base.encoding.looked_up` found for the column, if that was asked already; messages
-        count rows from ``first_row``.
+        ``found`` is the result of :func:`reticent.base.encoding.looked_up` for the column, if already computed;
+        messages count rows from ``first_row``.
         """
         return encode(series, self.leaves, self.column, self.null_leaf, found, first_row)
 
     def numbers(self) -> NDArray[np.float64]:
-        """Leaves as numbers (days for dates), NaN for the null leaf; only where :attr:`is_numeric`."""
+        """Leaves as numbers (days for dates), NaN for the null leaf; only if :attr:`is_numeric`."""
         series = self.leaves
         if series.dtype == pl.Date:
             series = series.to_physical()
@@ -126,7 +126,7 @@ class BoundHierarchy:
         return series.cast(pl.Float64).to_numpy()
 
     def with_null_leaf(self) -> BoundHierarchy:
-        """The same hierarchy with null as a further leaf: itself on every level but a top that covers everything, where it joins."""
+        """The same hierarchy with null as an additional leaf: separate at every level except a top that covers everything."""
         if self.null_leaf is not None:
             return self
         leaves = pl.concat([self.leaves, pl.Series([None], dtype=self.leaves.dtype)])
@@ -137,7 +137,7 @@ class BoundHierarchy:
                 levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
             else:
                 parts = np.append(level.parts, np.int32(level.size))
-                # A part that covered everything does not cover the missing.
+                # A part that covered all values does not cover missing ones.
                 listed = Values(tuple(self.leaves.to_list()))
                 meanings = [listed if isinstance(each, Anything) else each for each in level.meanings]
                 labels = (*level.labels, unused(NULL_LABEL, level.labels))
@@ -146,10 +146,10 @@ class BoundHierarchy:
 
 
 class Hierarchy(ABC):
-    """A chain of ever coarser partitions of a column's values; level 0 is the value itself, the last level is suppressed.
+    """A chain of increasingly coarse partitions of a column's values; level 0 is the value itself, the last level is suppressed.
 
-    The class methods make the kinds that there are: :meth:`intervals`, :meth:`cuts`, :meth:`masking`, :meth:`dates`, :meth:`taxonomy`, :meth:`order`, :meth:`priority`,
-    :meth:`suppression`, :meth:`public` (lists that everybody knows), :meth:`from_csv` and :meth:`listed` (the files of ARX). It is bound to a column's values by the table.
+    The class methods construct the available kinds: :meth:`intervals`, :meth:`cuts`, :meth:`masking`, :meth:`dates`, :meth:`taxonomy`, :meth:`order`, :meth:`priority`,
+    :meth:`suppression`, :meth:`public` (publicly known domains), :meth:`from_csv` and :meth:`listed` (the files of ARX). It is bound to a column's values by the table.
 
     Example:
         >>> import reticent as rt
@@ -160,11 +160,11 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        """Fit to the values of a column (nulls are ignored here), or to the declared domain where there is one."""
+        """Fit to the values of a column (ignoring nulls), or to the declared domain if there is one."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """The recipe as plain data, as a policy writes it."""
+        """The recipe as plain data, as in a policy."""
 
     @property
     def unlimited(self) -> Hierarchy:
@@ -172,21 +172,21 @@ class Hierarchy(ABC):
         return self
 
     def limited(self, min_level: int = 0, max_level: int | None = None) -> Hierarchy:
-        """The same hierarchy, of which only the levels from ``min_level`` to ``max_level`` (the last one, if not given) are published."""
+        """The same hierarchy with only the levels from ``min_level`` to ``max_level`` (default: the last) published."""
         from reticent.table.hierarchies.level_limits import LimitedLevels
 
         return LimitedLevels(self, min_level, max_level)
 
     @staticmethod
     def from_csv(path: str | Path, separator: str = ";") -> Hierarchy:
-        """The hierarchy files of ARX: one row a leaf, level 0 first, no header; leaf text is read as the column's type."""
+        """Read a hierarchy file of ARX: one row per leaf, level 0 first, no header; leaf text is read as the column's type."""
         from reticent.table.hierarchies.recipes import Listed
 
         return Listed.read(Path(path), separator)
 
     @staticmethod
     def listed(rows: Sequence[Sequence[str]]) -> Hierarchy:
-        """The same, given as rows: each a leaf followed by its label on every level."""
+        """The same, given as rows: each a leaf followed by its label at every level."""
         from reticent.table.hierarchies.recipes import Listed
 
         return Listed(tuple(tuple(str(cell) for cell in row) for row in rows))
@@ -195,10 +195,9 @@ class Hierarchy(ABC):
     def intervals(
         widths: Sequence[float | str], origin: float | str = 0, domain: tuple[Any, Any] | None = None
     ) -> Hierarchy:
-        """Half-open intervals of growing width, all counted from ``origin``; the last level is suppressed.
+        """Half-open intervals of growing width, aligned to ``origin``; the last level is suppressed.
 
-        Each width is a multiple of the one before, so that levels nest. ``domain=(low, high)`` declares the values
-        that can occur, both ends included; without it the leaves come from the data and stay private.
+        Each width is a multiple of the previous one, so levels nest. ``domain=(low, high)`` declares the possible values, inclusive; without it the leaves come from the data and stay private.
         """
         from reticent.table.hierarchies.recipes import Intervals
 
@@ -206,14 +205,16 @@ class Hierarchy(ABC):
 
     @staticmethod
     def cuts(levels: Sequence[Sequence[float | str]], domain: tuple[Any, Any] | None = None) -> Hierarchy:
-        """Intervals between explicit cut points, one list a level, each a subset of the list before."""
+        """Intervals between explicit cut points, one list per level, each a subset of the previous list."""
         from reticent.table.hierarchies.recipes import Cuts
 
         return Cuts(tuple(tuple(level) for level in levels), domain)
 
     @staticmethod
     def masking(digits: int, keep: Sequence[int] | None = None, domain: Sequence[str] | None = None) -> Hierarchy:
-        """Codes of ``digits`` characters, masked from the right: ``14853``, ``1485*``, ... ; ``keep`` lists how many stay."""
+        """Codes of ``digits`` characters, masked from the right: ``14853``, ``1485*``, ... ; ``keep`` lists the number of
+        characters kept per level.
+        """
         from reticent.table.hierarchies.recipes import Masking
 
         return Masking(digits, tuple(keep) if keep is not None else None, tuple(domain) if domain is not None else None)
@@ -226,8 +227,8 @@ class Hierarchy(ABC):
     ) -> Hierarchy:
         """Days, then the named coarser units, then suppressed. A timestamp column needs ``timezone``.
 
-        The units are ``hour`` and ``day`` (of timestamps), ``week``, ``month``, ``quarter``, ``half``, ``year`` and ``decade``; or, alone but for
-        hours and days, ``weekday`` or ``hour_of_day``, which say nothing of the date. Weeks and months do not nest, so a hierarchy has one of them.
+        The units are ``hour`` and ``day`` (of timestamps), ``week``, ``month``, ``quarter``, ``half``, ``year`` and ``decade``; or, combined only
+        with hours and days, ``weekday`` or ``hour_of_day``, which do not determine the date. Weeks and months do not nest, so a hierarchy has one of them.
         """
         from reticent.table.hierarchies.calendars import Dates
 
@@ -237,7 +238,7 @@ class Hierarchy(ABC):
     def taxonomy(tree: Mapping[str, Any] | str | Path, from_data: bool = False) -> Hierarchy:
         """A tree of categories: nested mappings with lists of leaves, or a ``.toml`` or ``.json`` file of that shape.
 
-        ``from_data``: its values were taken from the data, so that the domain stays private.
+        ``from_data``: its values come from the data, so the domain stays private.
         """
         from reticent.table.hierarchies.recipes import Taxonomy
 
@@ -250,10 +251,12 @@ class Hierarchy(ABC):
         labels: Sequence[Sequence[str]] | None = None,
         from_data: bool = False,
     ) -> Hierarchy:
-        """Neighbours in an order put together, ``sizes[i]`` values on level i + 1, then suppressed: ``primary`` and ``secondary``, ``college`` and ``doctorate``.
+        """Merge neighbours in an order, ``sizes[i]`` values at level i + 1, then suppressed: ``primary`` with
+        ``secondary``, ``college`` with ``doctorate``.
 
-        ``values`` are all values in their order; without them those that occur, as they sort, and the domain stays private. So it does with ``from_data``:
-        the listed values were taken from the data. ``labels`` names the groups of each level.
+        ``values`` are all values in order; by default the values that occur, sorted, with a private domain.
+        ``from_data``: the listed values come from the data, so the domain stays private. ``labels`` names the groups of
+        each level.
         """
         from reticent.table.hierarchies.builders import OrderGroups
 
@@ -264,9 +267,9 @@ class Hierarchy(ABC):
     def priority(
         keep: Sequence[int], values: Sequence[Any], other: str = "Other", from_data: bool = False
     ) -> Hierarchy:
-        """The first ``keep[i]`` of the ``values`` stay themselves on level i + 1 and the rest become ``other``; then suppressed.
+        """Keep the first ``keep[i]`` of the ``values`` at level i + 1 and merge the rest into ``other``; then suppressed.
 
-        ``from_data``: the values, or their order, were taken from the data, so that the domain stays private.
+        ``from_data``: the values, or their order, come from the data, so the domain stays private.
         """
         from reticent.table.hierarchies.builders import PriorityList
 
@@ -274,28 +277,28 @@ class Hierarchy(ABC):
 
     @staticmethod
     def public(name: str) -> Hierarchy:
-        """A domain that everybody knows beforehand, such as ``us-states``, ``iso-3166-2``, ``icd-10`` (:mod:`reticent.table.hierarchies.public_values`)."""
+        """A publicly known domain, such as ``us-states``, ``iso-3166-2``, ``icd-10`` (:mod:`reticent.table.hierarchies.public_values`)."""
         from reticent.table.hierarchies.recipes import PublicDomain
 
         return PublicDomain(name)
 
     @staticmethod
     def suppression(domain: Sequence[Any] | None = None) -> Hierarchy:
-        """The value itself, or nothing."""
+        """The value itself, or suppressed."""
         from reticent.table.hierarchies.recipes import Suppression
 
         return Suppression(tuple(domain) if domain is not None else None)
 
 
 def unused(label: str, taken: Container[str]) -> str:
-    """``label``, marked until nothing else is called so: a column may hold the very text that we use for something else."""
+    """``label``, extended until it is unique: a column may contain the text that is reserved for something else."""
     while label in taken:
         label += "'"
     return label
 
 
 def _check_nesting(column: str, leaves: pl.Series, levels: Sequence[Level]) -> None:
-    """Each level must be a coarsening of the one below; the first leaf that breaks it is named."""
+    """Raise unless each level is a coarsening of the one below; the message names the first leaf that violates it."""
     for number in range(1, len(levels)):
         low, high = levels[number - 1], levels[number]
         mapped = np.full(low.size, -1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Leaves: the values that a hierarchy starts from, taken from the data or declared beforehand."""
+"""Leaves: the values at level 0 of a hierarchy, from the data or declared."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _LARGEST_DECLARED_DOMAIN = 5_000_000
 
 
 def leaves_of(series: pl.Series, domain: Sequence[Any] | None, column: str) -> pl.Series:
-    """The declared values of a column, or those that occur, in order."""
+    """The declared values of a column, or the values that occur, in order."""
     if domain is not None:
         return parse_leaves([str(value) for value in domain], series.dtype, column, "the declared domain")
     return occurring(series)
 
 
 def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: str) -> pl.Series:
-    """The whole numbers of a declared range, or the numbers that occur; these must then lie in the range."""
+    """The integers of a declared range, or the numbers that occur, which must be within the range."""
     if not series.dtype.is_numeric():
         raise DataError(
             f"Column {column!r} has type {series.dtype}, but its hierarchy is made of numeric intervals. "
@@ -35,7 +35,7 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
         if leaves.dtype.is_float() and not leaves.is_finite().all():
             wrong = leaves.filter(~leaves.is_finite())[0]
             raise DataError(
-                f"Column {column!r} has the value {wrong!r}, which lies in no interval. Correct the data.",
+                f"Column {column!r} has the value {wrong!r}, which is in no interval. Correct the data.",
                 column=column,
                 value=wrong,
             )
@@ -55,7 +55,7 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
     if last - first >= _LARGEST_DECLARED_DOMAIN:
         raise PolicyError(
             f"The declared domain of column {column!r} has {last - first + 1} values, more than {_LARGEST_DECLARED_DOMAIN}. "
-            "Leave domain out (leaves then come from the data), or round the column first.",
+            "Omit domain (leaves then come from the data), or round the column first.",
             setting=("domain",),
             column=column,
         )
@@ -65,14 +65,14 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
             setting=("domain",),
             column=column,
         )
-    # In 64 bits whatever the column has: a domain may be wider than the type of the values that happen to occur.
+    # 64 bits for any column type: a domain may be wider than the type of the values that occur.
     if first >= -(2**63) and last < 2**63 - 1:
         return pl.Series(np.arange(first, last + 1, dtype=np.int64))
     return pl.Series(range(first, last + 1), dtype=pl.Int128)
 
 
 def parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: str) -> pl.Series:
-    """Values written as text, read as the column's type; each must be readable, and stand once."""
+    """Values written as text, parsed as the column's type. Raises for unreadable or duplicate values."""
     raw = pl.Series(texts, dtype=pl.String)
     parsed = as_type(raw, dtype)
     if parsed.null_count():
@@ -94,7 +94,7 @@ def parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: 
 
 
 def as_type(raw: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Text as values of a type, null where it cannot be read."""
+    """Text parsed as a type, null if it cannot be parsed."""
     if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
         return raw
     if dtype == pl.Boolean:
@@ -108,13 +108,13 @@ def as_type(raw: pl.Series, dtype: pl.DataType) -> pl.Series:
         )
     if dtype == pl.Time:
         return raw.str.to_time("%H:%M:%S%.f", strict=False)
-    # Spaces are rare, and looking for them is far cheaper than an expression over a few values.
+    # Spaces are rare, and testing for them is far cheaper than an expression on few values.
     spaced = any(text != text.strip() for text in raw.to_list())
     return (raw.str.strip_chars() if spaced else raw).cast(dtype, strict=False)
 
 
 def check_range(domain: tuple[Any, Any] | None) -> None:
-    """A range is a pair of numbers, the lower one first."""
+    """Raise unless the domain is a pair of numbers, the lower one first."""
     if domain is None:
         return
     if len(domain) != 2 or exact(domain[0], "domain") > exact(domain[1], "domain"):

@@ -1,4 +1,4 @@
-"""The finest and the coarsest level of a hierarchy that may be published."""
+"""The finest and the coarsest publishable level of a hierarchy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LimitedLevels(Hierarchy):
         low = whole(self.min_level, "min_level", low=0)
         if self.max_level is not None and whole(self.max_level, "max_level", low=0) < low:
             raise PolicyError(
-                f"min_level is {low} and max_level is {self.max_level}: no level lies between them.",
+                f"min_level is {low} and max_level is {self.max_level}: there is no level between them.",
                 setting=("max_level",),
                 value=self.max_level,
             )
@@ -57,7 +57,7 @@ class LimitedLevels(Hierarchy):
 
 
 def beyond_limits(hierarchy: BoundHierarchy, labels: Mapping[str, Meaning]) -> str | None:
-    """The first of some published labels that shows more than the finest level, or less than the coarsest, that may be published."""
+    """The first of some published labels that is finer than the finest, or coarser than the coarsest, publishable level; None if there is none."""
     if not hierarchy.is_limited:
         return None
     index = LeafIndex.of(hierarchy.leaves, hierarchy.column)

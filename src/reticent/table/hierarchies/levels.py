@@ -1,4 +1,4 @@
-"""Levels: leaves put into parts, by number, by label, all alone or all together."""
+"""Levels: partitions of leaves, by number, by label, all separate or all together."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def identity(leaves: pl.Series) -> Level:
 
 
 def suppressed(leaves: pl.Series) -> Level:
-    """The single part that says nothing."""
+    """The level with a single part: suppressed."""
     return Level(np.zeros(len(leaves), dtype=np.int32), (SUPPRESSED,), (Anything(),))
 
 
 def level_by_number(numbers: NDArray[Any], bounds: Any) -> Level:
-    """Parts by the number of their interval; ``bounds(number)`` gives its two ends, None where it is open."""
+    """Parts by interval number; ``bounds(number)`` returns its two ends, None for an open end."""
     present, parts = np.unique(numbers, return_inverse=True)
     meanings = tuple(Interval(*map(plain_number, bounds(int(number)))) for number in present)
     return Level(parts.astype(np.int32), tuple(meaning.text for meaning in meanings), meanings)
@@ -49,21 +49,21 @@ def values_of(parts: NDArray[np.int32], size: int, leaves: pl.Series) -> tuple[M
 
 
 def group(keys: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Distinct keys in order of appearance, and the number of each key."""
+    """Distinct keys in order of appearance, and the index of each key."""
     numbers: dict[Any, int] = {}
     parts = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), dtype=np.int32, count=len(keys))
     return list(numbers), parts
 
 
 def plain_number(number: Fraction | None) -> Any:
-    """A number as JSON has it."""
+    """A number as JSON represents it."""
     if number is None:
         return None
     return int(number) if number.denominator == 1 else float(number)
 
 
 def optional(**fields: Any) -> dict[str, Any]:
-    """The fields of a description that were given."""
+    """The fields of a description that are not None."""
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value is not None
     }

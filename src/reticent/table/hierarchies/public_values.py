@@ -1,7 +1,8 @@
-"""Public domains: values that everybody knows beforehand, with the groups that their makers put them into.
+"""Public domains: publicly known code lists, with their official groups.
 
-A column whose values all lie in one of them needs no domain of its own, and tells nobody which values occur: the states of the USA, the countries of ISO 3166,
-chapters of ICD-10, sections of NACE, groups of ISCO, regions of NUTS, ZIP codes. Where codes are too many to be listed, those that occur lie under public groups.
+A column whose values all belong to one of them needs no declared domain, and its domain does not reveal which values
+occur: the states of the USA, the countries of ISO 3166, chapters of ICD-10, sections of NACE, groups of ISCO, regions
+of NUTS, ZIP codes. If there are too many codes to list, the codes that occur are leaves below public groups.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ _ISCO = {
     "|95 Street services|96 Refuse and other elementary",
     "0 Armed forces": "01 Commissioned officers|02 Non-commissioned officers|03 Other ranks",
 }
-# States of the three-digit areas of ZIP codes, by the first and the last of a stretch; territories and military mail under names of their own.
+# States of the three-digit ZIP areas, by the first and last of a range; territories and military mail have their own
+# names.
 _ZIP = (
     "005 005 NY|006 007 PR|008 008 VI|009 009 PR|010 027 MA|028 029 RI|030 038 NH|039 049 ME|050 054 VT|055 055 MA|056 059 VT|060 069 CT|070 089 NJ"
     "|090 098 Military|100 149 NY|150 196 PA|197 199 DE|200 200 DC|201 201 VA|202 205 DC|206 219 MD|220 246 VA|247 268 WV|270 289 NC|290 299 SC|300 319 GA"
@@ -173,7 +175,7 @@ def public_paths(name: str) -> tuple[GroupPath, ...]:
 
 @dataclass(frozen=True)
 class LongerCodes:
-    """How codes longer than those that are listed lie under them: what they look like (``pattern``), and how many characters of a code each group has."""
+    """How codes longer than the listed ones map to them: their ``pattern``, and the number of characters of a code at each group level."""
 
     pattern: str
     lengths: tuple[int, ...]
@@ -181,7 +183,7 @@ class LongerCodes:
     starred: bool = False
 
     def path(self, code: str, known: Mapping[str, GroupPath]) -> GroupPath | None:
-        """A code with its groups, nearest first; None if it is none of the domain."""
+        """A code with its groups, nearest first; None if it is not in the domain."""
         plain = code.replace(".", "")
         above = known.get(plain[: self.listed])
         if above is None or not re.fullmatch(self.pattern, code):
@@ -198,7 +200,7 @@ LONGER: Mapping[str, LongerCodes] = {
     "us-zip": LongerCodes(r"\d{5}", (3,), 3, starred=True),
     "nuts": LongerCodes(r"[A-Z]{2}[0-9A-Z]{0,3}", (4, 3, 2), 2),
 }
-"""Domains whose codes may be longer than those that are listed."""
+"""Domains whose codes may be longer than the listed ones."""
 
 
 @cache

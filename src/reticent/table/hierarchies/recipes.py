@@ -1,6 +1,7 @@
 """The kinds of hierarchy: listed, suppression, masking, taxonomy; intervals and cuts of numbers.
 
-Each is a frozen value that checks itself when it is made, and binds to a column when it meets one. Numbers are exact at any size.
+Each is a frozen value that validates itself on construction, and binds to a column later. Numbers are exact at any
+size.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _LONGEST_CODE = 1_000
 
 @dataclass(frozen=True)
 class Listed(Hierarchy):
-    """Every leaf with its label on every level, as ARX writes them."""
+    """Every leaf with its label at every level, as in ARX files."""
 
     rows: tuple[tuple[str, ...], ...]
     source: str = "the listed hierarchy"
@@ -57,7 +58,7 @@ class Listed(Hierarchy):
         for number, row in enumerate(self.rows, start=1):
             if len(row) != width:
                 raise DataError(
-                    f"{self.source}, line {number}: {len(row)} levels where line 1 has {width}. Every value needs a label on each level."
+                    f"{self.source}, line {number}: {len(row)} levels where line 1 has {width}. Every value needs a label at each level."
                 )
             if row[0] in seen:
                 raise DataError(
@@ -74,7 +75,7 @@ class Listed(Hierarchy):
             raise DataError(f"There is no hierarchy file {str(path)!r}.", setting=("file",)) from None
         except zlib.error as error:
             raise DataError(
-                f"The hierarchy file {str(path)!r} is not a whole gzip file: {error}", setting=("file",)
+                f"The hierarchy file {str(path)!r} is not a complete gzip file: {error}", setting=("file",)
             ) from None
         except UnicodeDecodeError as error:
             raise DataError(
@@ -96,7 +97,7 @@ class Listed(Hierarchy):
 
 @dataclass(frozen=True)
 class Suppression(Hierarchy):
-    """The value itself, or nothing at all."""
+    """The value itself, or suppressed."""
 
     domain: tuple[Any, ...] | None = None
 
@@ -123,12 +124,13 @@ class Masking(Hierarchy):
         kept = [whole(length, "masking: keep", low=0) for length in self.kept]
         if kept != sorted(set(kept), reverse=True) or not kept or kept[0] != self.digits:
             raise PolicyError(
-                f"masking: keep must fall from {self.digits} to 0 or more, but it is {kept}.", setting=("keep",)
+                f"masking: keep must be descending, below {self.digits} and at least 0, but it is {kept}.",
+                setting=("keep",),
             )
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """How many characters stay on each level."""
+        """The number of characters kept at each level."""
         return self.keep if self.keep is not None else tuple(range(self.digits, -1, -1))
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
@@ -161,9 +163,9 @@ class Masking(Hierarchy):
 
 @dataclass(frozen=True)
 class Taxonomy(Hierarchy):
-    """A tree of categories. A leaf less deep than others stays itself until its branch begins.
+    """A tree of categories. A leaf at less depth than others stays itself until its branch begins.
 
-    ``from_data`` says that the values were taken from the data, and are not known to everybody.
+    ``from_data``: the values come from the data and are not public.
     """
 
     paths: tuple[tuple[str, ...], ...]
@@ -175,7 +177,7 @@ class Taxonomy(Hierarchy):
         for path in self.paths:
             if path[0] in seen:
                 raise DataError(
-                    f"In {self.source} the value {path[0]!r} occurs twice. Every value belongs to one place."
+                    f"In {self.source} the value {path[0]!r} occurs twice. Every value must occur once in the tree."
                 )
             seen.add(path[0])
         if not self.paths:
@@ -183,7 +185,7 @@ class Taxonomy(Hierarchy):
 
     @classmethod
     def read(cls, tree: Mapping[str, Any] | str | Path, from_data: bool = False) -> Taxonomy:
-        """From nested mappings, or a file that holds them."""
+        """Construct it from nested mappings, or a file that holds them."""
         if isinstance(tree, Mapping):
             return cls(tuple(_leaf_paths(tree, ())), from_data=from_data)
         path = Path(tree)
@@ -201,7 +203,7 @@ class Taxonomy(Hierarchy):
         depth = max(len(path) for path in self.paths)
         padded = [(path[0],) * (depth - len(path)) + path for path in self.paths]
         levels = [identity(leaves)]
-        # Categories are told apart by their whole way to the root: two branches may both have an "other".
+        # Categories are identified by their path to the root: two branches may both have an "other".
         for number in range(1, depth):
             labels, parts = group([row[number:] for row in padded])
             meanings = values_of(parts, len(labels), leaves)
@@ -216,9 +218,10 @@ class Taxonomy(Hierarchy):
 
 @dataclass(frozen=True)
 class PublicDomain(Hierarchy):
-    """Values that everybody knows beforehand, in the groups of their makers (:mod:`reticent.table.hierarchies.public_values`).
+    """A publicly known code list, in its official groups (:mod:`reticent.table.hierarchies.public_values`).
 
-    Codes may be longer than those that are listed (``J45.1`` below the category J45 of ICD-10); then the leaves are those that occur, under public groups.
+    Codes may be longer than the listed ones (``J45.1`` below the category J45 of ICD-10); then the leaves are the codes
+    that occur, below public groups.
     """
 
     name: str
@@ -248,7 +251,7 @@ class PublicDomain(Hierarchy):
 
 
 def _unambiguous(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The category's own name, or its whole way to the root where two categories share a name."""
+    """The category's own name, or its path to the root if two categories share a name."""
     names = [path[0] for path in paths]
     return tuple(
         name if names.count(name) == 1 else " / ".join(reversed(path)) for name, path in zip(names, paths, strict=True)
@@ -302,7 +305,7 @@ class Intervals(Hierarchy):
                 raise PolicyError(f"intervals: a width of {high} is not positive.", setting=("widths",), value=high)
             if low is not None and (high / low).denominator != 1:
                 raise PolicyError(
-                    f"intervals: width {high} is not a multiple of width {low}, so its intervals would cut through the finer ones. "
+                    f"intervals: width {high} is not a multiple of width {low}, so its intervals would split the finer ones. "
                     "Choose widths that divide each other, such as 5, 10, 20.",
                     setting=("widths",),
                     value=high,
@@ -344,7 +347,7 @@ class Cuts(Hierarchy):
             cuts = [exact(point, "cuts") for point in level]
             if cuts != sorted(set(cuts)) or not cuts:
                 raise PolicyError(
-                    f"cuts, level {number}: the points {list(level)} must be rising and at least one.",
+                    f"cuts, level {number}: the points {list(level)} must be ascending and not empty.",
                     setting=("levels",),
                 )
             if finer is not None and not set(cuts) <= finer:
@@ -372,7 +375,7 @@ class Cuts(Hierarchy):
 
 
 def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
-    """``floor((leaf - origin) / width)``, exactly: in 64-bit integers where these suffice, otherwise in Python's."""
+    """``floor((leaf - origin) / width)``, exact: in 64-bit integers if they suffice, otherwise in Python's."""
     if leaves.dtype.is_integer() and len(leaves):
         scale = origin.denominator * width.denominator
         shift, step = int(origin * scale), int(width * scale)
@@ -389,11 +392,11 @@ def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArr
 
 
 def _floor_divide_floats(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
-    """The same for floats, read as decimals: exactly where they lie near the end of an interval, by floats where no rounding can reach one."""
+    """The same for floats, read as decimals: exact near the end of an interval, by floats where rounding cannot reach one."""
     values, start, step = leaves.cast(pl.Float64).to_numpy(), float(origin), float(width)
     with np.errstate(all="ignore"):
         quotient = (values - start) / step
-        # Each rounding errs by less than 2.3e-16 of what is rounded; the margin is a thousand times all of them together.
+        # Each rounding has a relative error below 2.3e-16; the margin is a thousand times the sum of them.
         margin = 1e-12 * ((np.abs(values) + abs(start)) / step + 1)
         certain = np.abs(quotient - np.round(quotient)) > margin
     if not np.isfinite(quotient).all() or np.abs(quotient).max() >= 2**53:
@@ -408,9 +411,9 @@ def _floor_divide_floats(leaves: pl.Series, origin: Fraction, width: Fraction) -
 
 
 def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
-    """How many of the rising ``cuts`` are at or below each leaf, exactly."""
+    """The number of ascending ``cuts`` at or below each leaf, exact."""
     if leaves.dtype.is_integer():
-        # A whole number reaches a cut when it reaches the next whole number.
+        # An integer reaches a cut when it reaches the next integer.
         rising = [-((-cut) // 1) for cut in cuts]
         if all(-(2**63) <= cut < 2**63 for cut in rising) and leaves.dtype not in (pl.UInt64, pl.Int128):
             return np.searchsorted(np.array(rising, dtype=np.int64), leaves.cast(pl.Int64).to_numpy(), side="right")
@@ -418,6 +421,6 @@ def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
 
 
 def _integers(numbers: Sequence[int]) -> NDArray[Any]:
-    """Whole numbers as an array of 64-bit integers, or of Python's where one does not fit."""
+    """Integers as an int64 array, or as objects if one does not fit."""
     fits = all(-(2**63) <= number < 2**63 for number in numbers)
     return np.array(numbers, dtype=np.int64 if fits else object)

@@ -1,10 +1,10 @@
-"""Relations between columns: what can be computed from what, found in the values.
+"""Relations between columns: which columns can be computed from others, detected in the values.
 
-``detection``      the relations of a table, looked for in a sample and shown in all rows
-``relation``       a relation, with its words
+``detection``      the relations of a table, searched in a sample and verified in all rows
+``relation``       a relation, with its wording
 ``single_source``  formulas, parts of dates, bands and monotone maps of one column; ``related_texts`` parts of texts
-``pair_formulas``  sums, differences, products, ratios of two columns; ``totals`` sums and products of more, ``row_extremes`` the largest or smallest of several
-``lookups``        columns of which equal values of others go with one value
+``pair_formulas``  sums, differences, products, ratios of two columns; ``totals`` sums and products of more, ``row_extremes`` maxima and minima
+``lookups``        functional dependencies: columns determined by the values of others
 ``column_forms``   a column as numbers, codes and parts; ``column_agreement`` and ``correlation`` compare
 """
 

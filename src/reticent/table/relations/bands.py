@@ -1,4 +1,4 @@
-"""Bands: a column of few values, each of which stands for one stretch of some numbers."""
+"""Bands: a column of few values, each of which represents one interval of some numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIED = 1e-9
 
 
 class OrderedNumbers:
-    """Rows of numbers with the order of each, in which the values of many columns are looked for."""
+    """Rows of numbers with their sort order, in which the values of many columns are searched for bands."""
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
@@ -29,7 +29,9 @@ class OrderedNumbers:
         return np.argsort(self._numbers, axis=1)
 
     def may_band(self, codes: Codes, exact: bool = False) -> NDArray[np.bool_]:
-        """Which rows of numbers may tell the values of a column by bands: in the order of the numbers, the value changes hardly more often than it must (with ``exact``, not at all more often), and far less often than by chance."""
+        """Mask of number rows that may determine a column by bands: sorted by the numbers, the value changes hardly more
+        often than necessary (with ``exact``, no more often), and far less often than by chance.
+        """
         known, rows = codes > 0, len(self._numbers)
         many, counts = int(known.sum()), np.bincount(codes[known])
         shares = counts / max(many, 1)
@@ -40,7 +42,8 @@ class OrderedNumbers:
         excess = 0 if exact else min(_ALLOWED * many, _FEWER * (changing * many - distinct + 1))
         most = distinct - 1 + excess
         changes = np.diff(codes[order], axis=1) != 0
-        # Missing numbers come last, and at most half of them may be missing: where values change too often before, nothing else matters.
+        # Missing numbers sort last, and at most half may be missing: too many changes before them already exclude the
+        # row.
         found: NDArray[np.bool_] = changes[:, : max(many // 2 - 1, 0)].sum(axis=1) <= most
         left = np.flatnonzero(found)
         numbers, changes = self._numbers[left][:, known], changes[left]
@@ -54,14 +57,16 @@ class OrderedNumbers:
 
 
 def evidence(codes: Codes) -> float:
-    """How little it is chance that every value of a column stands in one stretch: the logarithm of the number of orders of its rows, over those in which it does."""
+    """Evidence against chance that every value occupies one interval: the logarithm of the number of row orders over those in which it does."""
     counts = np.bincount(codes)
     counts = counts[counts > 0]
     return lgamma(len(codes) + 1) - sum(lgamma(int(each) + 1) for each in counts) - lgamma(len(counts) + 1)
 
 
 def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
-    """Rows in which every value of a column is about as frequent as the others, at most so many, where the ``few`` that were looked at show too little of its rare values and all of them enough; else None."""
+    """At most ``most`` rows in which all values of a column are about equally frequent, if the ``few`` sampled rows have
+    too few of its rare values and all rows have enough; else None.
+    """
     known = np.flatnonzero(codes > 0)
     if evidence(few[few > 0]) >= _EVIDENCE / 2 or evidence(codes[known]) < _EXACT_EVIDENCE:
         return None
@@ -74,9 +79,10 @@ def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
 
 
 def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
-    """The share of rows outside of the band of their value, with the best ends of bands, where both are known, and what a guess of the most frequent value gets wrong there; None where that shows nothing.
+    """The share of rows outside the band of their value, with optimal band boundaries, and the error of guessing the most
+    frequent value; None if there is no evidence.
 
-    A handful of rows in a band of their own show something only where no row is outside of its band.
+    A handful of rows in a band of their own are evidence only if no row is outside its band.
     """
     known = np.flatnonzero(~np.isnan(numbers) & (codes > 0))
     seen = evidence(codes[known])
@@ -88,7 +94,7 @@ def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
     listed = sorted(middles, key=middles.__getitem__)
     if len(listed) < 2 or len(listed) > MOST_BANDS:
         return None
-    # The best first number of each band: as many as possible of the values before it, and as few as possible of those behind.
+    # The optimal start of each band: as many as possible of its values after it, and as few as possible before.
     firsts: list[float] = []
     for number in range(len(listed) - 1):
         gain = np.cumsum(np.where(np.isin(shown, listed[: number + 1]), 1, -1))

@@ -1,4 +1,4 @@
-"""Whether numbers that were computed are those of a column, at the column's own resolution."""
+"""Whether computed numbers equal those of a column, at the column's own resolution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reticent.table.relations.column_forms import ColumnForm, middle
 from reticent.table.relations.relation import Numbers
 
 FEWEST_ROWS = 20
-"""Fewer rows show no relation."""
+"""Minimum number of rows as evidence of a relation."""
 
 _MOST_WRONG, _THIRD = 0.05, 1 / 3
 _NARROW = 0.02
@@ -19,10 +19,12 @@ _NARROW = 0.02
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a column agrees with what was computed for it: the share of ``wrong`` rows, whether it is shown at all, and whether what was computed had to be ``rounded`` to agree.
+    """The agreement of a column with computed values: the share of ``wrong`` rows, whether it is evidence of a relation,
+    and whether the computed values had to be ``rounded``.
 
-    It is ``shown`` where at most 5 % of the rows with known values differ at the column's resolution (rounded, or cut off), and at most a third as many as a guess of the most frequent value
-    gets wrong; or where the middle 95 % of the differences spans less than 2 % of that of the column.
+    It is ``shown`` if at most 5 % of the rows with known values differ at the column's resolution (rounded or
+    truncated), and at most a third as many as the error of guessing the most frequent value; or if the middle 95 % of
+    the differences span less than 2 % of those of the column.
     """
 
     wrong: float
@@ -31,7 +33,7 @@ class Agreement:
 
     @property
     def exact(self) -> bool:
-        """Whether no row differs."""
+        """True if no row differs."""
         return self.wrong == 0
 
 
@@ -53,7 +55,7 @@ def agreement(computed: Numbers, column: ColumnForm) -> Agreement:
 
 
 def is_shown(wrong: float, guessed_wrong: float) -> bool:
-    """Whether so few rows are wrong that it is no guess."""
+    """True if few enough rows are wrong to exclude guessing."""
     return wrong <= _MOST_WRONG and wrong <= _THIRD * guessed_wrong
 
 

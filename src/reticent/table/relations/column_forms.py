@@ -1,4 +1,4 @@
-"""A column as relations look at it: as codes in the order of its values, as numbers, and in the parts that a date has."""
+"""Representations of a column for relation detection: codes in value order, numbers, and the parts of a date."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_NUMPY = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """The column ``owner``, or a part of it, to be read as ``text``: missing values are a value of their own, with code 0."""
+    """The column ``owner``, or a part of it, called ``text`` in sentences; missing values are a value of their own, with code 0."""
 
     owner: str
     text: str
@@ -31,7 +31,7 @@ class ColumnForm:
 
     @classmethod
     def of(cls, values: pl.Series) -> ColumnForm:
-        """A column as it is."""
+        """The whole column."""
         if values.dtype in (pl.Categorical, pl.Enum):
             values = values.cast(pl.String)
         if values.dtype.is_float():
@@ -40,11 +40,11 @@ class ColumnForm:
 
     @cached_property
     def codes(self) -> Codes:
-        """The place of every value among the distinct ones, from 1 on."""
+        """The rank of every value among the distinct ones, from 1."""
         if self.values.dtype.is_nested() or self.values.dtype in (pl.Object, pl.Null):
             return np.zeros(len(self.values), dtype=np.int64)
         if self.values.dtype in _IN_NUMPY and not self.values.null_count():
-            # Of a few hundred numbers numpy has found the order before polars has planned a query.
+            # For a few hundred numbers numpy sorts before polars has planned a query.
             places: Codes = np.unique(self.values.to_numpy(), return_inverse=True)[1] + 1
             return places
         codes: Codes = self.values.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
@@ -52,19 +52,19 @@ class ColumnForm:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many rows have each code."""
+        """The number of rows with each code."""
         return np.bincount(self.codes)
 
     @cached_property
     def ranks(self) -> Numbers:
-        """The mean rank of every value; NaN where it is missing."""
+        """The mean rank of every value; NaN if missing."""
         counts = np.where(np.arange(len(self.counts)) > 0, self.counts, 0)
         means = np.cumsum(counts) - (counts - 1) / 2
         return np.where(self.codes > 0, means[self.codes], np.nan)
 
     @cached_property
     def distinct(self) -> int:
-        """How many values there are, the missing one among them."""
+        """The number of distinct values, including the missing one."""
         return int((self.counts > 0).sum())
 
     @cached_property
@@ -74,17 +74,17 @@ class ColumnForm:
 
     @property
     def is_date(self) -> bool:
-        """Whether values are days or timestamps."""
+        """True if values are days or timestamps."""
         return self.values.dtype == pl.Date or isinstance(self.values.dtype, pl.Datetime)
 
     @property
     def is_text(self) -> bool:
-        """Whether values are texts."""
+        """True if values are texts."""
         return self.values.dtype == pl.String
 
     @property
     def is_ordered(self) -> bool:
-        """Whether values have an order of their own."""
+        """True if values have a natural order."""
         return self.values.dtype.is_numeric() or self.values.dtype.is_temporal()
 
     @cached_property
@@ -106,12 +106,12 @@ class ColumnForm:
 
     @cached_property
     def is_mark(self) -> bool:
-        """Whether values are 0 and 1, or false and true."""
+        """True if values are 0 and 1, or false and true."""
         return self.numbers is not None and self.distinct <= 3 and bool(np.isin(_known(self.numbers), (0, 1)).all())
 
     @cached_property
     def step(self) -> float:
-        """The resolution: all values are multiples of it, apart by whole steps. 0 for numbers of so many digits that there is none."""
+        """The resolution: all values are multiples of it. 0 for numbers with too many digits to have one."""
         if self.numbers is None:
             return 0.0
         known = np.unique(_known(self.numbers))
@@ -129,11 +129,11 @@ class ColumnForm:
 
     @cached_property
     def precision(self) -> float:
-        """How far numbers may be apart that are the same but for how exactly they were computed and stored."""
+        """The tolerance within which numbers are equal except for rounding."""
         return 0.0 if self.numbers is None else _PRECISION * float(np.abs(_known(self.numbers)).max(initial=0))
 
     def rounded(self, computed: Numbers) -> Iterator[Numbers]:
-        """Computed numbers at the resolution of this column: to the nearest step, down, and up; as they are where it has none."""
+        """Computed numbers at the resolution of this column: to the nearest step, down, and up; unchanged if it has none."""
         if self.numbers is None or self.step <= 2 * self.precision:
             yield computed
             return
@@ -144,7 +144,7 @@ class ColumnForm:
 
     @cached_property
     def spread(self) -> float:
-        """Between which numbers the middle 95 % of the rows lie: how far apart they are."""
+        """The width of the middle 95 % of the rows."""
         return 0.0 if self.numbers is None else middle(_known(self.numbers))
 
     def parts(self) -> list[ColumnForm]:
@@ -167,7 +167,7 @@ class ColumnForm:
         ]
 
     def at(self, rows: NDArray[np.int64]) -> ColumnForm:
-        """The column of some rows only, each at most once and in their order."""
+        """The column restricted to some rows, each at most once and in their order."""
         if len(rows) == len(self.values):
             return self
         return ColumnForm(self.owner, self.text, self.values.gather(rows), self.is_part)

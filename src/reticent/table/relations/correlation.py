@@ -57,5 +57,5 @@ def _standardized(rows: Numbers) -> Numbers:
     filled = np.where(known, rows, 0.0)
     centred = np.where(known, filled - filled.sum(axis=-1, keepdims=True) / many, 0.0)
     scale = np.sqrt((centred**2).sum(axis=-1, keepdims=True) / many)
-    # What varies beyond all numbers, such as the exponential of a large one, is left out.
+    # Rows whose variance overflows, such as exponentials of large numbers, are set to 0.
     return np.where(np.isfinite(scale), centred / np.where(scale > 0, scale, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Which columns of a table can be computed from which others: looked for in a sample, and shown in all rows."""
+"""Detect which columns of a table can be computed from which others: candidates in a sample, verified in all rows."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ def find_relations(
     sources: Iterable[str] | None = None,
     exact: bool = False,
 ) -> tuple[ColumnRelation, ...]:
-    """The relations by which ``derived`` columns (default: all) follow from ``sources`` (default: all), each with as few sources as possible.
+    """The relations by which ``derived`` columns (default: all) follow from ``sources`` (default: all), each with a
+    minimal set of sources.
 
-    A relation with few exceptions counts, because an adversary who knows the sources nearly knows the column; with ``exact`` only those that no row contradicts and that take no list of pairs, which are found far sooner in wide tables. Backwards: of ``c = a - b`` also ``b = a - c`` is found where ``b`` is asked for. What is
-    missed is missed: nothing here proves that a column does not follow from others. Cost: every two sources are looked at in a sample, and what looks like a relation in all rows (of larger
-    tables, in 200,000 of them).
+    A relation with few exceptions counts, because an adversary who knows the sources nearly knows the column. With
+    ``exact``, only relations without a contradicting row or a list of pairs, which are found much faster in wide
+    tables. Inverses are included: for ``c = a - b`` also ``b = a - c`` if ``b`` is requested. Detection is incomplete:
+    nothing here proves that a column does not follow from others. Cost: every pair of sources in a sample, and each
+    candidate in all rows (for larger tables, in 200,000 of them).
     """
     if frame.height < FEWEST_ROWS:
         return ()
@@ -50,7 +53,7 @@ def find_relations(
 
 
 def _varies(form: ColumnForm) -> bool:
-    """Whether enough rows have another value than the most frequent one, for a relation to be seen."""
+    """True if enough rows differ from the most frequent value for a relation to be detectable."""
     return form.distinct > 1 and len(form.codes) - int(form.counts.max()) >= _FEWEST_OTHERS
 
 
@@ -82,14 +85,14 @@ def _found(
 
 
 def _some(height: int, most: int) -> Codes:
-    """Some rows, drawn with a fixed seed: the same table has the same relations."""
+    """A sample of rows with a fixed seed: the same table has the same relations."""
     if height <= most:
         return np.arange(height)
     return np.sort(np.random.default_rng(0).choice(height, most, replace=False))
 
 
 def _minimal(relations: Iterable[ColumnRelation]) -> tuple[ColumnRelation, ...]:
-    """Of several relations of a column to the same sources the first; none with more sources than another needs."""
+    """Drop redundant relations: keep the first per column and sources, and none with a superset of another's sources."""
     found: list[ColumnRelation] = []
     for relation in relations:
         sources = set(relation.sources)

@@ -1,4 +1,4 @@
-"""Weighted sums of columns that give another one, and their words."""
+"""Weighted sums of columns that equal another one, and their wording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _PRECISE = 1e-9
 
 
 def weights_of(columns: Numbers, target: Numbers) -> Iterator[Numbers]:
-    """Weights of columns whose sum may be the target: by least squares, and by least squares without the tenth of the rows that is farthest off. None where too few rows are known."""
+    """Candidate weights of columns whose sum may be the target: least squares, with and without the tenth of the rows with
+    the largest residuals. Empty if too few rows are known.
+    """
     known = np.flatnonzero(np.isfinite(columns).all(axis=1) & np.isfinite(target))
     if len(known) < 3 * columns.shape[1]:
         return
@@ -27,7 +29,7 @@ def weights_of(columns: Numbers, target: Numbers) -> Iterator[Numbers]:
 
 
 def sum_words(weighted: Sequence[tuple[float, str]], constant: float) -> str:
-    """A weighted sum in words, what is added before what is taken away."""
+    """A weighted sum in words, positive terms first."""
     terms = [(weight, text if abs(weight) == 1 else f"{abs(weight):.4g} times {text}") for weight, text in weighted]
     terms += [(constant, f"{abs(constant):.6g}")] if constant else []
     told = "".join(f" {'minus' if weight < 0 else 'plus'} {text}" for weight, text in sorted(terms, key=_is_negative))
@@ -39,7 +41,7 @@ def _is_negative(term: tuple[float, str]) -> bool:
 
 
 def product_words(powers: Sequence[tuple[float, str]], constant: float) -> str:
-    """A product of powers in words, these to two digits."""
+    """A product of powers in words, with exponents to two digits."""
     factors = [] if f"{constant:.2g}" == "1" else [f"{constant:.3g}"]
     for power, text in powers:
         short = f"{power:.2g}"

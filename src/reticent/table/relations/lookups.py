@@ -1,6 +1,8 @@
-"""Lookups: columns of which equal values of one or two others nearly always go with one value, whatever the rule is.
+"""Lookups (approximate functional dependencies): columns determined by the values of one or two others, whatever the rule
+is.
 
-Only rows count that share the values of the sources with another row: sources that are nearly unique determine everything, and tell nothing.
+Only rows count that share the values of the sources with another row: nearly unique sources determine everything, which
+is no evidence.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ Counts = NDArray[np.int64]
 _FEWEST_SHARED = 30
 _OFTEN = 0.9
 _EVIDENCE = 30.0
-"""So much evidence (in units of e) is needed beyond chance: many pairs of columns are tried."""
+"""Minimum evidence (in nats) beyond chance: many pairs of columns are tested."""
 
 
 def lookup_relations(
@@ -30,7 +32,9 @@ def lookup_relations(
     known: set[tuple[str, frozenset[str]]],
     pairs: bool,
 ) -> Iterator[ColumnRelation]:
-    """Targets that are a function of one source, or of a pair if ``pairs`` are asked for, up to one row in twenty. Candidates are found in some ``rows``; what is ``known`` already is not looked for."""
+    """Targets that are a function of one source, or of a pair if ``pairs``, except for one row in twenty. Candidates come
+    from some ``rows``; what is already ``known`` is skipped.
+    """
     few = [each.codes[rows] for each in sources]
     codes = np.array([each.codes[rows] for each in targets])
     single = [_shared_agreement(each, codes) for each in few]
@@ -62,7 +66,7 @@ def lookup_relations(
 
 
 def _shared_agreement(ids: Codes, codes: Counts) -> tuple[Counts, Counts]:
-    """For each target how many rows stand beside one with the same sources, in their order, with both values known; and how many of these have the same value as that one."""
+    """For each target, the number of adjacent rows with equal sources and known values, and how many of these have equal values."""
     order = np.argsort(ids, kind="stable")
     same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
     placed = codes[:, order]
@@ -72,7 +76,7 @@ def _shared_agreement(ids: Codes, codes: Counts) -> tuple[Counts, Counts]:
 
 
 def _chance(codes: Codes) -> float:
-    """The chance that two rows with known values have the same one."""
+    """The probability that two rows with known values have the same one."""
     counts = np.bincount(codes)[1:]
     return float((counts / max(counts.sum(), 1)) @ (counts / max(counts.sum(), 1)))
 
@@ -82,7 +86,7 @@ def _rates(many: Counts, agreed: Counts, chance: Numbers) -> Numbers:
 
 
 def _is_evident(many: Counts, agreed: Counts, expected: Numbers) -> NDArray[np.bool_]:
-    """Whether rows with the same sources agree so often that it is no chance: by the Chernoff bound of a binomial distribution."""
+    """Mask: rows with equal sources agree too often for chance, by the Chernoff bound of a binomial distribution [Chernoff1952]."""
     rate = agreed / np.maximum(many, 1)
     p = np.clip(expected, 1e-9, 1 - 1e-12)
     with np.errstate(all="ignore"):
@@ -119,8 +123,9 @@ def _pair(one: ColumnForm, other: ColumnForm, target: ColumnForm) -> ColumnRelat
 
 
 def share_to_remove(ids: Codes, target: Codes) -> tuple[int, float, float]:
-    """How many rows with a known target share their number with another such row; which share of these must go until a number tells the target (g3); and what a guess of the most frequent
-    value gets wrong."""
+    """The number of rows with a known target that share their source id with another such row; the share of these to
+    remove until the id determines the target (the g3 error); and the error of guessing the most frequent value.
+    """
     filled = target > 0
     ids, target = ids[filled], target[filled]
     kept = _rows_sharing(ids)
@@ -136,7 +141,7 @@ def _rows_sharing(ids: Codes) -> NDArray[np.int64]:
 
 
 def _error_by(ids: Codes, target: Codes) -> float:
-    """The share of rows that are not of the most frequent target of their number."""
+    """The share of rows that do not have the most frequent target of their id."""
     pairs, counts = np.unique(ids * (int(target.max(initial=0)) + 1) + target, return_counts=True)
     owners = pairs // (int(target.max(initial=0)) + 1)
     starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
@@ -144,7 +149,7 @@ def _error_by(ids: Codes, target: Codes) -> float:
 
 
 def _certain_value(source: ColumnForm, target: ColumnForm) -> str | None:
-    """The one value of the source that one side of a column of two values stands for."""
+    """The one value of the source that corresponds to one side of a two-valued column."""
     if target.distinct != 2:
         return None
     low = target.codes == target.codes.min()

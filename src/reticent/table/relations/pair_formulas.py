@@ -1,7 +1,8 @@
-"""Formulas of two columns: sums, differences, products and ratios, the time between dates, and bands of all of these; weighted sums and products of powers.
+"""Formulas of two columns: sums, differences, products, ratios, the time between dates, and bands of these; weighted sums
+and products of powers.
 
-The first are looked up among all pairs of columns at once, at the resolution of the target. The second are found by how much of a target two columns explain together, as they are and
-by their logarithms.
+The first kind is looked up among all pairs of columns at once, at the resolution of the target. The second is found by
+how much of a target two columns explain together, unchanged and by their logarithms.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class PairFormula:
-    """A function of two numbers, and its words for two columns: of so many ``dates`` (one may be a number); one of them a mark of 0 and 1, if it is of ``marks``."""
+    """A function of two numbers with its wording, for columns with the given number of ``dates``; with ``marks``, one of them is a 0/1 column."""
 
     of: Callable[[Numbers, Numbers], Numbers]
     words: str
@@ -72,18 +73,20 @@ PAIR_FORMULAS: tuple[PairFormula, ...] = (
 """The formulas that are looked up."""
 
 Known = set[tuple[str, frozenset[str]]]
-"""Which targets follow from which sources already."""
+"""Known relations: the source sets of each target."""
 
 
 def is_known(target: str, sources: frozenset[str], known: Known) -> bool:
-    """Whether a target follows from some of the sources already, or is one of them."""
+    """True if a target already follows from some of the sources, or is one of them."""
     return target in sources or any(name == target and each <= sources for name, each in known)
 
 
 def pair_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
 ) -> Iterator[ColumnRelation]:
-    """The relations of targets to two sources each, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them; with ``exact``, those that a row among these contradicts are none."""
+    """The relations of targets to two sources each, except what is already ``known``. Candidates come from some ``rows``,
+    and are verified in all; with ``exact``, no row may contradict.
+    """
     numeric = [each for each in sources if each.numbers is not None and (each.distinct > 2 or each.is_mark)]
     search = _PairSearch(numeric[:_MOST_FORMS], targets, rows, set(known), exact)
     yield from search.looked_up(banded=False)
@@ -92,7 +95,7 @@ def pair_relations(
 
 
 class _PairSearch:
-    """The numbers of some rows, and what was found so far. Mutable: ``known`` grows, so that no target is explained twice by the same columns."""
+    """The numbers of some rows, and the relations so far. Mutable: ``known`` grows, so no target is explained twice by the same columns."""
 
     def __init__(
         self, numeric: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
@@ -105,7 +108,9 @@ class _PairSearch:
         self.rare = self._rare_targets()
 
     def _rare_targets(self) -> dict[int, tuple[Codes, Numbers]]:
-        """The codes and numbers of rows of their own for targets whose rare values the few first rows do not show; so many targets that every two columns can be looked at for each."""
+        """The codes and numbers of additional rows for targets whose rare values the first rows lack; as many targets as
+        allow testing all pairs for each.
+        """
         pairs = len(self.numeric) * (len(self.numeric) - 1) // 2
         found: dict[int, tuple[Codes, Numbers]] = {}
         for number, target in enumerate(self.targets):
@@ -118,7 +123,7 @@ class _PairSearch:
         return found
 
     def looked_up(self, banded: bool) -> Iterator[ColumnRelation]:
-        """Formulas that give a target, or of which a target shows the band."""
+        """Formulas that equal a target, or whose bands a target encodes."""
         for formula in PAIR_FORMULAS:
             pairs = self._pairs(formula)
             if not len(pairs) or (banded and formula.marks):
@@ -143,7 +148,7 @@ class _PairSearch:
                             yield relation
 
     def _pairs(self, formula: PairFormula) -> NDArray[np.int64]:
-        """The pairs of columns, by their places, that a formula makes sense of."""
+        """The index pairs of columns to which a formula applies."""
         dates = [each.is_date for each in self.numeric]
         marks_last = sorted(range(len(self.numeric)), key=lambda place: self.numeric[place].is_mark)
         listed = [
@@ -157,7 +162,7 @@ class _PairSearch:
         return np.array(listed, dtype=np.int64).reshape(-1, 2)
 
     def _equal(self, features: Numbers, number: int) -> list[int]:
-        """The places of features that may be a target: in a few rows, and then in all that were chosen."""
+        """The indices of features that may equal a target: tested in a few rows, then in all sampled ones."""
         target = self.small[number]
         if target.numbers is None or target.is_mark:
             return []
@@ -169,7 +174,7 @@ class _PairSearch:
     def _without_exceptions(
         self, formula: PairFormula, pairs: NDArray[np.int64], places: Sequence[int], target: ColumnForm
     ) -> list[int]:
-        """The places of features that no row of the table contradicts, whichever way the target was rounded."""
+        """The indices of features that no row of the table contradicts, for any rounding of the target."""
         kept: list[int] = []
         for start in range(0, len(places), _BLOCK):
             block = np.array(places[start : start + _BLOCK])
@@ -180,7 +185,7 @@ class _PairSearch:
         return kept
 
     def _bands(self, features: Numbers, ordered: OrderedNumbers, number: int) -> list[int]:
-        """The places of features that may tell the bands of a target: in a few rows, which are ``ordered``, and then in all that were chosen."""
+        """The indices of features that may determine the bands of a target: tested in a few ``ordered`` rows, then in all sampled ones."""
         target = self.small[number]
         if target.distinct < 2 or self.targets[number].distinct > MOST_BANDS:
             return []
@@ -189,7 +194,7 @@ class _PairSearch:
         return found
 
     def _rare_bands(self, formula: PairFormula, pairs: NDArray[np.int64], number: int) -> list[int]:
-        """The places of features that may tell the bands of a target with rare values, in rows of its own."""
+        """The indices of features that may determine the bands of a target with rare values, in additional rows."""
         codes, numbers = self.rare[number]
         ordered = OrderedNumbers(_features(formula, numbers, pairs))
         found: list[int] = np.flatnonzero(ordered.may_band(codes, self.exact)).tolist()
@@ -210,7 +215,7 @@ class _PairSearch:
 
 
 def _features(formula: PairFormula, numbers: Numbers, pairs: NDArray[np.int64]) -> Numbers:
-    """A formula of each pair of rows of numbers; what cannot be computed is unknown."""
+    """A formula of each pair of rows of numbers; NaN if it cannot be computed."""
     with np.errstate(all="ignore"):
         features = formula.of(numbers[pairs[:, 0]], numbers[pairs[:, 1]])
     return np.where(np.isfinite(features), features, np.nan)
@@ -222,7 +227,7 @@ def _numbers(form: ColumnForm) -> Numbers:
 
 
 def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
-    """The share of known values in which each feature agrees with the target, whichever way it was rounded."""
+    """The share of known values in which each feature agrees with the target, for the best rounding."""
     assert target.numbers is not None
     numbers = target.numbers[rows]
     many = (~np.isnan(features - numbers)).sum(axis=1)
@@ -233,7 +238,7 @@ def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
 
 
 def _contradicted(features: Numbers, target: ColumnForm) -> NDArray[np.int64]:
-    """In how many rows each feature is known and is not the target, with the rounding that suits it best."""
+    """In how many rows each feature is known and differs from the target, for the best rounding."""
     assert target.numbers is not None
     with np.errstate(invalid="ignore"):
         ways = [(np.abs(each - target.numbers) > target.precision).sum(axis=1) for each in target.rounded(features)]
@@ -242,7 +247,7 @@ def _contradicted(features: Numbers, target: ColumnForm) -> NDArray[np.int64]:
 
 
 def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
-    """The relation, if all rows show it and neither of the two columns alone does nearly as well."""
+    """The relation, if all rows support it and neither column alone does nearly as well."""
     with np.errstate(all="ignore"):
         computed = formula.of(_numbers(a), _numbers(b))
     computed = np.where(np.isfinite(computed), computed, np.nan)
@@ -260,7 +265,7 @@ def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnFor
 
 
 def _alone(source: ColumnForm, target: ColumnForm) -> float:
-    """The share of rows in which a target is not just the source."""
+    """The share of rows in which a target differs from the source itself."""
     assert source.numbers is not None
     return agreement(source.numbers, target).wrong
 
@@ -270,7 +275,7 @@ def _nearly(found: Agreement) -> str:
 
 
 def step_error(source: ColumnForm, codes: Codes) -> float:
-    """What the most frequent value gets wrong in each twentieth of a source."""
+    """The error of predicting the most frequent value in each twentieth of a source."""
     ranks = np.nan_to_num(source.ranks)
     steps = (ranks * _STEPS / (len(ranks) + 1)).astype(np.int64)
     table = np.zeros((_STEPS + 1, int(codes.max()) + 1), dtype=np.int64)
@@ -279,13 +284,13 @@ def step_error(source: ColumnForm, codes: Codes) -> float:
 
 
 def _logarithms(numbers: Numbers) -> Numbers:
-    """Logarithms of rows of numbers that are all above 0; other rows are unknown."""
+    """Logarithms of rows of positive numbers; NaN for other rows."""
     with np.errstate(all="ignore"):
         return np.where((np.nan_to_num(numbers, nan=1.0) > 0).all(axis=1, keepdims=True), np.log(numbers), np.nan)
 
 
 def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
-    """The pairs of columns that explain a target nearly, and far better together than each alone, best first."""
+    """The pairs of columns that nearly explain a target, and far better together than each alone, best first."""
     first, second = np.triu_indices(len(x), 1)
 
     def together(some: Numbers, targets: Numbers) -> Numbers:
@@ -298,7 +303,7 @@ def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
         sound = (explained <= 1 + 1e-6) & (1 - r**2 > 1e-12) & (1 - explained <= alone / 3)
         return np.where(sound, explained, 0.0)
 
-    # Rows are those where the target is known: correlations of other rows would contradict each other.
+    # Only rows with a known target: correlations over different rows would be inconsistent.
     known = [np.flatnonzero(~np.isnan(each)) for each in y]
     explained = np.concatenate(
         [by_blocks(together, x[:, rows], y[[number]][:, rows]) for number, rows in enumerate(known)], axis=1
@@ -309,7 +314,7 @@ def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
 
 
 def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> ColumnRelation | None:
-    """The weighted sum, or the product of powers, that gives most rows of the target, if it gives nearly all."""
+    """The weighted sum, or product of powers, that fits most rows of the target, if it fits nearly all."""
     assert a.numbers is not None
     assert b.numbers is not None
     assert target.numbers is not None
@@ -320,7 +325,7 @@ def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> C
     for weights in weights_of(np.stack([*x, np.ones(len(y))], axis=1), y):
         p, q, constant = short_number(weights[0]), short_number(weights[1]), short_number(weights[2], scale)
         with np.errstate(all="ignore"):
-            # A power of 0 leaves the logarithm of 0 unknown.
+            # An exponent of 0 leaves the logarithm of 0 undefined.
             computed = p * x[0] + q * x[1] + constant
             found = agreement(np.exp(computed) if is_log else computed, target)
         if found.shown:

@@ -1,4 +1,4 @@
-"""Relations between texts and codes: the beginning or the end of one, two of them put together."""
+"""Relations between texts and codes: a prefix or suffix of one, or a concatenation of two."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _OFTEN, _FIRST, _MEET = 0.9, 16, 0.75
 _FEW_DIGITS = 0.05
 
 Texts = dict[str, list[str | None]]
-"""Some texts of each column."""
+"""Sampled texts of each column."""
 
 
 def text_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes
 ) -> Iterator[ColumnRelation]:
-    """Targets that are the beginning or the end of a text or a code, or two of them put together. Candidates are found in some ``rows``."""
+    """Targets that are a prefix or suffix of a text or code, or a concatenation of two. Candidates come from some ``rows``."""
     written = {each.owner: _written(each) for each in (*sources, *targets) if _is_written(each)}
     read: Texts = {name: texts.gather(rows).to_list() for name, texts in written.items()}
     for target in targets:
@@ -46,13 +46,13 @@ def text_relations(
 
 
 def _meet_often(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether in most pairs of texts the second begins or ends with the first, or the first begins with the second."""
+    """True if in most pairs of texts the second begins or ends with the first, or the first begins with the second."""
     meet = sum(other.startswith(one) or other.endswith(one) or one.startswith(other) for one, other in pairs)
     return bool(pairs) and meet >= _MEET * len(pairs)
 
 
 def _end_often(whole: Sequence[str | None], part: Sequence[str | None]) -> bool:
-    """Whether in most of the first rows a text ends with another."""
+    """True if in most of the first rows a text ends with another."""
     known = [(one, other) for one, other in zip(whole, part, strict=True) if one is not None and other is not None]
     first = known[:_FIRST]
     return bool(first) and sum(one.endswith(other) for one, other in first) >= _MEET * len(first)
@@ -84,7 +84,7 @@ def _joined(
 
 
 def _part_of(whole: pl.Series, part: pl.Series, text: str, separators: Sequence[str]) -> str | None:
-    """Which part of a text another column is, if it is one: so many characters, or what stands before or after a separator."""
+    """Which part of a text another column is, if any: a number of characters, or the text before or after a separator."""
     known = part.drop_nulls().str.len_chars()
     length = int(known.mode()[0]) if len(known) else 0
     if length and _is_so(whole.str.head(length), part):
@@ -110,7 +110,7 @@ def _is_so(computed: pl.Series, target: pl.Series) -> bool:
 
 
 def _is_written(form: ColumnForm) -> bool:
-    """Whether it is a text, or a code of several digits."""
+    """True if it is a text, or a code of several digits."""
     if form.is_text:
         return True
     return form.values.dtype.is_integer() and bool((form.values.drop_nulls().abs() >= 10).mean() > 1 - _FEW_DIGITS)  # type: ignore[operator]  # the mean of truth values is a float
@@ -121,7 +121,7 @@ def _written(form: ColumnForm) -> pl.Series:
 
 
 def _share(holds: Callable[[str, str], bool], ones: Sequence[str | None], others: Sequence[str | None]) -> float:
-    """In which share of the pairs of known texts something holds."""
+    """The share of the pairs of known texts for which a predicate holds."""
     found = [
         holds(one, other) for one, other in zip(ones, others, strict=True) if one is not None and other is not None
     ]

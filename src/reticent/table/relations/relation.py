@@ -20,7 +20,7 @@ SHAPES: Mapping[str, tuple[str, Callable[[Numbers], Numbers]]] = {
     "inverse": ("1 / {}", lambda x: 1 / x),
     "exponential": ("e to the power of {}", np.exp),
 }
-"""Functions of one number, each with its words."""
+"""Functions of one number, each with its wording."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,15 @@ class RelationFormula:
 
 @dataclass(frozen=True)
 class ColumnRelation:
-    """``derived`` can be computed from ``sources``; ``how`` says so in words, to be read after the name of the column.
+    """``derived`` can be computed from ``sources``; ``how`` describes it in words, to be read after the name of the
+    column.
 
-    A ``formula`` is arithmetic, a part of a date or of a text: what anybody can compute. A ``band`` tells which stretch of the sources a value stands for, or their order, so that it takes the ends of
-    stretches. A ``lookup`` says only that equal sources go with equal values, so that
-    it takes a list of them, such as codes and their labels; one about what is ``missing`` tells where another column has no value. ``exact``: no row contradicts it; else nearly none does, or a number is nearly that. ``both`` ways: each of two columns tells as
-    much as the other. ``rule`` is the formula of a number that follows from one other.
+    A ``formula`` is arithmetic, or a part of a date or text, that can be computed without the data. A ``band`` maps
+    intervals of the sources, or their order, to values, so it needs the interval boundaries. A ``lookup`` is a
+    functional dependency, so it needs a list of pairs, such as codes and their labels; a lookup about ``missing``
+    determines where another column is null. ``exact``: no row contradicts it; otherwise almost none does, or a number
+    is approximate. ``both``: each of two columns determines the other. ``rule`` is the formula of a number that follows
+    from one other.
     """
 
     derived: str
@@ -67,7 +70,7 @@ class ColumnRelation:
 
 
 def linear_words(slope: float, what: str, intercept: float) -> str:
-    """``slope`` times ``what`` plus ``intercept``, as short as it can be said."""
+    """``slope`` times ``what`` plus ``intercept``, in short words."""
     scaled = what if slope == 1 else f"{slope:g} times {what}"
     if intercept == 0:
         return scaled
@@ -75,7 +78,7 @@ def linear_words(slope: float, what: str, intercept: float) -> str:
 
 
 def short_number(number: float, scale: float = 0.0) -> float:
-    """A number as short as its precision allows: least squares give 0.9999999 where 1 is meant. Below a millionth of ``scale`` it is 0."""
+    """A number rounded to its precision: least squares return 0.9999999 for 1. Below a millionth of ``scale`` it is 0."""
     if abs(number) <= 1e-6 * scale:
         return 0.0
     return next(

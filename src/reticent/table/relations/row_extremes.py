@@ -1,4 +1,4 @@
-"""The largest or the smallest of several columns: columns that never lie beyond a target, of which one is the target in every row."""
+"""Maxima and minima of several columns: columns that never exceed a target, one of which equals it in every row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _FEWEST_OWN = 3
 def extreme_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
 ) -> Iterator[ColumnRelation]:
-    """The targets that are the largest or the smallest of up to twelve sources, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them; with ``exact``, no row among these may contradict."""
+    """The targets that are the maximum or minimum of up to twelve sources, except what is already ``known``. Candidates
+    come from some ``rows``, and are verified in all; with ``exact``, no row may contradict.
+    """
     for dates in (False, True):
         usable = [each for each in sources if each.numbers is not None and each.is_date == dates]
         if len(usable) < 2:
@@ -44,7 +46,7 @@ def _extreme(
     if not told.any():
         return None
     own = np.array([each.owner == target.owner for each in usable])
-    # What is missing is no candidate: the largest of several columns is that of those that are known.
+    # Missing values are ignored: the maximum of several columns is that of the known ones.
     beyond = np.where(np.isnan(x), False, x > y + target.precision)[:, told]
     equal = np.where(np.isnan(x), False, np.abs(x - y) <= target.precision)[:, told]
     within = np.flatnonzero((beyond.mean(axis=1) <= (0 if exact else _BEYOND)) & ~own)
@@ -64,7 +66,9 @@ def _extreme(
 
 
 def _cover(equal: NDArray[np.bool_], within: list[int], uncovered: float) -> list[int]:
-    """The columns one of which is the target in nearly every row, added one by one by how many further rows each explains; nothing if twelve do not, or one explains hardly a row by itself."""
+    """A greedy cover: columns one of which equals the target in nearly every row; empty if twelve do not suffice, or one
+    explains hardly a row by itself.
+    """
     chosen: list[int] = []
     left = np.ones(equal.shape[1], dtype=bool)
     while left.sum() > uncovered * len(left):

@@ -15,7 +15,7 @@ from reticent.table.relations.least_squares import weights_of
 from reticent.table.relations.relation import SHAPES, ColumnRelation, Numbers, RelationFormula, short_number
 
 NEAR = 0.995
-"""Correlations above are looked at."""
+"""Minimum correlation of a candidate pair."""
 
 _MOST_LISTED, _SEVERAL, _EVIDENCE = 12, 5, 30.0
 _MOST_WRONG, _NARROW, _VARIED = 0.05, 0.02, 0.5
@@ -24,7 +24,7 @@ _MOST_WRONG, _NARROW, _VARIED = 0.05, 0.02, 0.5
 def single_source_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes
 ) -> Iterator[ColumnRelation]:
-    """The relations of every target to one source each. Candidates are found in some ``rows``, and shown in all of them."""
+    """The relations of every target to one source each. Candidates come from some ``rows``, and are verified in all."""
     few_sources, few_targets = ([each.at(rows) for each in forms] for forms in (sources, targets))
     near = _near(few_sources, few_targets)
     ordered, nowhere = OrderedNumbers(_ranks(few_sources)), np.zeros(len(sources), dtype=bool)
@@ -50,7 +50,7 @@ def _orders(sources: Sequence[ColumnForm], rows: Codes) -> OrderedNumbers:
 def _near(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm]
 ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Which pairs of columns are correlated nearly perfectly: as numbers, by a function of the source, or by their order."""
+    """Mask of pairs of columns that are almost perfectly correlated: as numbers, by a function of the source, or by rank."""
     nothing = np.full(len(sources[0].codes), np.nan)
     y = np.array([nothing if each.numbers is None else each.numbers for each in targets])
     best = by_blocks(_strength, _ranks(sources), _ranks(targets))
@@ -103,7 +103,7 @@ def _is_same(one: Numbers | None, other: Numbers | None) -> bool:
 
 
 def formula_of(source: ColumnForm, target: ColumnForm) -> tuple[RelationFormula, Agreement] | None:
-    """The plainest formula that gives the numbers of the target from those of the source."""
+    """The simplest formula that computes the numbers of the target from those of the source."""
     if source.numbers is None or target.numbers is None:
         return None
     best: tuple[RelationFormula, Agreement] | None = None
@@ -128,7 +128,7 @@ def formula_of(source: ColumnForm, target: ColumnForm) -> tuple[RelationFormula,
 
 
 def is_monotone(source: Codes, target: Codes) -> bool:
-    """Whether the target rises, or falls, with the source wherever both are known; equal sources have equal targets."""
+    """True if the target is a monotone function of the source wherever both are known."""
     known = (source > 0) & (target > 0)
     order = np.argsort(source[known], kind="stable")
     steps, equal = np.diff(target[known][order]), np.diff(source[known][order]) == 0
@@ -138,7 +138,7 @@ def is_monotone(source: Codes, target: Codes) -> bool:
 
 
 def _is_nearly_monotone(source: ColumnForm, target: ColumnForm) -> bool:
-    """Whether hardly any row changes its rank."""
+    """True if hardly any row changes its rank."""
     one, other = source.ranks, target.ranks
     known = ~(np.isnan(one) | np.isnan(other))
     if int(known.sum()) < FEWEST_ROWS or target.mode_error < _VARIED:
@@ -150,7 +150,7 @@ def _is_nearly_monotone(source: ColumnForm, target: ColumnForm) -> bool:
 
 
 def bands(source: ColumnForm, target: ColumnForm) -> str | None:
-    """Which values stand for which stretch of the source, if each stands for one; to be read after the name of the column."""
+    """Which values represent which interval of the source, if each represents one; to be read after the name of the column."""
     filled = np.flatnonzero(source.codes > 0)
     order = filled[np.argsort(source.codes[filled], kind="stable")]
     changes = np.flatnonzero(np.diff(target.codes[order])) + 1

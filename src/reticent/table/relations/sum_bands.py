@@ -1,7 +1,8 @@
-"""Bands of weighted sums and of products: a column of few values, each of which stands for one stretch of what several other columns add up to.
+"""Bands of weighted sums and products: a column of few values, each of which represents one interval of a weighted sum of
+other columns.
 
-Which columns, and with which weights, is what tells the values of the column apart best: the direction in which their means lie apart (Fisher's discriminant), with as few columns as keep
-the values in their bands.
+The columns and weights are those that separate the values of the column best: the direction in which their means are
+farthest apart (Fisher's discriminant), with as few columns as keep the values in their bands.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ _KNOWN, _EVIDENCE = 0.8, 40.0
 _NEAR_WHOLE, _MOST_WEIGHT = 0.2, 10
 _MOST_ENDS, _ROUNDS, _PENALTY = 4, 12, 1e-3
 _MOST_WRONG = 0.02
-"""What columns predict well they do not therefore tell: more rows outside of their band are no rule."""
+"""Maximum share of rows outside their band: prediction alone is not a rule."""
 
 
 def sum_band_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known
 ) -> Iterator[ColumnRelation]:
-    """The targets of which several sources together tell the bands, but for what is ``known`` already. Candidates are found in some ``rows``, and shown in all of them."""
+    """The targets whose bands several sources determine together, except what is already ``known``. Candidates come from
+    some ``rows``, and are verified in all.
+    """
     numeric = [
         each
         for each in sources
@@ -47,7 +50,7 @@ def sum_band_relations(
 
 
 class _Space:
-    """Columns of numbers, or their logarithms, in rows in which all are known, each with mean 0 and spread 1."""
+    """Columns of numbers, or their logarithms, in rows in which all are known, standardized to mean 0 and variance 1."""
 
     def __init__(self, columns: Sequence[ColumnForm], numbers: Numbers, is_log: bool) -> None:
         self.columns, self.is_log = columns, is_log
@@ -60,7 +63,7 @@ class _Space:
 
     @classmethod
     def of(cls, columns: Sequence[ColumnForm], rows: Codes, is_log: bool) -> _Space | None:
-        """Of the columns those that vary, and whose logarithms there are; None where these are fewer than two, or too few rows know all of them."""
+        """The columns that vary and, if needed, have logarithms; None if there are fewer than two, or too few complete rows."""
         read = [_read(each, is_log)[rows] for each in columns]
         usable = [
             place
@@ -73,7 +76,7 @@ class _Space:
         return found if len(found.complete) >= 10 * len(usable) and bool((found.scale > 0).all()) else None
 
     def relation(self, target: ColumnForm, rows: Codes, known: Known) -> ColumnRelation | None:
-        """The relation of a target to as few columns as tell its bands."""
+        """The relation of a target to as few columns as determine its bands."""
         codes = target.codes[rows][self.complete]
         own = [place for place, each in enumerate(self.columns) if each.owner != target.owner]
         there = codes > 0
@@ -92,7 +95,7 @@ class _Space:
         return None
 
     def _telling(self, codes: Codes, places: Sequence[int], most: int) -> list[int]:
-        """Of some columns those that tell the values of a target apart best, the least telling dropped one by one."""
+        """The columns that separate the values of a target best, after dropping the least informative one by one."""
         left = list(places)
         while len(left) > most:
             weights = np.abs(self._direction(codes, left))
@@ -102,7 +105,7 @@ class _Space:
         return left
 
     def _direction(self, codes: Codes, places: Sequence[int]) -> Numbers:
-        """The weights of some columns by which the means of the values of a target lie apart most, in terms of the spread within all rows."""
+        """The weights of some columns that maximize the distance between the means of a target's values, relative to the spread of all rows."""
         there = codes > 0
         x, codes = self.x[places][:, there], codes[there]
         counts = np.bincount(codes)
@@ -116,12 +119,14 @@ class _Space:
         return found
 
     def _may_tell(self, codes: Codes, places: Sequence[int]) -> bool:
-        """Whether the weighted sum of some columns may have the values of a target in bands."""
+        """True if the weighted sum of some columns may have the values of a target in bands."""
         score = self._direction(codes, places) @ self.x[places]
         return bool(OrderedNumbers(score[None, :]).may_band(codes)[0])
 
     def _separating(self, codes: Codes, places: Sequence[int]) -> Numbers:
-        """The weights by which the ends of bands part the rows best: logistic regression with the same weights for some ends, from the direction in which means lie apart."""
+        """The weights whose band boundaries separate the rows best: logistic regression with shared weights for some
+        boundaries, from Fisher's direction.
+        """
         there = codes > 0
         x, shown = self.x[places][:, there], codes[there]
         score = self._direction(codes, places) @ x
@@ -144,7 +149,7 @@ class _Space:
         return found
 
     def _shown(self, target: ColumnForm, codes: Codes, places: Sequence[int]) -> ColumnRelation | None:
-        """The relation, if all rows show it, no column alone does nearly as well, and it is no chance that these columns were found."""
+        """The relation, if all rows support it, no column alone does nearly as well, and it is not a chance result of the search."""
         columns = [self.columns[place] for place in places]
         chances = len(places) * (log(len(self.columns)) + log(len(codes)))
         if evidence(target.codes[target.codes > 0]) < _EVIDENCE + chances:
@@ -175,7 +180,7 @@ class _Space:
 
 
 def _read(form: ColumnForm, is_log: bool) -> Numbers:
-    """The numbers of a column, or their logarithms; nothing where some of the numbers have none."""
+    """The numbers of a column, or their logarithms; None if some have no logarithm."""
     assert form.numbers is not None
     if not is_log:
         return form.numbers
@@ -185,7 +190,7 @@ def _read(form: ColumnForm, is_log: bool) -> Numbers:
 
 
 def _short_weights(weights: Numbers) -> Iterator[Numbers]:
-    """Weights in terms of the smallest: as whole numbers where they are nearly that, and as they are."""
+    """Weights relative to the smallest: as integers if they nearly are, and unchanged."""
     ratios = weights / np.abs(weights).min()
     ratios = ratios if ratios[0] > 0 else -ratios
     whole = np.round(ratios)

@@ -1,4 +1,6 @@
-"""Totals: columns that are a weighted sum of three or more others, such as a sum of parts, or the last indicator of a category; and products of the powers of three or more."""
+"""Totals: columns that are a weighted sum of three or more others, such as a sum of parts or the last indicator of a
+category; and products of powers.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _KNOWN = 0.8
 def total_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, scale: TotalScale = "sum"
 ) -> Iterator[ColumnRelation]:
-    """The targets that three or more sources add up to, or multiplied give, but for what is ``known`` already: sources are added one by one, and those that are not needed are dropped again."""
+    """The targets that are sums or products of three or more sources, except what is already ``known``: sources are added
+    greedily, and unnecessary ones dropped again.
+    """
     numeric = [each for each in sources if not each.is_part and _known_share(each, scale) >= _KNOWN]
     if len(numeric) < 3:
         return
@@ -47,7 +51,7 @@ def total_relations(
 
 
 def _on_scale(form: ColumnForm, scale: TotalScale) -> Numbers:
-    """The numbers of a column, or their logarithms; unknown where it has none."""
+    """The numbers of a column, or their logarithms; NaN if undefined."""
     if form.numbers is None:
         return np.full(len(form.codes), np.nan)
     if scale == "sum":
@@ -61,7 +65,7 @@ def _known_share(form: ColumnForm, scale: TotalScale) -> float:
 
 
 def _moments(numbers: Numbers) -> Numbers | None:
-    """The correlations of rows of numbers that are all known; None where there are too few of them."""
+    """The correlations of complete rows of numbers; None if there are too few."""
     if numbers.shape[1] < 3 * (_MOST_SOURCES + 1):
         return None
     centred = numbers - numbers.mean(axis=1, keepdims=True)
@@ -72,7 +76,7 @@ def _moments(numbers: Numbers) -> Numbers | None:
 
 
 def _left(moments: Numbers, target: int, sources: Sequence[int]) -> float:
-    """Which share of its spread is left of a target that some sources explain as well as they can."""
+    """The share of a target's variance left unexplained by some sources."""
     if not sources:
         return 1.0
     among, with_target = moments[np.ix_(sources, sources)], moments[sources, target]
@@ -81,7 +85,7 @@ def _left(moments: Numbers, target: int, sources: Sequence[int]) -> float:
 
 
 def _chosen(moments: Numbers, target: int, sources: Sequence[int]) -> list[int]:
-    """The sources that explain a target, added one by one by how much each explains of what is left; nothing if twelve do not."""
+    """The sources that explain a target, added greedily by how much of the remainder each explains; empty if twelve do not suffice."""
     chosen: list[int] = []
     while _left(moments, target, chosen) > _LEFT / 4:
         if len(chosen) == _MOST_SOURCES:
