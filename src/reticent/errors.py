@@ -1,7 +1,7 @@
-"""The errors Reticent raises on purpose: one small tree, so that a caller can catch what it means to handle.
+"""The exceptions of Reticent: one small tree, so a caller can catch what it means to handle.
 
-Every message says what was wrong, where, and what to do about it. Nothing here carries a traceback to a
-command-line user: the command line prints the message and leaves with :attr:`ReticentError.exit_code`.
+Every message states what was wrong, where, and what to do about it. The command line prints the message without a
+traceback and exits with :attr:`ReticentError.exit_code`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Self
 
 
 class ReticentError(Exception):
-    """Anything that Reticent refuses, with a message for the person in front of it, and what it concerns.
+    """The base class of all errors: a message for the user, and what it concerns.
 
-    ``setting`` names the parameter that is wrong, outermost part first (``("quasi_sets", 1)``); ``column`` the column of the table;
-    ``value`` what was given. A policy turns these into a line and a column of its file, the ``position``.
+    ``setting`` names the invalid parameter, outermost part first (``("quasi_sets", 1)``); ``column`` the column of the
+    table; ``value`` the given value. A policy turns these into the ``position``: line and column of its file.
     """
 
     exit_code = 2
@@ -37,9 +37,10 @@ class ReticentError(Exception):
         self.position = ""
 
     def at(self, place: str, shown: str = "") -> Self:
-        """The same error, of the same type and with the same fields, with ``place`` before its message and ``shown`` below it.
+        """The same error, of the same type and with the same fields, with ``place`` before its message and ``shown`` below
+        it.
 
-        It then has a ``position``: what passes it on adds no second one.
+        It then has a ``position``, so callers do not add a second one.
         """
         copied = type(self).__new__(type(self))
         copied.__dict__ |= self.__dict__ | {"position": place}
@@ -48,24 +49,24 @@ class ReticentError(Exception):
 
     @property
     def placed(self) -> bool:
-        """Whether the message begins with a position in a file."""
+        """True if the message begins with a position in a file."""
         return bool(self.position)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Fields survive the way between processes."""
+        """Preserve the fields when pickled between processes."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
 class PolicyError(ReticentError):
-    """What was asked for makes no sense: a policy file, a parameter, or a method that does not fit."""
+    """An invalid request: a policy file, a parameter, or an unsuitable method."""
 
 
 class ParameterError(PolicyError, ValueError):
-    """A parameter of a definition, a method or a call has a value that it cannot have; ``setting`` names it."""
+    """An invalid value of a parameter of a definition, a method or a call; ``setting`` names it."""
 
 
 class DataError(ReticentError):
-    """The data do not fit what was said about them."""
+    """The data contradict what was declared about them."""
 
 
 class MissingPackage(DataError):
@@ -73,19 +74,19 @@ class MissingPackage(DataError):
 
 
 class Infeasible(ReticentError):
-    """What was asked for cannot be had from these data, and the message says how far one can get."""
+    """The request cannot be satisfied with these data; the message states what can be achieved."""
 
     exit_code = 1
 
 
 class Denied(ReticentError):
-    """A question that will not be answered; the reason can be computed without the data."""
+    """A query that will not be answered; the reason can be computed without the data."""
 
     exit_code = 1
 
 
 class Cancelled(ReticentError):
-    """A run that was stopped on request, in the stage ``stage``; the message says what was and what was not done."""
+    """A run that was stopped on request, in the stage ``stage``; the message states what was done and what was not."""
 
     exit_code = 130
 
@@ -95,11 +96,11 @@ class Cancelled(ReticentError):
 
 
 class LedgerError(ReticentError):
-    """The record of what was given out already forbids this, or cannot be written."""
+    """The record of prior disclosures forbids this, or cannot be written."""
 
 
 class BudgetExhausted(LedgerError):
-    """A budget or an account has less left than was asked for; nothing was spent."""
+    """A budget or an account has less left than requested; nothing was spent."""
 
 
 def _restored(kind: type[ReticentError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ReticentError:
@@ -110,27 +111,27 @@ def _restored(kind: type[ReticentError], arguments: tuple[Any, ...], fields: dic
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """A closing hint for an unknown name: ``" Did you mean 'age'?"``, or nothing when nothing is near."""
+    """A closing hint for an unknown name: ``" Did you mean 'age'?"``, or empty if no known name is similar."""
     near = difflib.get_close_matches(str(word), [str(name) for name in known], n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 class _Door(ModuleType):
-    """A package that corrects a misspelt name."""
+    """A module type whose attribute errors suggest the intended name."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}.{did_you_mean(name, self.__all__)}")
 
 
 def correct_names(package: str) -> None:
-    """Let a package that users open by ``rt.`` say which of its names was meant where it does not have one.
+    """Make a public package suggest the intended name when an attribute is missing.
 
-    Its class is changed, so that type checkers still see the names that it has and no others.
+    The module's class is changed, so type checkers still see exactly its names.
     """
     sys.modules[package].__class__ = _Door
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says in its first line, or its kind where it says nothing."""
+    """The first line of another library's error message, or its class name if the message is empty."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -1,7 +1,7 @@
-"""Every name that a policy, a certificate, a manifest or ``rt.`` may use, and the module that it lives in.
+"""Every name that a policy, a certificate, a manifest or ``rt.`` may use, and the module that defines it.
 
-This is the only such list: ``rt.``, the catalogue of definitions, methods by name, formats by name and engines by name are all read from it. It
-imports no room; :func:`load` does when a name is used. A package of one's own adds names with :func:`register`.
+This is the only such list: ``rt.``, the catalogue of definitions, methods, formats and engines are read from it. It
+imports no package; :func:`load` does when a name is used. A package of your own adds names with :func:`register`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Kind = Literal["definition", "method", "format", "recoding", "shape", "engine", 
 
 
 class Home(NamedTuple):
-    """The module of a name, what it is for in a line, and what it is called there (by default the name itself)."""
+    """The module of a name, its one-line description, and the attribute there (default: the name itself)."""
 
     module: str
     help: str = ""
@@ -26,11 +26,11 @@ class Home(NamedTuple):
 DEFINITIONS: dict[str, Home] = {
     "KAnonymity": Home("reticent.definitions.anonymity", "at least k people in every group"),
     "AnyColumns": Home(
-        "reticent.definitions.any_columns", "another definition, for whoever knows any few of the quasi columns"
+        "reticent.definitions.any_columns", "another definition, for adversaries who know any L of the quasi columns"
     ),
     "InTurn": Home(
         "reticent.definitions.in_turn",
-        "another definition, for the values of quasi columns among people alike in the other ones",
+        "another definition, for the values of quasi columns among people with equal other columns",
     ),
     "DistinctLDiversity": Home(
         "reticent.definitions.diversity", "at least l different sensitive values in every group"
@@ -42,17 +42,19 @@ DEFINITIONS: dict[str, Home] = {
         "reticent.definitions.entropy", "sensitive values as varied as l equally likely ones in every group"
     ),
     "RecursiveLDiversity": Home(
-        "reticent.definitions.recursive", "who rules out l-2 sensitive values is still less than c/(c+1) sure"
+        "reticent.definitions.recursive",
+        "an adversary who rules out l-2 sensitive values is still less than c/(c+1) sure",
     ),
     "NegativePositiveDiversity": Home(
-        "reticent.definitions.recursive", "the same, and values that nobody may rule out keep their share"
+        "reticent.definitions.recursive", "the same, and values that must remain possible keep a minimum share"
     ),
     "WorstCaseKnowledge": Home(
-        "reticent.definitions.background_knowledge", "any k facts about people leave the chance of every value below c"
+        "reticent.definitions.background_knowledge",
+        "with any k facts about people, the probability of every value stays below c",
     ),
     "NegatedKnowledge": Home(
         "reticent.definitions.background_knowledge",
-        "any k facts of the kind 'she has no flu' leave the chance of every value below c",
+        "with any k facts such as 'she has no flu', the probability of every value stays below c",
     ),
     "TCloseness": Home(
         "reticent.definitions.closeness", "sensitive values distributed as in the whole table, within t"
@@ -69,13 +71,13 @@ DEFINITIONS: dict[str, Home] = {
     ),
     "XYPrivacy": Home(
         "reticent.definitions.xy_privacy",
-        "who knows X is linked to at least k values of Y, to none with a confidence above h",
+        "X is linked to at least k values of Y, to none with a confidence above h",
     ),
     "ConfidenceBounding": Home(
         "reticent.definitions.shares", "none of some sensitive values above a share of h in any group"
     ),
     "CategoryDiversity": Home(
-        "reticent.definitions.shares", "less than c of any group in a category of values that mean nearly the same"
+        "reticent.definitions.shares", "less than c of any group in a category of similar values"
     ),
     "RangeDiversity": Home(
         "reticent.definitions.numeric", "less than c of any group's numbers in a range of some length"
@@ -100,34 +102,34 @@ DEFINITIONS: dict[str, Home] = {
     "MEligible": Home("reticent.definitions.uniqueness", "no sensitive value above a share of 1/m in any group"),
     "PersonalPrivacy": Home(
         "reticent.definitions.personal",
-        "what people say must not be learned about them has a share of at most h in their group",
+        "values that people guard have a share of at most h in their group",
     ),
-    "KMap": Home("reticent.definitions.population", "at least k people of the population fit every group"),
+    "KMap": Home("reticent.definitions.population", "at least k people of the population match every group"),
     "DeltaPresence": Home(
-        "reticent.definitions.population", "between low and high of the people who fit a group are in the table"
+        "reticent.definitions.population", "between low and high of the people who match a group are in the table"
     ),
     "BoundedBelief": Home(
-        "reticent.definitions.mechanisms", "whoever gives a record at most d before gives it at most gamma after"
+        "reticent.definitions.mechanisms", "a prior belief in a record of at most d becomes at most gamma"
     ),
     "ProbabilisticDP": Home(
         "reticent.definitions.probabilistic_dp",
-        "replacing one row changes the chance of an output by at most e^epsilon, but for a chance of delta",
+        "replacing one row changes the probability of an output by at most e^epsilon, except with probability delta",
     ),
     "LocalDP": Home(
         "reticent.definitions.local_dp",
-        "no value of a person makes what is shown for them more than e^epsilon times as likely as another",
+        "no true value makes a published value more than e^epsilon times as likely as another",
     ),
     "NoisyCounts": Home(
         "reticent.definitions.noisy_counts",
-        "replacing a row changes the chance of published counts by a factor of at most e^epsilon, and by delta",
+        "replacing a row changes the probability of published counts by a factor of at most e^epsilon, plus delta",
     ),
     "UnboundedDP": Home(
         "reticent.definitions.unbounded_dp",
-        "adding or removing a row changes the chance of an output by a factor of at most e^epsilon, and by delta",
+        "adding or removing a row changes the probability of an output by a factor of at most e^epsilon, plus delta",
     ),
     "BoundedDP": Home(
         "reticent.definitions.bounded_dp",
-        "replacing a record changes the chance of an output by a factor of at most e^epsilon, and by delta",
+        "replacing a record changes the probability of an output by a factor of at most e^epsilon, plus delta",
     ),
     "ConcentratedDP": Home(
         "reticent.definitions.concentrated_dp",
@@ -135,45 +137,44 @@ DEFINITIONS: dict[str, Home] = {
     ),
     "CrowdBlending": Home(
         "reticent.definitions.crowd_blending",
-        "whoever is shown cannot be told from k - 1 others, the rest leave no trace",
+        "published people are indistinguishable from k - 1 others, the rest leave no trace",
     ),
-    "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
+    "AverageRisk": Home(
+        "reticent.definitions.risk", "people are re-identified with a probability of at most limit on average"
+    ),
     "TauSafety": Home(
         "reticent.methods.series.definitions",
-        "no value of anybody above 1/m for somebody who follows people through all releases",
+        "no value of a person above 1/m for an adversary who follows people through all releases",
     ),
     "MInvariance": Home(
-        "reticent.methods.series.definitions", "who stays keeps the set of m or more values of the own group (baseline)"
+        "reticent.methods.series.definitions",
+        "people in several releases keep the set of m or more values of their group (baseline)",
     ),
 }
 METHODS: dict[str, Home] = {
     "Lattice": Home("reticent.methods.lattice.method", "full-domain generalization, the best one by exact search"),
-    "Mondrian": Home("reticent.methods.mondrian.method", "local recoding by repeated cuts"),
+    "Mondrian": Home("reticent.methods.mondrian.method", "local recoding by recursive splits"),
     "Panel": Home("reticent.methods.panel.method", "people with several rows, grouped by all of their rows together"),
     "Datafly": Home("reticent.baselines.datafly", "greedy full-domain generalization"),
     "RPlusTree": Home("reticent.baselines.rtree.method", "boxes of a tree that grows point by point (baseline)"),
     "Suppress": Home(
-        "reticent.methods.suppress.method", "local suppression: single cells starred, at a cost compared with the least"
+        "reticent.methods.suppress.method", "local suppression of single cells, with its cost compared to the minimum"
     ),
-    "Gather": Home(
-        "reticent.methods.clusters.method", "clusters of people with the least radius, as centres and radii"
-    ),
+    "Gather": Home("reticent.methods.clusters.method", "clusters of people with minimum radius, as centres and radii"),
     "Cellular": Home(
-        "reticent.methods.clusters.method", "clusters of people at the least total cost, as centres and radii"
+        "reticent.methods.clusters.method", "clusters of people at minimum total cost, as centres and radii"
     ),
     "Anatomy": Home(
         "reticent.methods.anatomy.method", "exact quasi values, and sensitive values in buckets of different ones"
     ),
     "Angelization": Home(
-        "reticent.methods.anatomy.angelization", "generalized quasi values, and sensitive values in batches beside them"
+        "reticent.methods.anatomy.angelization", "generalized quasi values, and sensitive values in separate batches"
     ),
-    "Bang": Home(
-        "reticent.methods.bang.method", "local recoding by a spatial index, from which a release for any k is cut"
-    ),
+    "Bang": Home("reticent.methods.bang.method", "local recoding by a spatial index that yields a release for any k"),
     "AlphaBeta": Home("reticent.methods.randomize.method", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.methods.randomize.method", "every record replaced at random"),
     "Perturbation": Home(
-        "reticent.methods.randomize.perturbation", "true rows, with sensitive values kept or drawn at random"
+        "reticent.methods.randomize.perturbation", "true rows, with sensitive values kept or sampled at random"
     ),
     "JointCounts": Home("reticent.methods.counts.method", "counts with noise that several parties add together"),
     "CentralCounts": Home("reticent.methods.counts.method", "counts with noise that a trusted curator adds"),
@@ -183,9 +184,7 @@ METHODS: dict[str, Home] = {
     "GridCounts": Home(
         "reticent.methods.grid.method", "a public grid halved where noisy counts are large, with noisy counts"
     ),
-    "Synthetic": Home(
-        "reticent.methods.synthesize.method", "synthetic rows, drawn group by group from what is there and noise"
-    ),
+    "Synthetic": Home("reticent.methods.synthesize.method", "synthetic rows, sampled by group from the data and noise"),
     "Statistics": Home(
         "reticent.methods.statistics.method", "counts, sums, means, variances and quantiles with noise and intervals"
     ),
@@ -193,13 +192,14 @@ METHODS: dict[str, Home] = {
         "reticent.methods.marginals.method", "synthetic records that fit noisy marginals, with differential privacy"
     ),
     "Republish": Home(
-        "reticent.methods.series.method", "the next release of a table that changes, safe beside all earlier ones"
+        "reticent.methods.series.method",
+        "the next release of a table that changes, safe together with all earlier ones",
     ),
 }
 FORMATS: dict[str, Home] = {
     "generalize": Home("reticent.methods.grouping.format", "one table of generalized rows", "GENERALIZE"),
     "panel": Home("reticent.methods.panel.format", "generalized rows of people at waves, with their group", "PANEL"),
-    "typical": Home("reticent.methods.typical.format", "a typical value a group, and the ranges behind", "TYPICAL"),
+    "typical": Home("reticent.methods.typical.format", "a typical value per group, and its ranges", "TYPICAL"),
     "bucketize": Home(
         "reticent.methods.anatomy.format", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
     ),
@@ -208,13 +208,13 @@ FORMATS: dict[str, Home] = {
         "generalized quasi values, and sensitive values by batch",
         "ANGELIZE",
     ),
-    "cells": Home("reticent.methods.suppress.format", "one table in which single cells are starred", "CELLS"),
+    "cells": Home("reticent.methods.suppress.format", "one table in which single cells are suppressed", "CELLS"),
     "clusters": Home("reticent.methods.clusters.format", "clusters with centres, radii and counts", "CLUSTERS"),
-    "regions": Home("reticent.methods.bang.format", "classes of regions, of which the innermost counts", "REGIONS"),
+    "regions": Home("reticent.methods.bang.format", "nested regions, of which the innermost counts", "REGIONS"),
     "view": Home("reticent.methods.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.methods.randomize.format", "records perturbed one by one", "RECORDS"),
     "perturbed": Home(
-        "reticent.methods.randomize.perturbation_format", "true rows, in which one column was drawn", "PERTURBED"
+        "reticent.methods.randomize.perturbation_format", "true rows with one randomized column", "PERTURBED"
     ),
     "noisy counts": Home(
         "reticent.methods.counts.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"
@@ -233,11 +233,11 @@ FORMATS: dict[str, Home] = {
         "reticent.methods.marginals.format", "synthetic records, and the noisy marginals behind them", "MARGINALS"
     ),
     "series": Home(
-        "reticent.methods.series.format", "a release of a series, with counterfeits told by group", "SERIES"
+        "reticent.methods.series.format", "a release of a series, with the number of counterfeits per group", "SERIES"
     ),
     "batch-series": Home(
         "reticent.methods.series.batch_format",
-        "a release of a series in batches, beside boxes of k people",
+        "a release of a series in batches, with boxes of k people",
         "BATCH_SERIES",
     ),
 }
@@ -258,8 +258,8 @@ SHAPES: dict[str, Home] = {
     "box": Home("reticent.core.shape", "the product of the labels", "LabelBox"),
     "nested": Home("reticent.methods.bang.shape", "a box with holes", "Nested"),
     "patches": Home("reticent.methods.bang.shape", "several boxes with holes", "Patched"),
-    "compacted": Home("reticent.methods.bang.shape", "boxes with holes, and where people lie in them", "Compacted"),
-    "centre": Home("reticent.methods.clusters.shape", "everybody within a radius of a centre", "Ball"),
+    "compacted": Home("reticent.methods.bang.shape", "boxes with holes, and the occupied parts of them", "Compacted"),
+    "centre": Home("reticent.methods.clusters.shape", "all points within a radius of a centre", "Ball"),
 }
 """Kinds of shapes, by the key that their JSON has."""
 DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -268,11 +268,11 @@ DEFAULTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("Mondrian", {"split": "loss"}),
     ("Bang", {}),
 )
-"""The methods that are compared where none is named, with their parameters."""
+"""The methods that are compared if none is named, with their parameters."""
 DEFAULTS_FOR_LINKED_ROWS: tuple[tuple[str, Mapping[str, Any]], ...] = (("Panel", {}),)
-"""What judges all rows of a person together, for tables that publish which rows are whose."""
+"""The definitions that judge all rows of a person together, for tables that publish which rows belong together."""
 FRAMES = {"pyspark": "spark"}
-"""The engine that reads the frames of a package where they lie."""
+"""The engine that reads the frames of a package in place."""
 TABLE_FILES: dict[str, Home] = {
     "csv": Home("reticent.table.table_files", "text with commas", "CsvTable"),
     "parquet": Home("reticent.table.table_files", "compressed columns", "ParquetTable"),
@@ -342,7 +342,7 @@ ROOMS: dict[str, str] = {
 
 
 def load(kind: Kind, name: str) -> Any:
-    """The definition, method, format or engine of a name; an unknown name is a :class:`PolicyError` with a hint."""
+    """The definition, method, format or engine of a name. Raises :class:`PolicyError` with a hint for an unknown name."""
     names = _KINDS[kind]
     if name not in names:
         raise PolicyError(
@@ -355,17 +355,17 @@ def load(kind: Kind, name: str) -> Any:
 
 
 def register(kind: Kind, name: str, module: str, help: str = "", attribute: str | None = None) -> None:
-    """Add a name of one's own, so that policies, certificates and manifests can use it.
+    """Register a name of your own for policies, certificates and manifests.
 
-    ``module`` is imported when the name is first used; it holds ``attribute`` (by default the name itself). Registering the same home twice
-    does nothing; a name that is taken is a :class:`PolicyError`.
+    ``module`` is imported when the name is first used; it defines ``attribute`` (default: the name itself). Registering the same module twice
+    does nothing. Raises :class:`PolicyError` for a name that is taken.
 
     Parameters:
         kind: ``"definition"``, ``"method"``, ``"format"``, ``"recoding"``, ``"shape"``, ``"engine"`` or ``"table file"``.
         name: the name that policies and certificates use.
-        module: where it is.
+        module: the module that defines it.
         help: what it is for, in a line.
-        attribute: what it is called in the module, if not by its name.
+        attribute: its name in the module, if different.
 
     Example:
         >>> import reticent as rt

@@ -144,7 +144,7 @@ def test_an_account_that_noisy_sums_cannot_be_charged_to_is_refused_at_the_start
     declare(simple, relation="add/remove")
     with pytest.raises(
         PolicyError,
-        match="A noisy sum of column 'salary' costs an account of neighbours by add/remove more than any bound",
+        match="A noisy sum of column 'salary' has no bounded cost under the relation add/remove",
     ):
         simple.service(NOISY)
 

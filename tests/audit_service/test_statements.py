@@ -94,8 +94,8 @@ REFUSED = {
     f"SELECT SUM(salary) FROM staff WHERE {'(' * 3000}age = 1{')' * 3000}": "",
     "SELECT SUM(salary) FROM staff WHERE " + " OR ".join(["age = 1"] * 2000): "it has 22032 characters, more than 10000",
     # Ten characters that would take an hour to write out, and chains whose reading grows with the square of their length.
-    "SELECT SUM(salary) FROM staff WHERE age < 1e999999999": "numbers lie between 1e-10000 and 1e10000",
-    "SELECT SUM(salary) FROM staff WHERE age > 1E-999999999": "numbers lie between 1e-10000 and 1e10000",
+    "SELECT SUM(salary) FROM staff WHERE age < 1e999999999": "numbers must be between 1e-10000 and 1e10000",
+    "SELECT SUM(salary) FROM staff WHERE age > 1E-999999999": "numbers must be between 1e-10000 and 1e10000",
     "SELECT SUM(salary) FROM staff WHERE " + "age * " * 1500 + "1 = 1": "it is nested more than 40 deep",
     "SELECT SUM(salary) FROM staff WHERE 1 = " + "age + " * 1500 + "1": "it is nested more than 40 deep",
 }  # fmt: skip

@@ -52,11 +52,11 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
     link = tmp_path / "zero.parquet"
     link.symlink_to("/dev/zero")
     for place in (pipe, link):
-        with pytest.raises(DataError, match="not an ordinary file"):
+        with pytest.raises(DataError, match="not a regular file"):
             read_document(place)
-        with pytest.raises(DataError, match="not an ordinary file"):
+        with pytest.raises(DataError, match="not a regular file"):
             read_frame(place)
-    with pytest.raises((DataError, PolicyError), match="not an ordinary file"):
+    with pytest.raises((DataError, PolicyError), match="not a regular file"):
         read(pipe, policy=pipe)
 
 
@@ -75,7 +75,7 @@ def test_damaged_parquet_with_a_readable_footer_is_named(tmp_path: Path) -> None
     for position in range(4, len(content) // 2):
         content[position] = (content[position] * 7 + 13) % 256
     place.write_bytes(content)
-    with pytest.raises(DataError, match=r"people.parquet cannot be read.*: .* Is the file whole\?"):
+    with pytest.raises(DataError, match=r"people.parquet cannot be read.*: .* Is the file complete\?"):
         read_frame(place)
 
 
@@ -105,7 +105,7 @@ def test_a_line_of_column_names_may_be_longer_than_the_first_look(tmp_path: Path
     place.write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
     assert read_frame(place).columns == names
     place.write_text(",".join(f"c{number}" for number in range(20_000)) + "\n")
-    with pytest.raises(DataError, match="20,000 columns, and at most 5,000 are read"):
+    with pytest.raises(DataError, match="20,000 columns, but at most 5,000 are read"):
         read_frame(place)
 
 

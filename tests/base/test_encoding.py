@@ -67,7 +67,7 @@ def test_a_null_takes_its_own_code_or_is_refused() -> None:
     with pytest.raises(DataError) as caught:
         encode(pl.Series([10, None, None]), pl.Series([10]), "x")
     assert str(caught.value) == (
-        "Column 'x' has no value in row 2 (2 missing in all). Use nulls='drop' to leave such rows out, or nulls='category' to treat "
+        "Column 'x' has no value in row 2 (2 missing in all). Use nulls='drop' to drop such rows, or nulls='category' to treat "
         "'missing' as a value."
     )
 

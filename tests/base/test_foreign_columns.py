@@ -119,11 +119,11 @@ class Thing:
 
 
 UNREADABLE: dict[str, tuple[Any, str]] = {
-    "complex numbers": (pandas(np.arange(ROWS) + 1j), "Column 'x' holds complex numbers, which have no order. Make two columns of it"),
+    "complex numbers": (pandas(np.arange(ROWS) + 1j), "Column 'x' holds complex numbers, which have no order. Split it into real"),
     "complex numbers in a list": ({"age": AGES, "x": [1j] * ROWS}, "Column 'x' holds complex numbers"),
     "complex numbers in an array": ({"x": np.array([1j])}, "Column 'x' holds complex numbers"),
     "objects": (objects(Thing()), "Column 'x' holds Thing objects, such as <"),
-    "lists beside text": (objects([1], "a"), "Column 'x' holds list objects, such as [1], beside or instead of plain values"),
+    "lists beside text": (objects([1], "a"), "Column 'x' holds list objects, such as [1], among or instead of plain values"),
     "unions": (arrow(pa.UnionArray.from_sparse(pa.array([0] * ROWS, pa.int8()), [pa.array(AGES)])), "Column 'x' has the type sparse_union"),
     "months and days": (arrow(pa.array([pa.MonthDayNano([1, 2, 3])] * ROWS)), "Column 'x' has the type month_day_nano_interval, which cannot be read"),
     "one name twice": (pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"]), "Two columns are named 'a', columns 1 and 2"),

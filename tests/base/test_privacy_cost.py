@@ -38,7 +38,7 @@ def test_a_bound_for_added_rows_is_doubled_for_replaced_ones() -> None:
 
 def test_a_bound_for_replaced_rows_is_none_for_added_ones() -> None:
     cost = PrivacyCost("a synthetic release", {"replace": LossBound(Fraction(1))})
-    with pytest.raises(PolicyError, match="add/remove more than any bound: the release shows how many rows"):
+    with pytest.raises(PolicyError, match="no bounded cost under the relation add/remove: the release reveals the number of rows"):
         cost.under("row", "add/remove")
 
 
@@ -54,7 +54,7 @@ def test_a_larger_unit_is_a_group_and_needs_a_bound_of_its_rows() -> None:
     power = math.exp(0.5)
     assert loss.epsilon == Fraction(3, 2)
     assert float(loss.delta) == pytest.approx(1e-6 * (1 + power + power**2))
-    with pytest.raises(PolicyError, match="protects one row, and the account one household"):
+    with pytest.raises(PolicyError, match="protects one row, but the account protects one household"):
         cost.under("household", "replace")
 
 
@@ -70,7 +70,7 @@ def test_one_row_of_a_person_costs_what_the_person_does() -> None:
     )
     # Where the number of rows is public, nothing hides a row that is removed, whoever has it.
     synthetic = PrivacyCost("a synthetic release", {"replace": LossBound(Fraction(2))}, "person")
-    with pytest.raises(PolicyError, match="add/remove more than any bound"):
+    with pytest.raises(PolicyError, match="no bounded cost under the relation add/remove"):
         synthetic.under("row", "add/remove")
 
 

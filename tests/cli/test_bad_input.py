@@ -259,7 +259,7 @@ def usual_seconds(
 
 def test_a_damaged_gzip_file_is_refused(place: Path, reticent: Command) -> None:
     told = refused(reticent, place, gzip.compress(CSV.encode())[:-9])
-    assert "patients.csv is not a whole gzip file" in told
+    assert "patients.csv is not a complete gzip file" in told
 
 
 def test_an_argument_that_several_commands_share_is_asked_for(reticent: Command) -> None:

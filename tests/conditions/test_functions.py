@@ -126,7 +126,7 @@ def test_sums_beyond_64_bits_are_worked_out_exactly() -> None:
         ("a % 0 = 1", "% needs a whole number other than 0 on its right"),
         ("a % b = 1", "% needs a whole number other than 0 on its right"),
         ("a % 1.5 = 1", "% needs a whole number"),
-        ("floor(a, 2) = 1", "'decimals' is not known here"),
+        ("floor(a, 2) = 1", "'decimals' is not supported here"),
         ("abs(t) = 1", "abs is for numbers, but column 't' holds text"),
         ("abs(0.5 * a) = 1", "abs is for whole numbers"),
         ("sqrt(a) = 1", "this is not a column, a number or a text"),

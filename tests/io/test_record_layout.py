@@ -35,10 +35,10 @@ def write(path: Path, content: str, encoding: str = "utf-8") -> Path:
     ("above", "below", "settings", "told"),
     [
         ((), (), {}, ()),
-        (("Patients of 2024",), (), {"skip_rows": 1}, ("The first line stands above the table and was skipped ('Patients of 2024')",)),
-        (("Patients", "", "as of May 2024"), (), {"skip_rows": 3}, ("The first 2 lines stand above the table and were skipped ('Patients')",)),
-        (("Patients,,", ",,"), (), {"skip_rows": 2}, ("The first line stands above",)),
-        (('"Two\nlines, quoted"',), (), {"skip_rows": 2}, ("The first line stands above",)),
+        (("Patients of 2024",), (), {"skip_rows": 1}, ("The first line is above the table and was skipped ('Patients of 2024')",)),
+        (("Patients", "", "as of May 2024"), (), {"skip_rows": 3}, ("The first 2 lines are above the table and were skipped ('Patients')",)),
+        (("Patients,,", ",,"), (), {"skip_rows": 2}, ("The first line is above",)),
+        (('"Two\nlines, quoted"',), (), {"skip_rows": 2}, ("The first line is above",)),
         ((), ("Source: the ward",), {}, ("the last line is a note below the rows and was not read ('Source: the ward')",)),
         ((), ("", "Source: the ward", "n = 4 patients", ""), {}, ("the last 2 lines are notes",)),
         ((), (",,", "Source: the ward,,"), {}, ("the last line is a note",)),
@@ -173,7 +173,7 @@ SHEET = [
     [
         (SHEET, {}, []),
         ([[], *SHEET], {}, []),
-        ([["Patients of 2024"], [], *SHEET], {"skip_rows": 2}, ["The first row stands above the table"]),
+        ([["Patients of 2024"], [], *SHEET], {"skip_rows": 2}, ["The first row is above the table"]),
         ([*SHEET, [], ["Source: the ward"]], {}, ["the last row is a note below the table and was not read ('Source: the ward')"]),
         ([["Title"], ["by me"], *SHEET, [], ["a"], ["b"]], {"skip_rows": 2}, ["The first 2 rows stand", "the last 2 rows are notes"]),
     ],

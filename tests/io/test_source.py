@@ -257,7 +257,7 @@ def test_a_wrong_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
 
 def test_a_cut_gzip_file_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-20])
-    assert "is not a whole gzip file" in refusal(path)
+    assert "is not a complete gzip file" in refusal(path)
 
 
 def test_a_missing_column_is_refused_with_a_hint(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_what_duckdb_does_not_have_is_refused(warehouse: Path) -> None:
     assert "has no table 'poeple'. Did you mean 'people'?" in refusal(warehouse, table="poeple")
     assert "DuckDB says: " in refusal(warehouse, query="selec 1")
     assert "has no column 'ages'. Did you mean 'age'?" in refusal(warehouse, columns=["ages"])
-    with pytest.raises(PolicyError, match="give a table or a query, not both"):
+    with pytest.raises(PolicyError, match="pass a table or a query, not both"):
         read_frame(warehouse, table="people", query="select 1")
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute("create table other (x integer)")

@@ -84,7 +84,7 @@ def test_an_account_of_people_refuses_what_protects_rows(book: Path) -> None:
     with Ledger(book) as ledger:
         ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(3)), "person"))
     case = CASES["CentralCounts"]
-    with pytest.raises(PolicyError, match="protects one row, and the account one person"):
+    with pytest.raises(PolicyError, match="protects one row, but the account protects one person"):
         rt.publish(case.table(dataset="wards"), case.definition, case.method, ledger=book)
     rt.publish(case.table(dataset="wards", key="person", unit="person"), case.definition, case.method, ledger=book)
     assert rt.ledger.account("wards", ledger=book).unit == "person"

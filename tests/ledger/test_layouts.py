@@ -91,7 +91,7 @@ def test_answers_budgets_and_variables_are_kept(second: Path) -> None:
 def test_an_update_happens_once_and_takes_the_key_of_audited_sql_along(second: Path) -> None:
     before = second.with_name("ledger.sqlite-audit-key")
     before.write_bytes(b"k" * 32)
-    with pytest.raises(LedgerError, match="others have rights on it"):
+    with pytest.raises(LedgerError, match="other users have permissions on it"):
         Ledger(second)
     before.chmod(0o600)
     Ledger(second).close()

@@ -47,7 +47,7 @@ def test_a_file_that_others_have_rights_on_is_refused_unless_that_is_declared(
     path = path_of(ledger, kind)
     path.touch(exist_ok=True)
     path.chmod(mode)
-    with pytest.raises(LedgerError, match=f"others have rights on it .mode {mode:04o}.; take them away with chmod 600"):
+    with pytest.raises(LedgerError, match=f"other users have permissions on it .mode {mode:04o}.; remove them with chmod 600"):
         use(ledger)
     monkeypatch.setenv("RETICENT_LEDGER_SHARED", "1")
     use(ledger)
@@ -59,7 +59,7 @@ def test_somebody_elses_file_is_refused(ledger: Path, kind: str) -> None:
     path = path_of(ledger, kind)
     path.touch(mode=0o600, exist_ok=True)
     os.chown(path, 65534, 65534)
-    with pytest.raises(LedgerError, match=r"belongs to somebody else \(user 65534\)"):
+    with pytest.raises(LedgerError, match=r"belongs to another user \(user 65534\)"):
         use(ledger)
 
 

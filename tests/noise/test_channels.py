@@ -232,7 +232,7 @@ def test_a_key_that_others_can_read_or_that_is_none_is_refused(tmp_path):
     path = tmp_path / "key.pem"
     Identity.new().save(path)
     path.chmod(0o644)
-    with pytest.raises(DataError, match="others have rights on it"):
+    with pytest.raises(DataError, match="other users have permissions on it"):
         Identity.load(path)
     path.write_text("nothing")
     path.chmod(0o600)

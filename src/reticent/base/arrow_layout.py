@@ -1,7 +1,9 @@
-"""What an Arrow file declares about itself: rows, values, and the bytes that its buffers unpack to, read without unpacking anything.
+"""What an Arrow file declares about itself: rows, values, and the unpacked size of its buffers, read without unpacking
+anything.
 
-The file format of Arrow (``.arrow``, ``.ipc``, ``.feather``): record batches and dictionaries, each with a description in FlatBuffers and a body of buffers, and a footer that says where they are. A packed buffer
-begins with the size that it unpacks to; readers make room for that much and refuse content that is longer, so the sizes here bound what reading takes.
+The Arrow file format (``.arrow``, ``.ipc``, ``.feather``) has record batches and dictionaries, each with a FlatBuffers
+description and a body of buffers, and a footer with their positions. A compressed buffer starts with its unpacked size;
+readers allocate that much and reject longer content, so these sizes bound the memory of reading.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ class ArrowLayout:
 
     @classmethod
     def of(cls, path: Path, file: str) -> ArrowLayout:
-        """The layout of a file; a :class:`DataError` where it is not a whole Arrow file."""
+        """The layout of a file. Raises :class:`DataError` if it is not a complete Arrow file."""
         size = path.stat().st_size
         if size < len(_MAGIC) + 4:
             raise _not_whole(file)
@@ -46,11 +48,11 @@ class ArrowLayout:
 
 
 def _not_whole(file: str) -> DataError:
-    return DataError(f"{file} is not a whole Arrow file.")
+    return DataError(f"{file} is not a complete Arrow file.")
 
 
 def _sizes(content: mmap.mmap) -> Iterator[tuple[int, int]]:
-    """The values and the unpacked bytes of every batch that the footer names."""
+    """The values and the unpacked bytes of every batch in the footer."""
     (length,) = struct.unpack_from("<i", content, len(content) - len(_MAGIC) - 4)
     start = len(content) - len(_MAGIC) - 4 - length
     if length <= 0 or start < 0:
@@ -78,7 +80,7 @@ def _batch(content: mmap.mmap, offset: int, described: int) -> tuple[int, int]:
 
 
 def _unpacked(content: mmap.mmap, place: int, size: int, is_packed: bool) -> int:
-    """The bytes that a buffer takes."""
+    """The unpacked bytes of a buffer."""
     if place + size > len(content):
         raise ValueError("a buffer beyond the end")
     if not is_packed or not size:
@@ -95,7 +97,7 @@ def _within(number: int) -> int:
 
 @dataclass(frozen=True)
 class _FlatTable:
-    """A table of FlatBuffers: fields by their number, each where the table's list of offsets says."""
+    """A FlatBuffers table: fields by number, at the offsets of its vtable."""
 
     content: mmap.mmap
     place: int
@@ -128,7 +130,7 @@ class _FlatTable:
         return _FlatTable.root(self.content, place)
 
     def structs(self, number: int, shape: struct.Struct) -> Iterator[tuple[int, ...]]:
-        """The entries of a list of fixed shape."""
+        """The entries of a vector of fixed-size structs."""
         place = self._field(number)
         if place is None:
             return

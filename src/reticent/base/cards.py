@@ -1,4 +1,4 @@
-"""How results show themselves: one line at a prompt, a small page in a notebook, a screen of a terminal. All are drawn from one :class:`Card`."""
+"""How results are displayed: one line at a prompt, a small page in a notebook, a terminal screen. All are rendered from one :class:`Card`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MANY = 1000
 
 @dataclass(frozen=True)
 class CardTable:
-    """Rows under their heads. One with ``detail`` is shown where details are asked for; a notebook always has it."""
+    """Rows with headers. A table with ``detail`` is shown only if details are requested; a notebook always has it."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[object]]
@@ -32,16 +32,16 @@ class CardTable:
 
     @classmethod
     def of(cls, title: str, records: Sequence[Mapping[str, object]]) -> CardTable:
-        """Records with equal keys, which are the heads."""
+        """A table of records with equal keys, which are the headers."""
         heads = [name.replace("_", " ") for name in (records[0] if records else ())]
         return cls(heads, [tuple(each.values()) for each in records], title)
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a result says, as plain data: a title, sentences below it, facts by name, tables, and notes at the end.
+    """The content of a result as plain data: a title, sentences below it, facts by name, tables, and notes at the end.
 
-    ``tone`` says whether the news are good; ``more`` are notes that are shown where details are asked for.
+    ``tone`` is whether the result is good or bad; ``more`` are notes that are shown if details are requested.
     """
 
     title: str
@@ -59,7 +59,7 @@ class Card:
         return f"<{self.title}: {said}>" if said else f"<{self.title}>"
 
     def html(self) -> str:
-        """The card for a notebook, in its own colours; nothing in it is read as markup."""
+        """The card as HTML for a notebook, in its own colours; all text is escaped."""
         colour, sign = _TONES[self.tone]
         facts = "".join(
             f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(_short(value))}</td></tr>'
@@ -73,7 +73,7 @@ class Card:
 
 
 def tone_of(good: bool | None) -> Tone:
-    """The tone of good news, of bad ones, and of neither (None)."""
+    """The tone of a good result, of a bad one, and of neither (None)."""
     return "plain" if good is None else "good" if good else "bad"
 
 
@@ -95,11 +95,11 @@ def _drawn(table: CardTable) -> str:
 
 
 class ShownAsCard(ABC):
-    """Shown at a prompt and in a notebook as the :class:`Card` that it makes of itself."""
+    """Displayed at a prompt and in a notebook as its :class:`Card`."""
 
     @abstractmethod
     def card(self) -> Card:
-        """What is worth knowing at a glance."""
+        """The card of the result."""
 
     def __repr__(self) -> str:
         return self.card().line()
@@ -109,19 +109,19 @@ class ShownAsCard(ABC):
 
 
 class SaidInLines(ABC):
-    """A result that is said in a few lines: the first is the title of its card."""
+    """A result displayed as a few lines: the first is the title of its card."""
 
     @property
     def ok(self) -> bool:
-        """It is an answer, so there is nothing that could not hold."""
+        """True: an answer cannot fail."""
         return True
 
     @abstractmethod
     def lines(self) -> list[str]:
-        """The result for people, line by line."""
+        """Human-readable lines."""
 
     def card(self) -> Card:
-        """The lines."""
+        """The card made of the lines."""
         title, *sentences = self.lines()
         return Card(title, sentences=sentences)
 
@@ -130,15 +130,15 @@ class SaidInLines(ABC):
 
 
 class Result(Protocol):
-    """What a command, a notebook and the workbench end with: ``ok`` is the exit code, ``as_dict`` the JSON, ``card`` what people read."""
+    """The common interface of results: ``ok`` determines the exit code, ``as_dict`` is the JSON, ``card`` is for people."""
 
     @property
     def ok(self) -> bool:
-        """Whether what was asked for holds."""
+        """True if the requested property holds."""
         ...
 
     def as_dict(self) -> Mapping[str, Any]:
-        """The result as plain data; its keys are public."""
+        """The result as plain data; its keys are public API."""
         ...
 
     def card(self) -> Card:
@@ -148,7 +148,7 @@ class Result(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class PlainResult(ShownAsCard):
-    """A result of figures and a card that says them, where no class of its own holds them."""
+    """A result given by figures and a card, without a class of its own."""
 
     figures: Mapping[str, Any]
     shown: Card
@@ -156,12 +156,12 @@ class PlainResult(ShownAsCard):
 
     @classmethod
     def saying(cls, text: str, figures: Mapping[str, Any], ok: bool = True, notes: Sequence[str] = ()) -> PlainResult:
-        """A result that is said in a sentence."""
+        """A result consisting of one sentence."""
         return cls(figures, Card(text, notes=notes), ok)
 
     @classmethod
     def beside(cls, result: Result, figures: Mapping[str, Any], notes: Sequence[str] = ()) -> PlainResult:
-        """A result with what a command did besides: further figures, and notes that say it."""
+        """A result with additions of the command: further figures, and notes about them."""
         card = result.card()
         return cls({**result.as_dict(), **figures}, replace(card, notes=(*card.notes, *notes)), result.ok)
 
@@ -175,7 +175,7 @@ class PlainResult(ShownAsCard):
 
 
 def shown(value: object) -> str:
-    """A value for people: fractions as they are and as a decimal, mappings item by item, lists with commas, nothing as ``-``."""
+    """A value for people: fractions exactly and as a decimal, mappings item by item, lists with commas, None as ``-``."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -198,17 +198,17 @@ def _short(value: object) -> str:
 
 
 def sentence_case(text: str) -> str:
-    """The text with a capital letter at its beginning; names in it stay as they are."""
+    """The text with its first letter capitalized, unless it is a name."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters; what is cut off shows as ``…``."""
+    """A text of at most ``most`` characters; the rest is replaced by ``…``."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share, with so many digits that few people are not shown as nobody, nor nearly all as all; ``digits`` for shares between."""
+    """A percentage with enough digits that few are not shown as 0 %, nor nearly all as 100 %; ``digits`` for shares in between."""
     if share in (0, 1):
         return f"{share:.0%}"
     if share > 0.99:

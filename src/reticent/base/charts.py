@@ -1,4 +1,4 @@
-"""Line charts and maps of discs as plain SVG, without a chart library: a picture that opens everywhere and is written in a millisecond."""
+"""Line charts and disc maps as plain SVG, without a chart library: portable and rendered in a millisecond."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TICKS = 6
 
 @dataclass(frozen=True)
 class ChartLine:
-    """A line: its name and its points, with a text each that is shown when somebody points at it."""
+    """A line: its name and its points, each with a tooltip."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -25,7 +25,7 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class ChartDisc:
-    """A disc around a point, as wide and as high as its radii say in units of the axes, with a text that is shown when somebody points at it."""
+    """A disc around a point, with radii in units of the axes, and a tooltip."""
 
     x: float
     y: float
@@ -36,7 +36,7 @@ class ChartDisc:
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """An axis from ``low`` to ``high``, linear or logarithmic; ``whole`` marks whole numbers only, and ``marks`` have texts of their own."""
+    """An axis from ``low`` to ``high``, linear or logarithmic; ``whole`` marks integers only, and ``marks`` have their own texts."""
 
     title: str
     low: float
@@ -50,7 +50,7 @@ class ChartAxis:
             raise ValueError(f"An axis cannot go from {self.low} to {self.high}.")
 
     def share(self, value: float) -> float:
-        """Where a value lies between the ends."""
+        """The relative position of a value between the ends, from 0 to 1."""
         if self.log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
@@ -86,7 +86,7 @@ def line_chart(
 ) -> str:
     """The chart as the text of an SVG file.
 
-    ``level`` is a dashed line across at a value of ``y``, with what it means; ``zone`` a red area from the left end to a value of ``x``.
+    ``level`` is a horizontal dashed line at a value of ``y``, with its label; ``zone`` a red area from the left end to a value of ``x``.
     """
 
     at_x, at_y = _places(x, y)
@@ -114,7 +114,7 @@ def line_chart(
 
 
 def disc_chart(discs: Sequence[ChartDisc], x: ChartAxis, y: ChartAxis, *, title: str) -> str:
-    """Discs with their centres, as the text of an SVG file; what lies beyond the axes is cut off."""
+    """Discs with their centres, as the text of an SVG file, clipped to the axes."""
     at_x, at_y = _places(x, y)
     parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>', *_axes(x, y, at_x, at_y)]
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
@@ -134,7 +134,7 @@ def disc_chart(discs: Sequence[ChartDisc], x: ChartAxis, y: ChartAxis, *, title:
 
 @dataclass(frozen=True)
 class ChartBox:
-    """A box between two values of each axis, and how ``deep`` it lies inside others; ``tip`` says what it is."""
+    """A box between two values of each axis, its nesting depth (``deep``) and its tooltip (``tip``)."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -143,7 +143,7 @@ class ChartBox:
 
 
 def box_chart(boxes: Sequence[ChartBox], x: ChartAxis, y: ChartAxis, *, title: str) -> str:
-    """Boxes one upon the other, those that lie deepest last, as the text of an SVG file; what lies beyond the axes is cut off."""
+    """Nested boxes, innermost on top, as the text of an SVG file, clipped to the axes."""
     at_x, at_y = _places(x, y)
     parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>', *_axes(x, y, at_x, at_y)]
     for box in sorted(boxes, key=lambda each: each.deep):
@@ -158,7 +158,7 @@ def box_chart(boxes: Sequence[ChartBox], x: ChartAxis, y: ChartAxis, *, title: s
 
 
 def _places(x: ChartAxis, y: ChartAxis) -> tuple[Callable[[float], float], Callable[[float], float]]:
-    """Where values of the axes lie in the picture; what is above or below goes to the edge."""
+    """Functions from axis values to picture coordinates; values outside are clipped to the edge."""
 
     def at_x(value: float) -> float:
         return _LEFT + x.share(value) * (_WIDTH - _LEFT - _RIGHT)
@@ -220,7 +220,7 @@ def _drawn(
 
 
 def _legend(lines: Sequence[ChartLine]) -> list[str]:
-    """Names of lines below the chart, in a second row where one is too narrow."""
+    """Names of lines below the chart, in a second row if one is too narrow."""
     places: list[tuple[float, int]] = []
     place, row = float(_LEFT), 0
     for line in lines:

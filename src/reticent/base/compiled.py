@@ -1,4 +1,4 @@
-"""Loops that become machine code when they are first called: code that calls none of them does not wait until numba is imported."""
+"""Loops that are compiled to machine code at their first call: code that uses none does not import numba."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 class CompiledLoop(Generic[Given, Result]):
-    """A function that numba translates at its first call; the machine code is kept on disk, beside the module."""
+    """A function that numba compiles at its first call; the machine code is cached on disk, next to the module."""
 
     def __init__(self, function: Callable[Given, Result]) -> None:
         self._function = function
@@ -29,7 +29,7 @@ class CompiledLoop(Generic[Given, Result]):
 
     @cached_property
     def _linked(self) -> Callable[Given, Result]:
-        """The translated function. Loops call one another by name, and numba must find translated ones there."""
+        """The compiled function. Loops call one another by name, so numba must find compiled ones there."""
         names: dict[str, Any] = self._function.__globals__
         for name, loop in list(names.items()):
             if isinstance(loop, CompiledLoop):
@@ -38,5 +38,5 @@ class CompiledLoop(Generic[Given, Result]):
 
 
 def compiled(function: Callable[Given, Result]) -> CompiledLoop[Given, Result]:
-    """Have a loop translated to machine code, when it is needed."""
+    """Compile a loop to machine code on first use."""
     return CompiledLoop(function)

@@ -15,7 +15,7 @@ from reticent.errors import Cancelled
 
 @dataclass(frozen=True)
 class Event:
-    """Progress of one stage: ``done`` of ``total`` units, each None where it is not known."""
+    """Progress of one stage: ``done`` of ``total`` units, each None if unknown."""
 
     stage: str
     done: float | None = None
@@ -24,16 +24,16 @@ class Event:
 
     @property
     def share(self) -> float | None:
-        """How much of the stage is done, from 0 to 1, if that is known."""
+        """The completed share of the stage, from 0 to 1, if known."""
         return None if self.done is None or not self.total else min(self.done / self.total, 1.0)
 
 
 def silent(event: Event) -> None:
-    """Listen to nothing: the default."""
+    """Ignore progress events: the default."""
 
 
 def never() -> bool:
-    """Do not stop: the default."""
+    """Never stop: the default."""
     return False
 
 
@@ -41,12 +41,12 @@ def never() -> bool:
 class Context:
     """What a run carries besides its input; make a new one for each publication.
 
-    ``listen`` is called with every :class:`Event`. ``stop`` is asked often; once it returns true the run ends with
+    ``listen`` is called with every :class:`Event`. ``stop`` is polled often; once it returns true the run ends with
     :class:`reticent.errors.Cancelled`. ``deadline`` (of ``time.monotonic``) makes an anytime search return its best answer so far. Large tables
-    are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get. ``series`` tells the true state of a series of
-    the data set by its name, as the ledger has it (None before the first release); there is none where nothing will be recorded. ``ledger`` is the fingerprint of that ledger.
+    are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get. ``series`` returns
+    the state of a series of the data set by name, as in the ledger (None before the first release); it is None if nothing will be recorded. ``ledger`` is the fingerprint of that ledger.
 
-    ``memo`` holds the counts of this run, so that a table is counted once however many parts of the run need it. It must not outlive the run:
+    ``memo`` caches the counts of this run, so a table is counted once however many parts of the run need it. It must not outlive the run:
     create a new context instead of sharing one between calls.
 
     Example:
@@ -71,29 +71,29 @@ class Context:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def step(self, stage: str, done: float | None = None, total: float | None = None, note: str = "") -> None:
-        """Report progress, or raise :class:`Cancelled` if the run was asked to stop."""
+        """Report progress. Raises :class:`Cancelled` if the run should stop."""
         self.check(stage)
         if self.heard:
             self.listen(Event(stage, done, total, note))
 
     def check(self, stage: str) -> None:
-        """Raise :class:`Cancelled` if the run was asked to stop."""
+        """Raise :class:`Cancelled` if the run should stop."""
         if self.stop():
             raise Cancelled(f"Stopped on request while {stage}.", stage=stage)
 
     @property
     def heard(self) -> bool:
-        """Whether somebody listens: progress that costs something to work out is worked out only then."""
+        """True if there is a listener: progress that is costly to compute is computed only then."""
         return self.listen is not silent
 
     @property
     def watched(self) -> bool:
-        """Whether somebody listens or may stop the run."""
+        """True if there is a listener or the run may be stopped."""
         return self.heard or self.stop is not never
 
     @property
     def late(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def until(self, seconds: float | None) -> float | None:

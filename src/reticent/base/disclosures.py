@@ -1,7 +1,7 @@
-"""Giving out: what was given out about a data set before, and what that means for the next time. Plain values, no ledger.
+"""Prior disclosures of a data set, and what they imply for the next one. Plain values, no ledger.
 
-A method says with these what its draft needs: whether it may go out ``beside`` what is out already, what it spends, and which state of a
-series it leaves behind. The ledger reads them; drafts and methods need not know it.
+A method uses these to state what its draft needs: whether it may be published ``beside`` prior disclosures, what it
+spends, and which state of a series it leaves. The ledger reads them; drafts and methods do not depend on it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ STATUSES: tuple[Status, ...] = ("reserved", "given out", "withdrawn")
 
 @dataclass(frozen=True)
 class PriorDisclosure:
-    """Something that was given out about a data set, or is reserved and may be: for everybody else that is the same.
+    """Something disclosed about a data set, or reserved and possibly disclosed: other disclosures must treat both alike.
 
-    ``number`` counts everything of the data set, whatever its ``kind``; ``content`` is the hash of what it tells, ``details`` its public parameters.
+    ``number`` counts all disclosures of the data set, of any ``kind``; ``content`` is the hash of the content,
+    ``details`` its public parameters.
     """
 
     dataset: str
@@ -41,33 +42,33 @@ class PriorDisclosure:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether something may go out beside what is out already; ``text`` is the reason, or a note for the certificate."""
+    """Whether something may be published in addition to prior disclosures; ``text`` is the reason, or a note for the certificate."""
 
     allowed: bool
     text: str = ""
 
 
 PriorCheck = Callable[[Sequence[PriorDisclosure]], Judgement]
-"""Judges something that is to be given out together with what was given out before, first to last. It may be asked several times."""
+"""Judges a new disclosure together with the prior ones, first to last. May be called several times."""
 
 
 def refuse(reason: str) -> Judgement:
-    """It must not go out."""
+    """It must not be published."""
     return Judgement(False, reason)
 
 
 def allow(note: str = "") -> Judgement:
-    """It may go out; the ``note`` says how it was judged together with the others, for the certificate."""
+    """It may be published; the ``note`` for the certificate describes how it was judged together with the others."""
     return Judgement(True, note)
 
 
 def alone(given: Sequence[PriorDisclosure]) -> Judgement:
-    """Nothing may go out beside anything else: two releases that are each safe can give people away together."""
+    """Refuse any disclosure after another: two releases that are each safe can disclose people's values together."""
     if not given:
         return allow()
     last = given[-1]
     more = f"; in all: {described(given)}" if len(given) > 1 else ""
-    # These go on little by little, and stop when something else goes out beside them.
+    # These continue in small steps, and stop when something else is published.
     going_on = [
         name
         for kind, name in (("answers", "Audited answers"), ("grant", "Grants"))
@@ -75,20 +76,20 @@ def alone(given: Sequence[PriorDisclosure]) -> Judgement:
     ]
     stops = f" {' and '.join(going_on)} then stop, until beside = 'allow' is in their own policy." if going_on else ""
     unsaved = (
-        f" It was never saved; if the program was stopped and nothing of it left the house, take it back: reticent ledger withdraw {last.dataset!r} "
+        f" It was never saved; if the program was stopped and nothing of it was published, withdraw it: reticent ledger withdraw {last.dataset!r} "
         f"{last.number} --reason 'never saved'."
         if last.status == "reserved"
         else ""
     )
     return refuse(
         f"The data set {last.dataset!r} was released already: {last.kind} {last.number}, {last.made}, content {last.content[:12]}{more}. Two releases "
-        "that are each safe can give people away together, so this one was refused and nothing was published. Publish the earlier content unchanged, or "
+        "that are each safe can disclose people's values together, so this one was refused and nothing was published. Publish the earlier content unchanged, or "
         f"allow another release with again=True (--again): its certificate will say that they were not judged together.{stops}{unsaved}"
     )
 
 
 def unjudged(given: Sequence[PriorDisclosure]) -> Judgement:
-    """The steward allows it without a judgement, and the certificate says so."""
+    """Allowed by the steward without a joint judgement, which the certificate states."""
     if not given:
         return allow()
     return allow(
@@ -97,7 +98,7 @@ def unjudged(given: Sequence[PriorDisclosure]) -> Judgement:
 
 
 def described(given: Sequence[PriorDisclosure]) -> str:
-    """What was given out, in a few words: ``release 1, answers 2 of 'people'``. What is given out now may be of another data set about the same people."""
+    """The disclosures in a few words: ``release 1, answers 2 of 'people'``. A new disclosure may be of another data set about the same people."""
     names = {each.dataset for each in given}
     shown = [f"{each.kind} {each.number}" + (f" of {each.dataset!r}" if len(names) > 1 else "") for each in given]
     listed = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
@@ -105,33 +106,33 @@ def described(given: Sequence[PriorDisclosure]) -> str:
 
 
 MARKS_KEPT, MARK_BITS = 4096, 58
-"""How many of a data set's marks are kept at most, and how many bits of each are its hash."""
+"""Maximum number of marks stored per data set, and the number of hash bits of each."""
 MARKS_OF_A_SET, SET_BITS = 128, 16
-"""How many marks of one set of columns are kept at most: the smallest. How many bits before each say which set it belongs to."""
+"""Maximum number of marks per set of columns (the smallest ones), and the number of leading bits that identify the set."""
 _HASH_BITS = 64 - SET_BITS
 _SHARED_PEOPLE = Fraction(1, 4)
 _NUMBERED_ALIKE = 3
 # 1/e, rounded up, and the variance of a share of that size.
 _BY_CHANCE = Fraction(37, 100)
 _DEVIATIONS = 4
-# Below so many combinations the tail is computed; above it is normal enough.
+# Below this many combinations the tail is computed exactly; above, the normal approximation suffices.
 _FEW, _TAIL = 20, Fraction(1, 1000)
 _ROWS_ALIKE, _COMBINATIONS_ALIKE = 3, 4
 
 
 @dataclass(frozen=True)
 class PersonFingerprints:
-    """Who a data set is about, as keyed hashes, of one ``kind``.
+    """The people of a data set as keyed hashes (marks) of one ``kind``.
 
     ``people``            identifying values, whatever the column is called
-    ``rows``              whole rows, each with how often it occurs
-    ``columns``           the same of sets of two and three named columns: both tables need to have one such set only
-    ``numbered columns``  the number of a person, which alone identifies nobody, with the values of a set of named columns
-    ``contents``          all rows of a table together, where they are too few to be told from others', for what its noisy releases cost
-    ``numbered``          the same with any one value, as earlier versions kept it
+    ``rows``              whole rows, each with its multiplicity
+    ``columns``           the same for sets of two and three named columns: one common set suffices
+    ``numbered columns``  a person's row number, which alone identifies nobody, with the values of a set of named columns
+    ``contents``          all rows of a table together, if they are too few to be distinctive, for the cost of its noisy releases
+    ``numbered``          the same with any one value, as stored by earlier versions
 
-    ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash. Of sets of
-    columns the smallest marks are kept (a bottom-k sketch); which set a mark belongs to stands before its hash.
+    ``level`` 0 keeps all of them, and each higher level half of the previous one; a mark has its level before its hash.
+    Of sets of columns the smallest marks are kept (a bottom-k sketch); a mark has its set before its hash.
     """
 
     kind: str
@@ -139,11 +140,12 @@ class PersonFingerprints:
     hashes: tuple[int, ...]
 
     def overlaps(self, other: PersonFingerprints) -> bool:
-        """Whether both are about the same people: a quarter of the smaller set's people, or more of its rows than two samples of one population share.
+        """True if both are about the same people: a quarter of the smaller set's people, or more of its rows than two
+        samples of one population share.
 
-        What both kept is a random sample of both, so shares in it estimate those of the whole. A combination of values occurs in a sample about as often as
-        Poisson's law says, so a given number of times, once or more, with a chance of at most 1/e: two different samples share at most that part of their
-        combinations with the number of times each occurs, whatever the population.
+        What both kept is a random sample of both, so shares in it estimate those of the whole. The multiplicity of a
+        combination in a sample is nearly Poisson, so any given positive multiplicity has probability at most 1/e: two
+        different samples agree in at most that share of their combinations with multiplicity, whatever the population.
         """
         if self.kind != other.kind:
             return False
@@ -160,7 +162,7 @@ class PersonFingerprints:
         return shared == smaller >= _ROWS_ALIKE or _beyond_chance(shared, smaller)
 
     def _share_a_set(self, other: PersonFingerprints) -> bool:
-        """Whether the people are the same by one set of columns that both have."""
+        """True if the people are the same by one set of columns that both have."""
         mine, theirs = self._by_set(), other._by_set()
         return any(self._alike(mine[each], theirs[each]) for each in mine.keys() & theirs.keys())
 
@@ -171,7 +173,7 @@ class PersonFingerprints:
         return sets
 
     def _alike(self, mine: list[int], theirs: list[int]) -> bool:
-        """Judge one set of columns by what both sketches hold completely: everything up to the smaller of their largest marks."""
+        """Judge one set of columns by what both sketches contain completely: everything up to the smaller of their largest marks."""
         ends = [marks[-1] for marks in (mine, theirs) if len(marks) == MARKS_OF_A_SET]
         one, two = ({mark for mark in marks if not ends or mark <= min(ends)} for marks in (mine, theirs))
         shared, smaller = len(one & two), min(len(one), len(two))
@@ -181,7 +183,7 @@ class PersonFingerprints:
 
 
 def _beyond_chance(shared: int, of: int) -> bool:
-    """Whether two samples of one population would hardly share so many combinations: each is shared with a chance of at most 1/e."""
+    """True if two samples of one population would hardly share so many combinations: each is shared with probability at most 1/e."""
     if of < _FEW:
         chances = [
             comb(of, each) * _BY_CHANCE**each * (1 - _BY_CHANCE) ** (of - each) for each in range(shared, of + 1)
@@ -192,14 +194,16 @@ def _beyond_chance(shared: int, of: int) -> bool:
 
 
 def apart(what: str, way_out: str) -> PriorCheck:
-    """A judge for what goes out little by little: it stops as soon as anything else is out, unless the steward allows it (``way_out``)."""
+    """A judge for disclosures that continue in small steps: they stop as soon as anything else is published, unless the
+    steward allows it (``way_out``).
+    """
 
     def judge(given: Sequence[PriorDisclosure]) -> Judgement:
         if not given:
             return allow()
         return refuse(
-            f"Something else is out about the data set {given[-1].dataset!r} ({described(given)}), and {what} are not judged together with it: each can be safe, "
-            f"and both together give people away. {way_out}"
+            f"Something else was published about the data set {given[-1].dataset!r} ({described(given)}), and {what} are not judged together with it: each can be safe, "
+            f"and both together disclose people's values. {way_out}"
         )
 
     return judge
@@ -207,10 +211,10 @@ def apart(what: str, way_out: str) -> PriorCheck:
 
 @dataclass(frozen=True)
 class Spending:
-    """An amount that goes out with something: from a budget of the data set, or of one of its columns.
+    """An amount spent with a disclosure: from a budget of the data set, or of one of its columns.
 
-    With ``total`` the budget is opened if it is not there; another total than the budget's own is refused. ``first`` is the total of a budget that is not
-    there and that nobody declared.
+    With ``total`` the budget is created if it does not exist; a total that differs from the budget's is refused.
+    ``first`` is the total of a new budget that was not declared.
     """
 
     budget: str
@@ -226,10 +230,11 @@ class Spending:
 
 @dataclass(frozen=True)
 class SeriesState:
-    """What a series leaves behind: a few public or private figures, and the ``version`` that names the folder of its bulk state.
+    """The state of a series: a few public or private figures, and the ``version`` that names the folder of its bulk state.
 
-    The true version is the one that the ledger names. ``follows`` is the version that this one was made from, None for the first; if the series
-    moved on meanwhile, nothing is recorded. A version's name is never used twice, not even after a withdrawal.
+    The current version is the one named by the ledger. ``follows`` is the version that this one was made from, None for
+    the first; if the series has advanced meanwhile, nothing is recorded. A version name is never reused, not even after
+    a withdrawal.
     """
 
     series: str
@@ -242,8 +247,8 @@ class SeriesState:
             raise PolicyError("A series and the version of its state must have names.")
 
     def stored(self) -> SeriesState:
-        """Itself: without a bulk state, the ledger's record is all that there is."""
+        """Itself: without a bulk state, the ledger's record is everything."""
         return self
 
     def discard(self) -> None:
-        """Nothing was written."""
+        """No-op: nothing was written."""

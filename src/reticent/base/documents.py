@@ -1,7 +1,8 @@
-"""Small documents that people and programs write, read within bounds: text, TOML and JSON.
+"""Small documents (text, TOML and JSON), read within limits.
 
-A device or a pipe never ends, a text nested ten thousand levels deep ends Python's own stack, and a number of a million digits takes minutes to read. Whatever is
-too large or too deep is refused here in words, before it is read or parsed.
+A device or a pipe never ends, a text nested ten thousand levels deep overflows Python's stack, and a number of a
+million digits takes minutes to parse. Input that is too large or too deep is rejected here with a message, before it is
+read or parsed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LARGEST = 1 << 26
 LARGEST_SETTINGS = 1 << 20
 _DEEPEST_KEY = 50
 _KEY = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-# Comments and strings are passed over whole: their dots part no key.
+# Comments and strings are skipped as a whole: their dots do not separate keys.
 _LEXEMES = re.compile(
     rf"""\#[^\n]*+|\"{{3}}(?:[^\\]|\\.)*?\"{{3}}|'{{3}}.*?'{{3}}|(?P<deep>(?:{_KEY}[ \t]*+\.[ \t]*+){{{_DEEPEST_KEY}}})|{_KEY}""",
     re.DOTALL,
@@ -29,29 +30,29 @@ _LONGEST_NUMBER = re.compile(r"(?<![\w\"'])[-+]?[0-9_]{4000}")
 
 
 def read_document(path: str | Path, largest: int = LARGEST) -> bytes:
-    """The bytes of an ordinary file of at most ``largest`` bytes; anything else is a :class:`DataError` that names it.
+    """The bytes of a regular file of at most ``largest`` bytes. Raises :class:`DataError` naming it otherwise.
 
-    What the system refuses (no such file, no right to read it) stays the system's own error.
+    System errors (no such file, no permission) are passed on unchanged.
     """
     place = Path(path)
     state = place.stat()
     if stat.S_ISDIR(state.st_mode):
         raise IsADirectoryError(21, "Is a directory", str(place))
     if not stat.S_ISREG(state.st_mode):
-        raise DataError(f"{place} is not an ordinary file but a pipe or a device. Save its content as a file.")
+        raise DataError(f"{place} is not a regular file but a pipe or a device. Save its content as a file.")
     if state.st_size > largest:
         raise DataError(f"{place} has {state.st_size:,} bytes; at most {largest:,} are read here.")
     return place.read_bytes()
 
 
 def check_ordinary(path: Path) -> None:
-    """Refuse a pipe or a device, whose content may never end."""
+    """Raise for a pipe or a device, whose content may never end."""
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        raise DataError(f"{path} is not an ordinary file but a pipe or a device. Save its content as a file.")
+        raise DataError(f"{path} is not a regular file but a pipe or a device. Save its content as a file.")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text; :class:`tomllib.TOMLDecodeError` also where it is too large or too deep to be read."""
+    """The tables of a TOML text. Raises :class:`tomllib.TOMLDecodeError` also if it is too large or too deep."""
     if len(text) > LARGEST_SETTINGS:
         raise tomllib.TOMLDecodeError(
             f"the text has {len(text):,} characters, and at most {LARGEST_SETTINGS:,} are read"
@@ -73,7 +74,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def parse_json(
     text: str, parse_float: Callable[[str], Any] | None = None, parse_int: Callable[[str], Any] | None = None
 ) -> Any:
-    """The value of a JSON text; :class:`json.JSONDecodeError` also where it is too deep or a number is too long to be read."""
+    """The value of a JSON text. Raises :class:`json.JSONDecodeError` also if it is too deep or a number is too long."""
     try:
         return json.loads(text, parse_float=parse_float, parse_int=parse_int)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""From values to small integers: the one place where raw values are looked up in a list of known ones."""
+"""Encoding of values as category codes: the only place where raw values are looked up in a list of known ones."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from reticent.errors import DataError, did_you_mean
 
 _WIDEST_LOOKUP = 1 << 20
 _MANY = 1 << 14
-# Of so few values a list is made, sorted and searched before polars has planned a query.
+# For this few values a list is sorted and searched before polars has planned a query.
 _FEW = 512
 
 
 def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
-    """Text columns looked up in their known values, all at once so that they share the cores; null where a value is not known.
+    """Text columns looked up in their known values, all at once to use all cores; null for unknown values.
 
-    A column that is not text, or short, is left to :func:`encode`.
+    A column that is not text, or is short, is left to :func:`encode`.
     """
     if frame.height <= _FEW:
         return {}
     texts = [name for name, values in known.items() if frame[name].dtype == pl.String and values.dtype == pl.String]
     expressions = [_enumerated(pl.col(name), _without_null(known[name])) for name in texts]
-    # There is nothing to optimise, and looking for it takes as long as half of the work.
+    # There is nothing to optimize, and the optimizer would take half as long as the work.
     looked = frame.lazy().select(expressions).collect(optimizations=pl.QueryOptFlags.none())
     return {series.name: series for series in looked}
 
@@ -39,10 +39,11 @@ def encode(
     found: pl.Series | None = None,
     first_row: int | None = 0,
 ) -> NDArray[np.integer[Any]]:
-    """The position in ``known`` of every value of ``series``, as the smallest unsigned integers that fit.
+    """The index in ``known`` of every value of ``series``, as the smallest unsigned integers that fit.
 
-    A null takes ``null_code``; without one, and for any value that is not known, a :class:`DataError` names the
-    first offender, its row (counted from ``first_row``, where rows have places) and the column. ``found`` is what :func:`looked_up` found already.
+    A null becomes ``null_code``. Without one, and for any unknown value, raises :class:`DataError` naming the first
+    such value, its row (counted from ``first_row``, if rows are ordered) and the column. ``found`` is the result of
+    :func:`looked_up`, if computed.
     """
     values = known if null_code is None else _without_null(known)
     if found is not None:
@@ -62,7 +63,7 @@ def encode(
 
 
 def _without_null(values: pl.Series) -> pl.Series:
-    # Asking first is far cheaper than filtering a few values.
+    # Testing first is far cheaper than filtering few values.
     return values.drop_nulls() if values.null_count() else values
 
 
@@ -81,21 +82,21 @@ def sorted_values(column: pl.Series) -> pl.Series:
     """The distinct values of a column in order, nulls last."""
     if len(column) <= _FEW and (column.dtype == pl.String or column.dtype.is_integer()):
         found = set(column.to_list())
-        # Text in the order of its code points is in the order of its bytes.
+        # Sorting text by code points equals sorting it by bytes.
         return pl.Series(column.name, [*sorted(found - {None}), *found & {None}], dtype=column.dtype)
     values = column.unique()
-    # For a few values, waiting for other threads takes longer than sorting.
+    # For few values, synchronizing threads takes longer than sorting.
     return values.sort(nulls_last=True, multithreaded=len(values) > _MANY)
 
 
 def occurring(column: pl.Series) -> pl.Series:
-    """The values that occur in a column, in order and without null; categories as text."""
+    """The values that occur in a column, sorted, without null; categories as text."""
     values = column.unique() if column.dtype == pl.Categorical or column.dtype == pl.Enum else column
     return _without_null(sorted_values(values.cast(pl.String) if values is not column else column))
 
 
 def is_sorted(values: pl.Series) -> bool:
-    """Whether text stands in its order."""
+    """True if texts are sorted."""
     if len(values) > _FEW:
         return values.is_sorted()
     listed = values.to_list()
@@ -103,7 +104,7 @@ def is_sorted(values: pl.Series) -> bool:
 
 
 def smallest(size: int) -> np.dtype[Any]:
-    """The narrowest unsigned type that counts to ``size``: narrow codes are what makes scans fast."""
+    """The narrowest unsigned type for codes below ``size``: narrow codes make scans fast."""
     return np.dtype(np.min_scalar_type(max(size - 1, 0)))
 
 
@@ -118,7 +119,7 @@ def _encode_categories(series: pl.Series, values: pl.Series) -> pl.Series:
 
 
 def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
-    """Index a table when the known values lie close together, otherwise search in them."""
+    """Use a lookup table if the known values are dense, otherwise binary search."""
     if len(values) == 0 or len(series) == series.null_count():
         return pl.Series([None] * len(series), dtype=pl.UInt32)
     if series.dtype != values.dtype:
@@ -144,7 +145,7 @@ def _widest(first: pl.DataType, second: pl.DataType) -> pl.DataType:
 
 
 def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl.Series:
-    """``lookup[physical - low]`` with null where the lookup has -1 or the value is null."""
+    """``lookup[physical - low]``, null if the lookup has -1 or the value is null."""
     has_missing = physical.null_count() > 0
     plain = physical.fill_null(low) if has_missing else physical
     offsets = plain.to_numpy()
@@ -176,7 +177,7 @@ def _fill_nulls(
         assert row is not None
         raise DataError(
             f"Column {column!r} has no value{_place(row, first_row, ' in row {}')} ({codes.null_count()} missing in all). "
-            "Use nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value.",
+            "Use nulls='drop' to drop such rows, or nulls='category' to treat 'missing' as a value.",
             setting=("nulls",),
             column=column,
         )
@@ -184,5 +185,5 @@ def _fill_nulls(
 
 
 def _place(row: int, first_row: int | None, told: str) -> str:
-    """Where a value stands, as a part of a sentence; nothing where rows have no places."""
+    """The location of a value as part of a sentence; empty if rows are unordered."""
     return "" if first_row is None else told.format(first_row + row + 1)

@@ -1,4 +1,4 @@
-"""Parameters as they were written: numbers become exact fractions, never binary approximations; words are among those known."""
+"""Parameters as written: numbers become exact fractions, never binary approximations; words must be known ones."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def exact(
 ) -> Fraction:
     """The fraction that ``value`` spells: ``"2/3"``, ``"0.6"``, ``1e-5``, ``3`` or a Fraction.
 
-    A float is read as its shortest decimal, so ``exact(0.1, "t")`` is 1/10 and not the nearest binary number.
-    ``low`` and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones; a value outside, or no number at all, is a
-    :class:`ParameterError` that names the parameter.
+    A float is read as its shortest decimal, so ``exact(0.1, "t")`` is 1/10 and not the nearest binary number. ``low``
+    and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones. Raises :class:`ParameterError` naming the
+    parameter for a value outside the bounds or one that is not a number.
     """
     try:
         number = _read(value)
@@ -47,7 +47,7 @@ def exact(
 
 
 def whole(value: object, name: str, *, low: int, high: int | None = None) -> int:
-    """``value`` as an integer from ``low`` to ``high``; anything else is a :class:`ParameterError` naming the parameter."""
+    """``value`` as an integer from ``low`` to ``high``. Raises :class:`ParameterError` naming the parameter otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ParameterError(f"{name} must be a whole number, but it is {value!r}.", **_fields(name, value))
     if value < low:
@@ -58,7 +58,7 @@ def whole(value: object, name: str, *, low: int, high: int | None = None) -> int
 
 
 def one_of(value: object, name: str, known: Collection[str]) -> None:
-    """Refuse a word that is not known, with a :class:`ParameterError` that names the parameter and lists the words."""
+    """Raise :class:`ParameterError`, naming the parameter and listing the known words, for an unknown word."""
     if value not in known:
         raise ParameterError(
             f"{name} must be one of {', '.join(known)}, but it is {value!r}.{did_you_mean(value, known)}",
@@ -67,7 +67,7 @@ def one_of(value: object, name: str, known: Collection[str]) -> None:
 
 
 def _fields(name: str, value: object) -> dict[str, Any]:
-    """The fields of an error about a parameter, whose ``name`` follows its owner's and a colon if there is one."""
+    """The fields of an error about a parameter; ``name`` may have its owner and a colon in front."""
     return {"setting": tuple(name.split(": ")), "value": value}
 
 
@@ -82,7 +82,7 @@ def _read(value: Number) -> Fraction:
 
 
 def _fraction(number: Decimal) -> Fraction:
-    """A decimal as a fraction; one whose exponent alone would fill the memory (``1e999999999``) is refused."""
+    """A decimal as a fraction. Raises if its exponent alone would exhaust the memory (``1e999999999``)."""
     exponent = number.as_tuple().exponent
     if isinstance(exponent, int) and abs(exponent) > _MOST_DIGITS:
         raise ValueError("too many digits")

@@ -1,7 +1,9 @@
-"""How far packed files may expand. Sizes are taken from what files declare, and counted where a declaration can lie, before anything is expanded.
+"""Limits on the expansion of compressed files. Sizes are taken from the files' declarations, and counted where these can
+lie, before anything is unpacked.
 
-A file may unpack to 100 times its size (64 MB are always allowed), and to no more than the memory budget. A table that takes more than 1 GB and more than 1,000 times the size
-of its file is never held in memory. Whoever says a budget (``RETICENT_MEMORY``) says what files may take: then it is the only bound.
+A file may unpack to 100 times its size (64 MB are always allowed), and to at most the memory budget. A table of more
+than 1 GB and more than 1,000 times the size of its file is never loaded into memory. If the user sets a budget
+(``RETICENT_MEMORY``), that is the only limit.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from reticent.base.parquet_layout import ParquetLayout
 from reticent.errors import DataError
 
 LONGEST_TEXT = 1 << 20
-"""How many bytes a text in a table has at most."""
+"""Maximum length in bytes of a text in a table."""
 _ALWAYS, _RATIO = 1 << 26, 100
 _HELD, _HELD_RATIO = 1 << 30, 1000
 _MOST_CELLS, _CELLS_A_BYTE = 20_000_000, 100
@@ -31,38 +33,38 @@ _MOST_PARTS = 10_000
 _LOCAL_HEADER = 30
 _BEGINNING = b"PK"
 WAY_OUT = "If the file is yours, save it in another way (CSV, say) or set RETICENT_MEMORY to what it may take"
-"""What the owner of a file that was refused may do."""
+"""What the owner of a refused file can do."""
 
 
 def most_expanded(packed: int) -> int:
-    """How many bytes a file of so many bytes may unpack to."""
+    """The maximum unpacked size of a file of ``packed`` bytes."""
     room = max(budget(), _ALWAYS)
     return room if budget_is_said() else min(max(_ALWAYS, _RATIO * packed), room)
 
 
 def may_be_held(memory: int, packed: int) -> bool:
-    """Whether a table that takes so much memory may be held at all, given the size of its file."""
+    """True if a table of ``memory`` bytes may be loaded, given the size of its file."""
     return memory <= budget() and (budget_is_said() or memory <= _HELD or memory <= _HELD_RATIO * packed)
 
 
 def check_parquet(content: bytes | Path, file: str) -> ParquetLayout:
-    """The layout of a Parquet file whose declared sizes are within bounds; a :class:`DataError` otherwise."""
+    """The layout of a Parquet file. Raises :class:`DataError` if its declared sizes exceed the limits."""
     layout = ParquetLayout.of(content, file)
     check_declared_size(len(layout.content), layout.rows * max(layout.columns, 1), layout.expanded, file)
     return layout
 
 
 def check_arrow(path: Path, file: str) -> None:
-    """Refuse an Arrow file whose buffers declare more than they may unpack to."""
+    """Raise for an Arrow file whose buffers declare more than the allowed unpacked size."""
     layout = ArrowLayout.of(path, file)
     check_declared_size(layout.packed, layout.values, layout.expanded, file)
 
 
 def check_declared_size(packed: int, cells: int, expanded: int, file: str) -> None:
-    """Refuse a file that declares more values, or more bytes of them, than a table in so many bytes may have."""
+    """Raise for a file that declares more values, or bytes of values, than a table in ``packed`` bytes may have."""
     if cells > max(_MOST_CELLS, _CELLS_A_BYTE * packed, most_rows(1) if budget_is_said() else 0):
         raise DataError(
-            f"{file} declares {cells:,} values in {packed:,} bytes, which no table of people has. It was not read. {WAY_OUT}."
+            f"{file} declares {cells:,} values in {packed:,} bytes, which is implausible for a table. It was not read. {WAY_OUT}."
         )
     if expanded > most_expanded(packed):
         raise DataError(
@@ -76,7 +78,9 @@ def refused_expansion(packed: int, most: int, file: str) -> DataError:
 
 
 def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
-    """Rows as they were read; refused where their texts are longer together than the file may unpack to: it holds each once, whoever works with them holds all."""
+    """The rows unchanged. Raises if their texts together exceed the allowed unpacked size: the file may store each text
+    once, the rows repeat them.
+    """
     lengths = [_text_bytes(column) for column in frame]
     if sum(lengths) > most_expanded(packed):
         column = frame.columns[lengths.index(max(lengths))]
@@ -87,7 +91,7 @@ def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
 
 
 def _text_bytes(column: pl.Series) -> int:
-    # The name of a column may be a pattern, which polars would look for.
+    # A column name may be a pattern, which polars would expand.
     column = column.alias("texts")
     if column.dtype == pl.String:
         return int(column.str.len_bytes().cast(pl.Int64).sum())
@@ -95,7 +99,7 @@ def _text_bytes(column: pl.Series) -> int:
 
 
 def check_held(content: bytes, file: str) -> ParquetLayout:
-    """The same, for a file that is to be held in memory."""
+    """The same, for a file that is to be loaded into memory."""
     layout = check_parquet(content, file)
     needed = cell_memory(layout.rows, layout.columns)
     if not may_be_held(needed, len(content)):
@@ -106,19 +110,21 @@ def check_held(content: bytes, file: str) -> ParquetLayout:
 
 
 def check_zip(content: bytes | Path, file: str) -> None:
-    """Refuse a zip file (a spreadsheet) whose parts unpack to more than they may, whatever sizes they declare: they are unpacked piece by piece and not kept."""
+    """Raise for a zip file (a spreadsheet) whose members exceed the allowed unpacked size, whatever sizes they declare:
+    they are unpacked in blocks and discarded.
+    """
     stream: BinaryIO = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
     packed = len(content) if isinstance(content, bytes) else content.stat().st_size
     most = most_expanded(packed)
     with stream:
-        # A reader that goes by the first bytes would take the file for something else.
+        # A reader that looks at the first bytes would take the file for another format.
         if not stream.read(4).startswith(_BEGINNING):
-            raise DataError(f"{file} is not a whole zip file: it begins with something else.")
+            raise DataError(f"{file} is not a valid zip file: it begins with something else.")
         try:
             with zipfile.ZipFile(stream) as opened:
                 parts = opened.infolist()
         except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
-            raise DataError(f"{file} is not a whole zip file: {error}.") from None
+            raise DataError(f"{file} is not a valid zip file: {error}.") from None
         if len(parts) > _MOST_PARTS:
             raise DataError(f"{file} has {len(parts):,} parts; at most {_MOST_PARTS:,} are read.")
         total = 0
@@ -130,17 +136,17 @@ def check_zip(content: bytes | Path, file: str) -> None:
 
 
 def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo, file: str) -> Iterator[int]:
-    """The sizes of the pieces that a part unpacks to."""
+    """The sizes of the blocks that a zip member unpacks to."""
     stream.seek(part.header_offset)
     header = stream.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER:
-        raise DataError(f"{file} is not a whole zip file: the part {part.filename!r} is cut off.")
+        raise DataError(f"{file} is not a complete zip file: the part {part.filename!r} is truncated.")
     stream.seek(sum(struct.unpack("<HH", header[26:30])), io.SEEK_CUR)
     if part.compress_type == zipfile.ZIP_STORED:
         yield part.compress_size
         return
     if part.compress_type != zipfile.ZIP_DEFLATED:
-        raise DataError(f"{file}: the part {part.filename!r} is packed in a way that spreadsheets do not use.")
+        raise DataError(f"{file}: the part {part.filename!r} uses a compression method that spreadsheets do not use.")
     unpacker, left = zlib.decompressobj(wbits=-15), part.compress_size
     try:
         while left > 0 and not unpacker.eof and (piece := stream.read(min(_PIECE, left))):
@@ -149,16 +155,16 @@ def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo, file: str) -> Iterator[in
                 yield len(unpacker.decompress(piece, _UNPACKED_AT_ONCE))
                 piece = unpacker.unconsumed_tail
     except zlib.error as error:
-        raise DataError(f"{file} is not a whole zip file: {part.filename!r}: {error}.") from None
+        raise DataError(f"{file} is not a valid zip file: {part.filename!r}: {error}.") from None
 
 
 def files_fit(paths: Sequence[Path]) -> bool:
-    """Whether the tables in CSV and Parquet files may be held in memory together. A damaged file may: reading it will tell."""
+    """True if the tables in CSV and Parquet files may be loaded together. True for a damaged file, which fails when read."""
     return may_be_held(sum(map(_needs, paths)), sum(path.stat().st_size for path in paths))
 
 
 def _needs(path: Path) -> int:
-    """The memory that the table in a file takes, by what it declares."""
+    """The memory of the table in a file, by its declared sizes."""
     if path.suffix != ".parquet":
         return text_memory(path.stat().st_size)
     try:
@@ -169,11 +175,11 @@ def _needs(path: Path) -> int:
 
 
 def gunzipped(content: bytes, file: str) -> bytes:
-    """The text of a small gzip file, within bounds."""
+    """The content of a small gzip file, within the limits."""
     unpacker = zlib.decompressobj(wbits=31)
     text = unpacker.decompress(content, most_expanded(len(content)))
     if unpacker.unconsumed_tail:
         raise refused_expansion(len(content), len(text), file)
     if not unpacker.eof or unpacker.unused_data:
-        raise DataError(f"{file} is not a whole gzip file.")
+        raise DataError(f"{file} is not a complete gzip file.")
     return text

@@ -1,4 +1,4 @@
-"""Packages that not everybody needs: imported where they are used, and named with the command that installs them where they are missing."""
+"""Optional packages: imported where they are used; if one is missing, the error names the command that installs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reticent.errors import MissingPackage
 
 
 def needed(module: str, extra: str, what: str) -> Any:
-    """An optional package; ``what`` says what it is needed for (``"Reading SPSS files"``)."""
+    """Import an optional package; ``what`` is the feature that needs it (``"Reading SPSS files"``)."""
     try:
         return __import__(module, globals(), locals(), ["__name__"], 0)
     except ModuleNotFoundError as error:

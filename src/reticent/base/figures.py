@@ -1,7 +1,7 @@
-"""The pictures of a report: plain SVG that takes its colours from the page, so that dark mode and printing just work.
+"""The figures of a report: plain SVG with the page's colours, so dark mode and printing work.
 
-Drawn by hand rather than by a chart library: a report must be there within seconds (a renderer alone needs two),
-and text has to be set in the page's own type.
+Drawn without a chart library: a report must be ready within seconds (a renderer alone needs two), and text must use the
+page's own font.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LETTER = 6.6  # the width of a digit on an axis
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, what it shows in words (below it, or only for those who cannot see it), and its numbers as a table.
+    """A figure, its description (below it, or only for screen readers), and its numbers as a table.
 
-    ``narrow`` is the same picture drawn for a phone: text keeps its size, so it cannot be the wide one made smaller.
+    ``narrow`` is the same figure for a phone: text keeps its size, so it cannot be the wide one scaled down.
     """
 
     title: str
@@ -46,10 +46,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bar:
-    """A before/after pair of bars: ``name`` and ``words`` say what is counted, intervals are confidence intervals.
+    """A before/after pair of bars: ``name`` and ``words`` describe what is counted, intervals are confidence intervals.
 
-    Baselines are what is reached without the release, or among people who are not in it. ``succeeds`` says whether the
-    second bar is still more than that explains.
+    Baselines are the success without the release, or among people who are not in it. ``succeeds`` is True if the second
+    bar exceeds what the baseline explains.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Bar:
 
     @property
     def colour(self) -> str:
-        """The CSS class of the second bar: green only where hardly anybody is hit."""
+        """The CSS class of the second bar: green only if hardly any person is affected."""
         if self.succeeds:
             return "warn"
         return "good" if self.after <= _HARDLY_ANYBODY else "even"
@@ -76,7 +76,7 @@ class Bar:
 
 
 def picture(width: float, height: float, content: Sequence[str], label: str) -> str:
-    """An SVG element that scales with the page and says what it is."""
+    """An SVG element that scales with the page, with an accessible label."""
     return (
         f'<svg viewBox="0 0 {_n(width)} {_n(height)}" role="img" aria-label="{escape(label, quote=True)}" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(content)}</svg>'
@@ -105,9 +105,9 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, least: int | None) -> Figure:
-    """In how large a crowd people stand: the share of people in groups of each size, before and after.
+    """The distribution of group sizes: the share of people in groups of each size, before and after.
 
-    Sizes are binned 1, 2-4, 5-9, 10-19, 20-49, ...; ``least`` (the promised k) is marked.
+    Sizes are binned 1, 2-4, 5-9, 10-19, 20-49, ...; ``least`` (the guaranteed k) is marked.
     """
     largest = int(max(after.max(initial=1), before.max(initial=1) if before is not None else 1))
     edges = _round_edges(largest)
@@ -164,7 +164,7 @@ def _rows_of_bars(
     words: str,
     marked: Mapping[int, str] | None = None,
 ) -> str:
-    """Shares as rows from top to bottom, for a phone: the name on the left, its bars beside it, a mark above some rows."""
+    """Shares as horizontal bars, for a phone: the name on the left, its bars next to it, a mark above some rows."""
     left, right = 92.0, NARROW - 44.0
     scale = (right - left) / max([0.01, *(share for _, each in shares for share in each)])
     thick, parts, y = 13.0, [], 4.0
@@ -184,7 +184,7 @@ def _rows_of_bars(
 
 
 def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping[str, int]) -> Figure:
-    """The distribution of a sensitive column over what was published and, where it may be shown, over the whole table.
+    """The distribution of a sensitive column in the published rows and, if it may be shown, in the whole table.
 
     Many different numbers are shown as a histogram, categories from the most to the least frequent, rare ones together.
     """
@@ -207,7 +207,7 @@ def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping
 
 
 def _most_frequent(counts: Mapping[str, int]) -> dict[str, list[str]]:
-    """The most frequent values, one a line, and the others in one line of their own."""
+    """The most frequent values, one per line, and the others in one line."""
     order = sorted(counts, key=lambda value: (-counts[value], value))
     least = _WORTH_A_LINE * sum(counts.values())
     shown = [value for value in order[:_MOST_VALUES] if counts[value] >= least]
@@ -216,9 +216,9 @@ def _most_frequent(counts: Mapping[str, int]) -> dict[str, list[str]]:
 
 
 def _binned(counts: Mapping[str, int]) -> dict[str, list[str]] | None:
-    """Many different numbers in ranges of one round width; None for a few, or for values that are not numbers.
+    """Many different numbers binned to ranges of one round width; None for few numbers, or for other values.
 
-    The ranges cover the middle 98 % of rows; what lies beyond is in the first and the last.
+    The ranges cover the middle 98 % of rows; the first and the last range are open.
     """
     if len(counts) <= _MOST_BINS:
         return None
@@ -234,7 +234,7 @@ def _binned(counts: Mapping[str, int]) -> dict[str, list[str]] | None:
     low, high = (float(values[min(int(np.searchsorted(share, end)), len(values) - 1)]) for end in (0.01, 0.99))
     span = high - low
     if not isfinite(span) or span <= max(abs(low), abs(high)) * _NARROWEST:
-        return None  # floats could not tell the ranges apart
+        return None  # floats could not distinguish the ranges
     width = _round_width(span / _MOST_BINS)
     first, last = floor(low / width), floor(high / width)
     places = np.clip(np.floor(values / width), first, last).astype(int)
@@ -309,7 +309,7 @@ def _bars(counted: Mapping[str, float], label: str, width: float) -> str:
 
 
 def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -> Figure:
-    """How sure the best guess about a person would be for an adversary who knows the person's group: people by that chance."""
+    """The certainty of the best guess about a person for an adversary who knows the person's group: people by that probability."""
     steps = 10
     filled = sizes > 0
     tops, sizes = tops[filled], sizes[filled]
@@ -345,7 +345,7 @@ def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -
 
 
 def attacks(bars: Sequence[Bar]) -> Figure:
-    """Each adversary's success on the table as it stood and on the release; a notch marks what is reached without the release."""
+    """Each adversary's success on the original table and on the release; a notch marks the success without the release."""
     words = "; ".join(
         f"{bar.title}: {percent(bar.before) + ' before, ' if bar.before is not None else ''}{percent(bar.after)} after"
         for bar in bars
@@ -397,7 +397,7 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
 
 
 def risk_columns(rows: int, alone: int, adds: Mapping[str, int]) -> Figure:
-    """How many people stand alone, and how many more do when each column becomes known."""
+    """The number of unique people, and how many more become unique when each column becomes known."""
     words = f"{alone:,} of {rows:,} rows stand alone by all columns together. Bars: how many more do when the column becomes known, on average over orders in which columns become known."
     wide, narrow = (_one_bar_a_row(adds, max(alone, 1), words, width) for width in (WIDTH, NARROW))
     cells = tuple((name, f"{count:,}", percent(count / max(alone, 1))) for name, count in adds.items())
@@ -440,7 +440,7 @@ def _people_by_size(sizes: NDArray[np.int64], edges: Sequence[int]) -> list[floa
 
 
 def _median_crowd(sizes: NDArray[np.int64]) -> int:
-    """The size of the group in which the middle person stands."""
+    """The group size of the median person."""
     if not len(sizes):
         return 0
     rising = np.sort(sizes)

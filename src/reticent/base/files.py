@@ -1,7 +1,7 @@
-"""Files that appear whole or not at all: written aside, synced to the disk, renamed.
+"""Atomic file writes: written to a temporary location, synced to disk, renamed.
 
-A killed process or a full disk leaves the target as it was. What a killed process leaves behind is a hidden folder beside
-the target; the next write to the same target removes it.
+A killed process or a full disk leaves the target unchanged. A killed process leaves a hidden folder next to the target;
+the next write to the same target removes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DRAWN = re.compile(r"[a-z0-9_]{8}")
 
 
 def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0o644) -> None:
-    """Write a file so that ``path`` holds either what it held before or all of ``chunks``."""
+    """Write a file atomically: ``path`` holds either its previous content or all of ``chunks``."""
     target = Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.partial-", dir=target.parent)
     try:
@@ -48,9 +48,10 @@ def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0
 
 
 def write_new(path: Path, chunks: bytes | Iterable[bytes] | Path, mode: int = 0o644, *, sync: bool = True) -> None:
-    """Write a file that does not exist yet, and sync it unless it is only on its way; for use inside :func:`folder_aside` and :class:`Scratch`.
+    """Write a new file, and sync it unless it is temporary; for use inside :func:`folder_aside` and :class:`Scratch`.
 
-    A path stands for the bytes of that file. They are copied, not linked: whoever changes one file later must not change the other.
+    A path as content means the bytes of that file. They are copied, not linked: later changes of one file must not
+    change the other.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -61,22 +62,24 @@ def write_new(path: Path, chunks: bytes | Iterable[bytes] | Path, mode: int = 0o
 
 
 def check_own(path: Path, *, shared: bool = False) -> str | None:
-    """Why a file is not to be trusted with what only we may write: it is somebody else's, a link, or others have rights on it.
+    """Why a file is not safe to trust: it belongs to another user, is a link, or others have permissions on it.
 
-    None where it is ours alone, or not there. With ``shared`` others may own it and have rights.
+    None if it is ours alone, or does not exist. With ``shared`` others may own it and have permissions.
     """
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
-        return "it is a link, so another name stands for the same file"
+        return "it is a link, so the same file has another name"
     if shared or sys.platform == "win32" or not stat.S_ISREG(found.st_mode):
         return None
     if found.st_uid != os.geteuid():
-        return f"it belongs to somebody else (user {found.st_uid})"
+        return f"it belongs to another user (user {found.st_uid})"
     if stat.S_IMODE(found.st_mode) & 0o077:
-        return f"others have rights on it (mode {stat.S_IMODE(found.st_mode):04o}); take them away with chmod 600"
+        return (
+            f"other users have permissions on it (mode {stat.S_IMODE(found.st_mode):04o}); remove them with chmod 600"
+        )
     return None
 
 
@@ -84,10 +87,12 @@ def check_own(path: Path, *, shared: bool = False) -> str | None:
 def folder_aside(
     target: Path, *, replace: bool = False, removable: Callable[[Path], bool] | None = None, mode: int = 0o755
 ) -> Iterator[Path]:
-    """A fresh folder beside ``target`` that takes its name and its ``mode`` when the block ends well, and vanishes when it does not.
+    """A new folder next to ``target`` that gets its name and its ``mode`` when the block succeeds, and is removed when it
+    fails.
 
-    With ``replace`` an existing target is exchanged in one step where the system can (Linux), and removed afterwards, if it is ``removable``
-    (by default everything is). The folders are held open, so that nothing is written elsewhere when somebody renames them or puts links in their place (Linux).
+    With ``replace`` an existing target is exchanged atomically if the system can (Linux), and removed afterwards if it
+    is ``removable`` (default: always). The folders are held open, so nothing is written elsewhere if they are renamed
+    or replaced by links (Linux).
     """
     target = Path(os.path.abspath(target))
     if target.is_symlink():
@@ -106,7 +111,7 @@ def folder_aside(
                 if _is_open_as(handle, folder):
                     _move(folder, parent / target.name, replace, removable)
                 if not _is_open_as(handle, parent / target.name) or not _is_open_as(handle, target):
-                    raise DataError(f"{str(target)!r} was changed by somebody else while it was written.")
+                    raise DataError(f"{str(target)!r} was changed by another process while it was written.")
             except BaseException:
                 _clear(aside)
                 for name in (folder, parent / target.name):
@@ -117,9 +122,9 @@ def folder_aside(
 
 
 class Scratch:
-    """A folder for intermediate files: only its owner can read it, and it goes when nobody refers to it any more.
+    """A folder for intermediate files: readable by its owner only, and removed when no longer referenced.
 
-    A killed process leaves it behind; the next scratch folder at the same place removes it.
+    A killed process leaves it behind; the next scratch folder in the same directory removes it.
     """
 
     def __init__(self, parent: str | Path | None = None) -> None:
@@ -135,7 +140,7 @@ class Scratch:
 
     @contextmanager
     def closed_on_error(self) -> Iterator[None]:
-        """Remove the folder when the block fails: an error that somebody keeps refers to it, through its traceback."""
+        """Remove the folder when the block fails: a stored exception would keep it alive through its traceback."""
         try:
             yield
         except BaseException:
@@ -156,7 +161,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, each durable in the one that holds it; the ``mode`` is that of the last."""
+    """Make a folder and its parents, each synced in its parent; the ``mode`` is that of the last."""
     missing = [each for each in (path, *path.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir(mode=mode if each == path else 0o777, exist_ok=True)
@@ -164,7 +169,7 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Make the names in a folder durable (fsync)."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -184,7 +189,7 @@ def _write(handle: int, chunks: bytes | Iterable[bytes] | Path, sync: bool = Tru
 
 
 def _copied(source: Path, handle: int) -> Iterator[bytes]:
-    """Copy a file inside the system, without a look at its bytes, as far as that goes; gives what is left to be written."""
+    """Copy a file inside the kernel as far as possible; yields what is left to be written."""
     with source.open("rb", buffering=0) as file:
         with suppress(OSError, AttributeError):
             while os.copy_file_range(file.fileno(), handle, _LARGEST_COPY):
@@ -195,12 +200,12 @@ def _copied(source: Path, handle: int) -> Iterator[bytes]:
 
 
 def _move(aside: Path, target: Path, replace: bool, removable: Callable[[Path], bool] | None) -> None:
-    """Give ``aside`` the name of ``target``; what stood there is removed if it may be, and stays otherwise."""
+    """Rename ``aside`` to ``target``; what was there is removed if allowed, and kept otherwise."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         os.rename(aside, target)
         return
     if not replace:
-        raise DataError(f"{target.name!r} exists already. Choose another place, or remove it first.")
+        raise DataError(f"{target.name!r} exists already. Choose another path, or remove it first.")
     if _exchange(aside, target):
         try:
             _remove(aside, target.name, removable)
@@ -222,17 +227,17 @@ def _move(aside: Path, target: Path, replace: bool, removable: Callable[[Path], 
 
 
 def _remove(old: Path, name: str, removable: Callable[[Path], bool] | None) -> None:
-    """Remove a folder that was replaced: its own contents, whatever else gets its name meanwhile."""
+    """Remove a replaced folder by its own contents, even if its name is reused meanwhile."""
     with _opened(old) as inside:
         if removable is not None and not removable(inside):
-            raise DataError(f"{name!r} was changed while it was to be replaced; it stays as it is.")
+            raise DataError(f"{name!r} changed while it was being replaced; it was not removed.")
         _clear(inside)
     with suppress(OSError):
         old.rmdir()
 
 
 def _clear(folder: Path) -> None:
-    """Remove what is in a folder, as far as that can be done; links are removed and not followed."""
+    """Remove the contents of a folder as far as possible; links are removed and not followed."""
     with suppress(OSError):
         for each in list(folder.iterdir()):
             if each.is_dir() and not each.is_symlink():
@@ -244,7 +249,7 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[Path]:
-    """A folder as a path that stays its own while it is open, whatever happens to its name."""
+    """A path to a folder that stays valid while it is open, even if it is renamed."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         yield _anchored(handle, folder)
@@ -258,7 +263,7 @@ def _anchored(handle: int, folder: Path) -> Path:
 
 
 def _is_open_as(handle: int, path: Path) -> bool:
-    """Whether a name stands for the folder that is open, itself and not through a link."""
+    """True if a path is the opened folder itself, not through a link."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
     except OSError:
@@ -266,7 +271,7 @@ def _is_open_as(handle: int, path: Path) -> bool:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two folders in one step; False where the system or the file system cannot."""
+    """Swap two folders atomically; False if the system or the file system cannot."""
     if not sys.platform.startswith("linux"):
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -282,13 +287,13 @@ def _exchange(first: Path, second: Path) -> bool:
 
 @contextmanager
 def _held(parent: Path, prefix: str) -> Iterator[tuple[Path, int]]:
-    """A new folder of our own, open and locked while it is being filled, so that nobody sweeps it away."""
+    """A new folder of our own, open and locked while it is being filled, so it is not swept."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         handle = -1
         try:
             handle = os.open(folder, os.O_RDONLY | _NO_LINK)
-            # A sweeper may have come between the two calls: then the folder is gone or its lock is taken.
+            # A sweep may have happened between the two calls: then the folder is gone or locked.
             if (_lock(handle) or not _can_lock()) and _is_open_as(handle, folder) and _is_ours(handle):
                 yield folder, handle
                 return
@@ -301,7 +306,7 @@ def _held(parent: Path, prefix: str) -> Iterator[tuple[Path, int]]:
 
 
 def _sweep(parent: Path, prefix: str) -> None:
-    """Remove what killed processes of ours left behind: unfinished folders that nobody holds."""
+    """Remove what our killed processes left behind: unfinished folders without a lock."""
     names: list[str] = []
     with suppress(OSError):
         names = [name for name in os.listdir(parent) if name.startswith(prefix) and _DRAWN.fullmatch(name, len(prefix))]

@@ -1,7 +1,8 @@
-"""Columns of pandas, Arrow and plain Python as polars columns, whatever they hold.
+"""Columns of pandas, Arrow and plain Python as polars columns, whatever they contain.
 
-A column is converted by itself, so that one that cannot be is an error that names it and says what to do, and never one of a library. Nothing is lost on the way:
-whole numbers beyond 64 bits and mixtures of numbers, days and text become text, as they do in a file; periods and intervals become their text.
+Each column is converted by itself, so the error for one that cannot be converted names it and what to do, instead of a
+library's message. Nothing is lost: integers beyond 64 bits and mixtures of numbers, days and text become text, as in a
+file; periods and intervals become text.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ _LARGEST = 2**63
 
 
 def from_pandas(frame: pd.DataFrame) -> pl.DataFrame:
-    """A frame of pandas without its index. Levels of column names are joined by ``_``, a column without a name is called by its position."""
+    """A pandas frame without its index. Levels of column names are joined by ``_``, a column without a name is named by its position."""
     names = unique_names([_name(label, number) for number, label in enumerate(frame.columns, start=1)])
     return pl.DataFrame([_of_pandas(frame.iloc[:, place], name) for place, name in enumerate(names)])
 
 
 def from_arrow(table: pa.Table) -> pl.DataFrame:
-    """A table of Arrow."""
+    """An Arrow table as a polars frame."""
     names = unique_names(table.schema.names)
     return pl.DataFrame([_of_arrow(table.column(place), name) for place, name in enumerate(names)])
 
 
 def from_mapping(columns: Mapping[Any, Any]) -> pl.DataFrame:
-    """Columns by name: lists, arrays, series; a single value stands for all rows."""
+    """Columns by name: lists, arrays, series; a scalar is broadcast."""
     names = unique_names([_name(label, number) for number, label in enumerate(columns, start=1)])
     made = {name: _of_values(values, name) for name, values in zip(names, columns.values(), strict=True)}
     try:
@@ -49,7 +50,7 @@ def from_mapping(columns: Mapping[Any, Any]) -> pl.DataFrame:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """The names, each of which must occur once."""
+    """The names. Raises if they are not unique."""
     places: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if places.setdefault(name, number) != number:
@@ -61,7 +62,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 
 def _name(label: Any, number: int) -> str:
-    """A label as a name: the levels of a label together, the position where there is none."""
+    """A label as a name: its levels joined, or the position if there is none."""
     if isinstance(label, tuple):
         return "_".join(str(part) for part in label if part is not None and str(part)) or f"column_{number}"
     return f"column_{number}" if label is None or label != label else str(label)
@@ -128,7 +129,7 @@ def _of_arrow(column: pa.ChunkedArray, name: str) -> pl.Series:
 
 
 def _of_values(values: Any, name: str) -> Any:
-    """A series of values that need not be of one kind; what is not a sequence of values is left to polars."""
+    """A series of values that may have mixed types; anything but a sequence is left to polars."""
     if isinstance(values, pl.Series):
         return values.alias(name)
     module = type(values).__module__.partition(".")[0]
@@ -157,20 +158,20 @@ def _series(values: Iterable[Any], name: str) -> pl.Series:
         return _mixed(listed, name)
     if made.dtype == pl.Object:
         return _mixed(listed, name)
-    # Digits beyond 64 bits are kept as text, as they are in a file.
+    # Integers beyond 64 bits are kept as text, as in a file.
     wide = made.dtype == pl.Int128 and not bool(made.is_between(-_LARGEST, _LARGEST - 1).all())
     return made.cast(pl.String) if wide else made
 
 
 def _mixed(values: Iterable[Any], name: str) -> pl.Series:
-    """Values of several kinds: numbers as numbers, everything else as text."""
+    """Values of mixed types: numbers as numbers, everything else as text."""
     present = [value for value in values if not _is_missing(value)]
     odd = next((value for value in present if not isinstance(value, _SCALARS) and not _is_pandas_scalar(value)), None)
     if isinstance(odd, complex):
         raise _complex(name)
     if odd is not None:
         raise DataError(
-            f"Column {name!r} holds {type(odd).__name__} objects, such as {_short(odd)}, beside or instead of plain values. Make text or numbers of them, or leave the column out.",
+            f"Column {name!r} holds {type(odd).__name__} objects, such as {_short(odd)}, among or instead of plain values. Convert them to text or numbers, or drop the column.",
             column=name,
         )
     if all(isinstance(value, numbers.Real | decimal.Decimal) and not isinstance(value, bool) for value in present):
@@ -181,14 +182,14 @@ def _mixed(values: Iterable[Any], name: str) -> pl.Series:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas calls missing (``NaT``, ``NA``)."""
+    """True for None, NaN, and pandas' missing values (``NaT``, ``NA``)."""
     if value is None or type(value).__name__ in ("NaTType", "NAType"):
         return True
     return isinstance(value, float) and value != value
 
 
 def _is_pandas_scalar(value: Any) -> bool:
-    """Periods, intervals and lengths of time, which have a text of their own."""
+    """True for periods, intervals and durations, which have a text form."""
     kind = type(value)
     return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("Period", "Interval", "Timedelta")
 
@@ -199,7 +200,7 @@ def _texts(column: pd.Series[Any], name: str) -> pl.Series:
 
 def _complex(name: str) -> DataError:
     return DataError(
-        f"Column {name!r} holds complex numbers, which have no order. Make two columns of it, of real and imaginary parts, or leave it out.",
+        f"Column {name!r} holds complex numbers, which have no order. Split it into real and imaginary parts, or drop it.",
         column=name,
     )
 
@@ -207,7 +208,7 @@ def _complex(name: str) -> DataError:
 def _unreadable(name: str, kind: str, error: BaseException | None) -> DataError:
     why = "" if error is None else f" ({first_line(error)})"
     return DataError(
-        f"Column {name!r} has the type {kind}, which cannot be read{why}. Make numbers, dates or text of it, or leave it out.",
+        f"Column {name!r} has the type {kind}, which cannot be read{why}. Convert it to numbers, dates or text, or drop it.",
         column=name,
     )
 

@@ -1,4 +1,4 @@
-"""Frames of any kind as polars frames, and columns of one frame as the type of another's."""
+"""Frames of any kind as polars frames, and columns converted to the type of another frame's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from reticent.errors import DataError, first_line
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
-    """Any eager or lazy frame (polars, pandas, Arrow, narwhals, ...), mapping of columns or Arrow stream (a DuckDB relation, a record-batch reader) as a polars frame.
+    """Any eager or lazy frame (polars, pandas, Arrow, narwhals, ...), mapping of columns or Arrow stream (a DuckDB
+    relation, a record-batch reader) as a polars frame.
 
-    A column that cannot be read is a :class:`DataError` that names it.
+    Raises :class:`DataError` naming a column that cannot be read.
     """
     frame = _native(frame)
     if isinstance(frame, pl.DataFrame):
@@ -27,7 +28,7 @@ def as_polars(frame: Any) -> pl.DataFrame:
     if kind == "pandas.DataFrame":
         return from_pandas(frame)
     if kind.endswith(".Series"):
-        raise DataError("A Series is one column, not a table. Give a frame: series.to_frame().")
+        raise DataError("A Series is one column, not a table. Pass a frame: series.to_frame().")
     if hasattr(frame, "__arrow_c_stream__"):
         return _from_stream(frame)
     import narwhals as nw
@@ -37,13 +38,13 @@ def as_polars(frame: Any) -> pl.DataFrame:
         return converted
     except (TypeError, ValueError, nw.exceptions.NarwhalsError):
         raise DataError(
-            f"An object of type {type(frame).__name__} is not a table. Give a polars, pandas or Arrow frame, an Arrow stream, a mapping of "
+            f"An object of type {type(frame).__name__} is not a table. Pass a polars, pandas or Arrow frame, an Arrow stream, a mapping of "
             "columns, or read a file with rt.read."
         ) from None
 
 
 def _native(frame: Any) -> Any:
-    """The frame that a frame of narwhals wraps."""
+    """The frame that a narwhals frame wraps."""
     if type(frame).__module__.partition(".")[0] != "narwhals":
         return frame
     import narwhals as nw
@@ -65,16 +66,16 @@ def _from_stream(source: Any) -> pl.DataFrame:
 
 
 def is_pattern(name: str) -> bool:
-    """Whether polars takes the name of a column for a pattern of names: ``*``, ``^a.*$``."""
+    """True if polars takes a column name for a pattern: ``*``, ``^a.*$``."""
     return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def as_type_of(people: pl.Series, own: pl.DataType) -> pl.Series:
-    """A column of the population as the type of the table's; missing and unreadable values are refused."""
+    """A population's column in the type of the table's. Raises for missing and unreadable values."""
     if people.null_count():
         raise DataError(
             f"The population has {people.null_count()} missing values in column {people.name!r}: such people belong to no group. "
-            "Leave them out, or fill the values in."
+            "Drop them, or fill in the values."
         )
     if people.dtype == own and own != pl.Categorical:
         return people
@@ -83,5 +84,5 @@ def as_type_of(people: pl.Series, own: pl.DataType) -> pl.Series:
         return plain.cast(own)
     except pl.exceptions.PolarsError:
         raise DataError(
-            f"Column {people.name!r} of the population has type {people.dtype}, and that of the table {own}. Read both alike."
+            f"Column {people.name!r} of the population has type {people.dtype}, but that of the table {own}. Read both with the same type."
         ) from None

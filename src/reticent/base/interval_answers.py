@@ -1,4 +1,4 @@
-"""Answers to counting queries with an interval that holds the true number with a stated confidence."""
+"""Answers to counting queries with a confidence interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from reticent.base.cards import SaidInLines
 
 
 class IntervalAnswer(SaidInLines):
-    """An estimate ``value`` of how many meet a ``condition``, and an ``interval`` that holds the true number with at least the stated ``confidence``."""
+    """An estimate ``value`` of the number of records that meet a ``condition``, and an ``interval`` that contains the true
+    number with at least the stated ``confidence``.
+    """
 
     condition: str
     value: Any
@@ -19,7 +21,7 @@ class IntervalAnswer(SaidInLines):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The interval, by the name that counts on other releases have."""
+        """The interval, under the name used by counts on other releases."""
         return self.interval
 
     def as_dict(self) -> dict[str, Any]:

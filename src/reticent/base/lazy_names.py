@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are first used: a caller that needs one of them does not wait for the others."""
+"""Packages whose names are imported on first use: using one does not import the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package: ``homes`` has the module of every name, as it is called in the package."""
+    """The ``__getattr__`` of a package: ``homes`` maps every name of the package to its module."""
 
     def load(name: str) -> Any:
         if name not in homes:

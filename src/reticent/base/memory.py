@@ -1,6 +1,7 @@
-"""How much memory there is, so that rows which do not fit are streamed instead of loaded.
+"""The memory budget: rows that do not fit are streamed instead of loaded.
 
-Two thirds of what is free may be used. The environment variable ``RETICENT_MEMORY`` (such as ``2GB`` or ``500MB``) says it instead.
+Two thirds of the free memory may be used. The environment variable ``RETICENT_MEMORY`` (such as ``2GB`` or ``500MB``)
+overrides it.
 """
 
 from __future__ import annotations
@@ -24,38 +25,38 @@ _CHUNK_SHARE = 16
 
 
 def budget() -> int:
-    """How many bytes a job may use."""
+    """The number of bytes that a job may use."""
     said = os.environ.get(MEMORY)
     return _read(said) if said else 2 * _available() // 3
 
 
 def budget_is_said() -> bool:
-    """Whether the budget was said, and not found out."""
+    """True if the budget was set explicitly."""
     return bool(os.environ.get(MEMORY))
 
 
 def fits(rows: int, columns: int) -> bool:
-    """Whether a table of this size can be published with all its rows in memory."""
+    """True if a table of this size can be published with all rows in memory."""
     return rows <= most_rows(columns)
 
 
 def most_rows(columns: int) -> int:
-    """How many rows of so many columns can be worked with in memory."""
+    """The maximum number of rows with this many columns that fit in memory."""
     return budget() // (max(columns, 1) * _BYTES_PER_CELL)
 
 
 def cell_memory(rows: int, columns: int) -> int:
-    """How many bytes a table of this size takes in memory while it is worked with."""
+    """The bytes that a table of this size takes in memory while it is processed."""
     return rows * max(columns, 1) * _BYTES_PER_CELL
 
 
 def text_memory(size: int) -> int:
-    """How many bytes the table in a text of so many bytes takes."""
+    """The bytes that the table in a text file of ``size`` bytes takes."""
     return size * _BYTES_PER_TEXT_BYTE
 
 
 def rows_at_once(columns: int) -> int:
-    """How many rows of a stream are looked at together."""
+    """The chunk size of a stream, in rows."""
     wanted = budget() // (_CHUNK_SHARE * _BYTES_PER_CELL * max(columns, 1))
     return min(max(wanted, _SMALLEST_CHUNK), _LARGEST_CHUNK)
 
@@ -68,7 +69,7 @@ def _read(said: str) -> int:
 
 
 def _available() -> int:
-    """Free memory, or what the control group of the process leaves of it."""
+    """Free memory, or the limit of the process's control group."""
     limits = [*_group_room(), *_system_room()]
     return max(min(limits), 0) if limits else _UNKNOWN
 

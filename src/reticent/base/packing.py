@@ -1,4 +1,4 @@
-"""Grouping by several small-integer columns at once: pack them into one key, then number the distinct keys."""
+"""Grouping by several category codes at once: pack them into one key, then number the distinct keys."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 Codes = NDArray[np.integer[Any]]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Digit = tuple[NDArray[Any], int]
-"""A part of every number, not negative, and how many bits it has."""
+"""A digit of every number, non-negative, and its number of bits."""
 WORD = 64
 _LARGEST_KEY = 2**62
-# A table of more cells than this for each key leaves the cache, and sorting the keys is cheaper.
+# A lookup table with more cells than this per key exceeds the cache, and sorting is cheaper.
 _CELLS_OF_A_KEY = 4
 _AT_ONCE = 1 << 15
 
 
 def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDArray[Any], int]:
-    """One integer per row that tells apart the rows that differ in any column, and the size of the key space.
+    """One integer key per row that is equal only for equal rows, and the size of the key space.
 
-    Columns whose product overflows a key are renumbered on the way (so 24 columns work as well as two).
+    Columns whose product overflows a key are renumbered on the way, so any number of columns works.
     """
     if prod(sizes) < _LARGEST_KEY:
         return _packed(codes, sizes, length), prod(sizes)
@@ -51,17 +51,17 @@ def _packed(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> NDArra
 
 
 def portions(length: int) -> Iterator[slice]:
-    """Stretches of an array that stay in the cache while several things are done to each; and no array of its whole length is made for what is in between."""
+    """Slices of an array that fit in the cache while several operations run on each, without full-length temporaries."""
     return (slice(start, min(start + _AT_ONCE, length)) for start in range(0, length, _AT_ONCE))
 
 
 def is_dense(space: int, length: int) -> bool:
-    """Whether a table over the whole key space is cheaper than sorting the keys."""
+    """True if a lookup table over the whole key space is cheaper than sorting the keys."""
     return space <= max(16 * length, 1 << 14)
 
 
 def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
-    """Distinct keys numbered from 0 in the order of the keys: the number of each key, and how many there are."""
+    """Distinct keys numbered from 0 in key order: the number of each key, and how many there are."""
     if is_dense(space, len(keys)):
         lookup = np.cumsum(present(keys, space), dtype=np.int32)
         lookup -= 1
@@ -71,14 +71,14 @@ def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
 
 
 def present(keys: NDArray[Any], space: int) -> NDArray[np.bool_]:
-    """Of every key that there could be whether it occurs."""
+    """Mask over the key space: which keys occur."""
     found = np.zeros(space, dtype=bool)
     found[keys] = True
     return found
 
 
 class Distinct:
-    """Rows by key, the distinct keys numbered from 0 in their order: the rows of each (``sizes``), and one of them (``firsts``)."""
+    """Rows by key, the distinct keys numbered from 0 in key order: the row counts (``sizes``), and one row of each (``firsts``)."""
 
     def __init__(self, keys: NDArray[Any], space: int) -> None:
         if is_dense(space, len(keys)):
@@ -89,12 +89,12 @@ class Distinct:
             order, starts = sort_equal(keys, space)
             self.firsts = order.take(starts)
             self.sizes = np.diff(starts, append=len(keys))
-            # Half of the memory, for whoever keeps the order until somebody asks for the numbers.
+            # Half of the memory while only the order is stored.
             self._order = order.astype(np.uint32 if len(keys) <= 1 << 32 else np.int64)
 
     @cached_property
     def ids(self) -> NDArray[Any]:
-        """The number of each row's key; made when asked for, since who only counts has no use for it."""
+        """The number of each row's key; lazily computed, since counting does not need it."""
         ids = np.empty(len(self._order), dtype=np.int32)
         ids[self._order] = np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
         del self._order
@@ -102,14 +102,16 @@ class Distinct:
 
 
 def sort_equal(keys: NDArray[Any], space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order in which keys rise, equal ones as they stand, and where each run of equal ones starts."""
+    """The stable sort order of keys, and the start of each run of equal ones."""
     return sort_digits([(keys, max(space - 1, 0).bit_length())], len(keys))
 
 
 def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order in which ``length`` numbers rise, given by their digits, the highest first, equal ones as they stand; and where each run of equal ones starts.
+    """The stable sort order of ``length`` numbers given by their digits, highest first, and the start of each run of equal
+    ones.
 
-    Sorting numbers is far faster than sorting places, so every place travels in the low bits of one word, behind as much of its number as fits there. What this leaves side by side is sorted by the rest.
+    Sorting numbers is far faster than argsort, so every index travels in the low bits of one word, below as much of its
+    number as fits. Ties are sorted by the remaining digits.
     """
     places = max(length - 1, 0).bit_length()
     free = WORD - places
@@ -133,7 +135,7 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
     order, fresh = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
     for part in portions(length):
         order[part] = words[part] & last
-        # Words that differ in more than their places differ by more than any place.
+        # Words that differ in more than their index bits differ by more than any index.
         np.greater(words[1:][part] ^ words[:-1][part], last, out=fresh[1:][part])
     if rest:
         alone = fresh.copy()
@@ -149,23 +151,24 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
 
 
 def sorted_numbers(numbers: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Numbers sorted, to be read only; polars takes a third of the time of numpy for it."""
+    """Sorted numbers, read-only; polars takes a third of numpy's time."""
     return pl.Series(numbers).sort(multithreaded=False).to_numpy() if len(numbers) > 1 else numbers
 
 
 def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:
-    """For each group the position of one row in it."""
+    """The index of one row of each group."""
     rows = np.empty(groups, dtype=np.int64)
     rows[ids] = np.arange(len(ids))
     return rows
 
 
-# The points that rows were counted at, by the address of the first array of points: how the rows were counted, and the arrays.
+# Points at which rows were counted, by the address of the first array of points: how the rows were counted, and the
+# arrays.
 _COUNTED: dict[int, tuple[Distinct, tuple[ref[Codes], ...]]] = {}
 
 
 def remember(points: Sequence[Codes], rows: Sequence[Codes], counted: Distinct) -> None:
-    """Let :func:`positions` know, as long as all of these arrays live, that row ``r`` is at the point ``counted.ids[r]``."""
+    """Record for :func:`positions`, while all these arrays live, that row ``r`` is at the point ``counted.ids[r]``."""
     address = id(points[0])
 
     def forget(_: ref[Codes]) -> None:
@@ -175,7 +178,7 @@ def remember(points: Sequence[Codes], rows: Sequence[Codes], counted: Distinct) 
 
 
 def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """For every row the place of the point that has the same code in every column, -1 where there is none."""
+    """For every row the index of the point with the same code in every column, -1 if there is none."""
     counted, arrays = _COUNTED.get(id(points[0]), (None, ()))
     if counted is not None and _same(arrays, (*points, *rows)):
         return counted.ids.astype(np.int64)
@@ -197,7 +200,7 @@ def _same(known: Sequence[ref[Codes]], given: Sequence[Codes]) -> bool:
 
 
 def sum_by(ids: NDArray[Any], weights: NDArray[Any] | None, groups: int) -> NDArray[np.int64]:
-    """Whole-number weights added up by group; exact below 2^53."""
+    """Sums of integer weights by group; exact below 2^53."""
     if weights is None:
         return np.bincount(ids, minlength=groups)
     return np.bincount(ids, weights=weights, minlength=groups).astype(np.int64)
@@ -206,10 +209,10 @@ def sum_by(ids: NDArray[Any], weights: NDArray[Any] | None, groups: int) -> NDAr
 def sum_equal(
     keys: NDArray[Any], counts: NDArray[np.int64] | None, space: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The distinct keys, rising, with the sum of the counts of each (without counts: its rows); those that add up to 0 are left out. Exact below 2^53."""
+    """The distinct keys, ascending, with the sum of the counts of each (without counts: its rows), without zero sums. Exact below 2^53."""
     if space <= max(_CELLS_OF_A_KEY * len(keys), 1 << 16):
         table = np.bincount(keys, counts, minlength=space)
-        # numpy finds what is true many times faster than what is not zero.
+        # numpy finds True values many times faster than non-zero ones.
         distinct = np.flatnonzero(table != 0)
         return distinct, table[distinct].astype(np.int64)
     if counts is None:
@@ -236,14 +239,14 @@ def sum_equal(
 
 
 def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run of equal numbers starts."""
+    """The start of each run of equal numbers."""
     fresh = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     return np.flatnonzero(fresh)
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Words of which near ones end far apart: every bit changes half of the bits of the result (the finalizer of SplitMix64)."""
+    """Words mixed so that close inputs give unrelated outputs (the finalizer of SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""Definitions and methods made from plain data, as policies, certificates and manifests write them; what does not fit is told by its name."""
+"""Definitions and methods constructed from the plain data of policies, certificates and manifests; errors name the offending parameter."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 
 
 def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
-    """The definition or method ``name`` with its parameters.
+    """Construct the definition or method ``name`` with its parameters.
 
-    A :class:`ParameterError` names a parameter that is unknown (with a hint), missing, or of another type than its annotation says, as its ``setting``.
+    Raises :class:`ParameterError`, with ``setting`` naming a parameter that is unknown (with a hint), missing, or of
+    the wrong type.
     """
     make, known = load(kind, name), parameters_of(kind, name)
     listed = f"Its parameters are: {', '.join(known)}." if known else "It has no parameters."
@@ -49,15 +50,15 @@ def parameter(
     stated: Literal["changed", "always", "never"] = "changed",
     written: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """The field of a parameter, with what :func:`described` needs: whether it is stated where it has its default, and how it is written."""
+    """The dataclass field of a parameter, with what :func:`described` needs: whether its default is stated, and how it is written."""
     return field(default=default, metadata={"stated": stated, "written": written})
 
 
 def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[str, Any]:
-    """The name of a method and its public parameters as plain data, which :func:`made_from` reads.
+    """The name of a method and its public parameters as plain data, the inverse of :func:`made_from`.
 
-    Parameters are stated where they differ from their default, unless their field (:func:`parameter`) says otherwise; ``written`` is how those without a way of
-    their own are written.
+    Parameters are stated if they differ from their default, unless their field (:func:`parameter`) requests otherwise;
+    ``written`` is the encoding of parameters without one of their own.
     """
     told: dict[str, Any] = {"name": type(made).__name__}
     for each in fields(made):
@@ -73,7 +74,9 @@ def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[st
 
 
 def plain_parameter(value: Any) -> Any:
-    """The value of a parameter as JSON: mappings and lists are converted recursively, numbers and strings are kept, everything else becomes a string."""
+    """The value of a parameter as JSON: mappings and lists are converted recursively, numbers and strings are kept,
+    everything else becomes a string.
+    """
     if isinstance(value, Mapping):
         return {name: plain_parameter(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
@@ -92,7 +95,7 @@ def parameters_of(kind: Kind, name: str) -> dict[str, Parameter]:
 
 
 def beside(folder: Path, kind: Kind, name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with the files that they name looked for in ``folder``: texts of parameters that are annotated as a ``Path``, among others."""
+    """The parameters with relative file names resolved against ``folder``: strings of parameters annotated as ``Path``."""
     hints = _hints(load(kind, name))
     return {
         key: str(folder / value) if isinstance(value, str) and Path in get_args(hints.get(key)) else value
@@ -107,7 +110,7 @@ _hints = cache(get_type_hints)
 def _misfit(
     name: str, parameters: Mapping[str, Any], hints: Mapping[str, Any], problem: Exception | None
 ) -> ReticentError | None:
-    """The first parameter that is not of its type, as an error that says so; one with words of its own gets the setting only."""
+    """An error for the first parameter of the wrong type; an existing error only gets the setting."""
     for key, value in parameters.items():
         if not _fits(value, hints.get(key, Any)):
             if isinstance(problem, ReticentError):
@@ -120,7 +123,7 @@ def _misfit(
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type. One text may stand for a list of texts, and a whole number for a number."""
+    """True if a value is of an annotated type. A string counts as a list of strings, and an integer as a number."""
     kind, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True

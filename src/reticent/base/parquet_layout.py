@@ -1,6 +1,8 @@
-"""What a Parquet file declares, read before anything of it is expanded: rows, columns, the sizes of pages, and whatever is in it beside the table.
+"""What a Parquet file declares, read before anything is unpacked: rows, columns, page sizes, and content outside the
+table.
 
-Footer and page headers are Thrift's compact protocol. Source: the format's own specification (parquet.thrift); only what bounds need is read.
+Footer and page headers use Thrift's compact protocol. Source: the format's own specification (parquet.thrift); only
+what the limits need is read.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _COLUMN = {
 
 @dataclass(frozen=True)
 class ParquetLayout:
-    """The footer of a file of ``size`` bytes and the headers of its pages, as they are declared."""
+    """The footer of a file of ``size`` bytes and its page headers, as declared."""
 
     content: bytes | mmap.mmap
     file: str
@@ -46,39 +48,39 @@ class ParquetLayout:
 
     @property
     def rows(self) -> int:
-        """How many rows the footer declares, and no fewer than its row groups do."""
+        """The number of rows declared by the footer, at least that of its row groups."""
         told: list[int] = [self.footer.get(3, 0), sum(group.get(3, 0) for group in self._groups)]
         values: list[int] = [chunk[5] for chunk in self._chunks if isinstance(chunk.get(5), int)]
         return max(*told, *values, 0)
 
     @property
     def columns(self) -> int:
-        """How many columns a row has."""
+        """The number of columns."""
         return max((len(group.get(1, ())) for group in self._groups), default=0)
 
     @cached_property
     def expanded(self) -> int:
-        """How many bytes all pages have once they are unpacked, by the headers of the pages themselves."""
+        """The total unpacked size of all pages, by their own headers."""
         return sum(size for _, _, size in self._pages)
 
     @cached_property
     def footer(self) -> dict[int, Any]:
-        """The fields of the footer by their numbers."""
+        """The fields of the footer by number."""
         found, end = self._reader(self._footer_start).struct()
         if end > len(self.content) - _TAIL:
-            raise self._damaged("its footer is longer than it says")
+            raise self._damaged("its footer is longer than declared")
         return found
 
     @property
     def statistics(self) -> Iterator[tuple[str, bytes]]:
-        """Texts that the footer states as the smallest and largest of a column."""
+        """Texts that the footer states as the minimum and maximum of a column."""
         for chunk in self._chunks:
             if chunk.get(1) == 6 and isinstance(chunk.get(12), dict):
                 name = b".".join(chunk.get(3, ())).decode(errors="replace")
                 yield from ((name, value) for value in chunk[12].values() if isinstance(value, bytes))
 
     def beside(self) -> str | None:
-        """What the file holds beside its table, or None: metadata, unknown fields, bytes that belong to no page."""
+        """Content of the file outside its table, or None: metadata, unknown fields, bytes that belong to no page."""
         unknown = [
             *(set(self.footer) - set(_FILE)),
             *(key for group in self._groups for key in set(group) - set(_GROUP)),
@@ -101,7 +103,7 @@ class ParquetLayout:
 
     @property
     def _described(self) -> Iterator[tuple[int, int]]:
-        """Stretches of the file that hold pages, where pages begin, or what the footer says of a column once more."""
+        """Byte ranges of the file that hold pages, page indexes, or repeated column metadata."""
         yield from ((start, end) for start, end, _ in self._pages)
         for group in self._groups:
             for chunk in group.get(1, ()):
@@ -127,7 +129,7 @@ class ParquetLayout:
 
     @property
     def created_by(self) -> str:
-        """The program that wrote the file, as it says."""
+        """The writer's name, as stated in the file."""
         told = self.footer.get(6, b"")
         return told.decode(errors="replace") if isinstance(told, bytes) else ""
 
@@ -135,7 +137,7 @@ class ParquetLayout:
     def _footer_start(self) -> int:
         size = len(self.content)
         if size < 4 + _TAIL or self.content[:4] != _MAGIC or self.content[-4:] != _MAGIC:
-            raise self._damaged("it does not begin and end as such files do")
+            raise self._damaged("it lacks the marker at its beginning or end")
         start = size - _TAIL - int(struct.unpack("<I", self.content[-8:-4])[0])
         if start < 4:
             raise self._damaged("its footer is longer than the file")
@@ -160,12 +162,12 @@ class ParquetLayout:
             start = self._start(chunk)
             end = start + chunk.get(7, 0)
             if not 4 <= start <= end <= self._footer_start:
-                raise self._damaged("a column lies outside of it")
+                raise self._damaged("a column is outside the file")
             while start < end:
                 header, body = self._reader(start).struct()
                 after = body + header.get(3, -1)
                 if not start < body <= after <= end or header.get(2, -1) < 0:
-                    raise self._damaged("a page lies outside of its column")
+                    raise self._damaged("a page is outside its column")
                 pages.append((start, after, header[2]))
                 start = after
         return pages
@@ -178,19 +180,19 @@ class ParquetLayout:
         return _Compact(self.content, place, self.file)
 
     def _damaged(self, why: str) -> DataError:
-        return DataError(f"{self.file} cannot be read as Parquet: {why}. Is the file whole?")
+        return DataError(f"{self.file} cannot be read as Parquet: {why}. Is the file complete?")
 
 
 @dataclass
 class _Compact:
-    """A reader of Thrift's compact protocol. Mutable: it moves on. Nothing larger than the file itself is made."""
+    """A reader of Thrift's compact protocol. Mutable: it advances. Allocates nothing larger than the file."""
 
     content: bytes | mmap.mmap
     place: int
     file: str
 
     def struct(self, depth: int = 0) -> tuple[dict[int, Any], int]:
-        """The fields of a struct by their numbers, and where it ends."""
+        """The fields of a struct by number, and where it ends."""
         if depth > _DEEPEST:
             raise self._wrong()
         fields: dict[int, Any] = {}
@@ -223,7 +225,7 @@ class _Compact:
         raise self._wrong()
 
     def _bounded(self, count: int) -> int:
-        """A number of elements; each takes a byte or more."""
+        """A number of elements, bounded by the remaining bytes."""
         if count > len(self.content) - self.place:
             raise self._wrong()
         return count
@@ -250,7 +252,7 @@ class _Compact:
 
     def _wrong(self) -> DataError:
         return DataError(
-            f"{self.file} cannot be read as Parquet: its metadata is damaged at byte {self.place:,}. Is the file whole?"
+            f"{self.file} cannot be read as Parquet: its metadata is damaged at byte {self.place:,}. Is the file complete?"
         )
 
 

@@ -1,6 +1,8 @@
-"""What a noisy release costs: bounds on its privacy loss for a unit and a neighbour relation, sound conversions between them, and how losses add up.
+"""The privacy cost of a noisy release: bounds on its loss for a unit and a neighbour relation, sound conversions, and
+composition.
 
-All figures are exact fractions; where an exponential or a logarithm is needed, the result is rounded up, so that a figure is never below the proven bound.
+All figures are exact fractions; results of exponentials and logarithms are rounded up, so a figure is never below the
+proven bound.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ Relation = Literal["replace", "add/remove"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 ProtectedUnit = Literal["row", "person", "household"]
 UNITS: tuple[ProtectedUnit, ...] = get_args(ProtectedUnit)
-"""Whose contribution neighbours differ in, the smallest first."""
+"""The unit in whose contribution neighbours differ, smallest first."""
 _PRECISION, _DIGITS = 50, 18
 # Errors of the last digits of a few decimal operations; arguments are below e^100.
 _MARGIN = Decimal(10) ** -35
@@ -48,18 +50,18 @@ class Amounts(Mapping[str, Fraction]):
         return 2
 
     def within(self, total: Amounts) -> bool:
-        """Whether both are at most those of ``total``."""
+        """True if both are at most those of ``total``."""
         return self.epsilon <= total.epsilon and self.delta <= total.delta
 
 
 @dataclass(frozen=True)
 class LossBound:
-    """A bound on the privacy loss between neighbours, in two ways that hold at the same time.
+    """A bound on the privacy loss between neighbours, in two forms that hold simultaneously.
 
     The mechanism is (``epsilon``, ``delta``)-indistinguishable; and it is ``rho_delta``-approximate ``rho``-zero-concentrated. Without ``rho`` the second
-    follows from the first: (epsilon, delta)-indistinguishable distributions are mixtures, with weights 1 - delta and delta, of which the first parts are
-    epsilon-indistinguishable [Kairouz2015, theorem 3.3's simulation], and such are (epsilon^2/2)-zero-concentrated [Bun2016, proposition 3.3]. A mechanism
-    with a rho of its own (Gaussian noise) passes it, with a ``rho_delta`` of 0.
+    follows from the first: (epsilon, delta)-indistinguishable distributions are mixtures, with weights 1 - delta and delta, whose first
+    components are epsilon-indistinguishable ([Kairouz2015], simulation of theorem 3.3), hence (epsilon^2/2)-zero-concentrated ([Bun2016],
+    proposition 3.3). A mechanism with a rho of its own (Gaussian noise) supplies it, with a ``rho_delta`` of 0.
     """
 
     epsilon: Fraction
@@ -77,7 +79,7 @@ class LossBound:
 
     @property
     def concentrated(self) -> tuple[Fraction, Fraction]:
-        """Rho and the delta that goes with it."""
+        """Rho and its delta."""
         assert self.rho is not None
         assert self.rho_delta is not None
         return self.rho, self.rho_delta
@@ -85,8 +87,8 @@ class LossBound:
     def times(self, size: int) -> LossBound:
         """The loss between tables that are ``size`` neighbours apart (group privacy).
 
-        Along a path of c neighbours Pr[S] <= e^epsilon Pr'[S] + delta is applied c times: (c epsilon, delta (1 + e^epsilon + ... + e^((c-1) epsilon))). Rho grows with c^2
-        where it has no delta [Bun2016, proposition 1.9]; with one it is taken from the epsilon of the group.
+        Along a path of c neighbours, Pr[S] <= e^epsilon Pr'[S] + delta is applied c times: (c epsilon, delta (1 + e^epsilon + ... + e^((c-1) epsilon))). Rho grows with c^2
+        if it has no delta ([Bun2016], proposition 1.9); with one it is derived from the epsilon of the group.
         """
         whole(size, "size", low=1)
         if size == 1:
@@ -103,8 +105,9 @@ class LossBound:
 class PrivacyCost:
     """What one release costs the account of its data set.
 
-    ``losses`` are the proven bounds for one ``unit``, by neighbour relation; none where the release has no bound and no account can pay for it. A larger unit has at most ``most`` of these units, where that is known. Draws
-    that are kept and shown again tell nothing more: a cost with the name ``once`` is charged to an account the first time only.
+    ``losses`` are the proven bounds for one ``unit``, by neighbour relation; empty if the release has no bound, so no
+    account can pay for it. A larger unit consists of at most ``most`` of these units, if known. Samples that are stored
+    and published again cost nothing more: a cost named ``once`` is charged to an account the first time only.
     """
 
     purpose: str
@@ -120,19 +123,21 @@ class PrivacyCost:
 
     @property
     def relation(self) -> Relation:
-        """The relation that an account gets which this release opens: the one it was made for."""
+        """The relation of an account that this release opens: the one it was made for."""
         return next(iter(self.losses))
 
     def under(self, unit: ProtectedUnit, relation: Relation) -> LossBound:
-        """The loss for one ``unit`` and neighbours by ``relation``; a :class:`PolicyError` where no bound is proven.
+        """The loss for one ``unit`` and neighbours under ``relation``. Raises :class:`PolicyError` if no bound is proven.
 
-        *Bounded from unbounded*: replacing a unit is removing it and adding another, two steps: (2 epsilon, (1 + e^epsilon) delta) and 4 rho. *Unbounded from bounded* has no bound in general:
-        a mechanism may publish the number of units. *Larger units* are groups of smaller ones, at most ``most`` of them. *Smaller units*: replacing one row of a person is replacing
-        the person's rows; adding or removing one is removing the person and adding her with other rows, two steps. A bound for replaced units alone says nothing of it: how many rows there are may be public.
+        *Bounded from unbounded*: replacing a unit is removing it and adding another, two steps: (2 epsilon, (1 +
+        e^epsilon) delta) and 4 rho. *Unbounded from bounded* has no bound in general: a mechanism may publish the
+        number of units. *Larger units* are groups of at most ``most`` smaller ones. *Smaller units*: replacing one row
+        of a person is replacing the person's rows; adding or removing one is removing the person and adding her with
+        other rows, two steps. A bound for replaced units alone does not cover it: the number of rows may be public.
         """
         if not self.losses:
             raise PolicyError(
-                f"{sentence_case(self.purpose)} has no finite epsilon, so no account can pay for it, and these people have one. Choose a plan that hides every row (s below 1)."
+                f"{sentence_case(self.purpose)} has no finite epsilon, so it cannot be charged to an account, and these people have one. Choose a plan that hides every row (s below 1)."
             )
         loss = self.losses.get(relation)
         two_steps = UNITS.index(unit) < UNITS.index(self.unit) if relation == "add/remove" else loss is None
@@ -140,7 +145,7 @@ class PrivacyCost:
             loss = self.losses["add/remove"].times(2)
         if loss is None:
             raise PolicyError(
-                f"{sentence_case(self.purpose)} costs an account of neighbours by add/remove more than any bound: the release shows how many {self.unit}s there are, or is not proven to hide it. "
+                f"{sentence_case(self.purpose)} has no bounded cost under the relation add/remove: the release reveals the number of {self.unit}s, or is not proven to hide it. "
                 "Declare the account with relation = 'replace' before its first release, or use a method for UnboundedDP."
             )
         if UNITS.index(unit) <= UNITS.index(self.unit):
@@ -148,7 +153,7 @@ class PrivacyCost:
         size = self.most.get(unit)
         if size is None:
             raise PolicyError(
-                f"{sentence_case(self.purpose)} protects one {self.unit}, and the account one {unit}, who may have any number of {self.unit}s. Publish a table with unit={unit!r}, or one that "
+                f"{sentence_case(self.purpose)} protects one {self.unit}, but the account protects one {unit}, who may have any number of {self.unit}s. Publish a table with unit={unit!r}, or one that "
                 f"bounds them (rows_per_person=)."
             )
         return loss.times(size)
@@ -156,7 +161,7 @@ class PrivacyCost:
 
 @dataclass(frozen=True)
 class DeclaredBudget:
-    """The totals that all noisy releases of a data set may cost together, and, where they are declared, the unit and the relation of the account."""
+    """The totals that all noisy releases of a data set may cost together, and, if declared, the unit and the relation of the account."""
 
     total: Amounts
     unit: ProtectedUnit | None = None
@@ -164,12 +169,12 @@ class DeclaredBudget:
 
     @classmethod
     def of(cls, given: object, owner: str) -> DeclaredBudget | None:
-        """The budget that a steward wrote as a mapping such as ``{"epsilon": 10, "delta": "1e-4"}``; None for none, and anything else is a :class:`PolicyError`."""
+        """The budget from a mapping such as ``{"epsilon": 10, "delta": "1e-4"}``, or None. Raises :class:`PolicyError` otherwise."""
         if given is None or isinstance(given, DeclaredBudget):
             return given
         if not isinstance(given, Mapping) or not {"epsilon"} <= set(given) <= {"epsilon", "delta", "unit", "relation"}:
             raise PolicyError(
-                f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, and perhaps unit and relation, but it is {given!r}.",
+                f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, and optionally unit and relation, but it is {given!r}.",
                 setting=("budget",),
                 value=given,
             )
@@ -185,8 +190,9 @@ class DeclaredBudget:
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon such that a rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable, rounded up.
 
-    For every order a > 1, epsilon = a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1))/(a - 1) holds [Canonne2020, proposition 12 and corollary 13]. The order is found with floats, which can only
-    make the figure larger than need be; the figure itself is computed in decimals and rounded up.
+    For every order a > 1, epsilon = a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1))/(a - 1) holds ([Canonne2020],
+    proposition 12 and corollary 13). The order is optimized with floats, whose error can only enlarge the figure; the
+    figure itself is computed in decimals and rounded up.
     """
     exact(delta, "delta", above=0, below=1)
     if not rho:
@@ -209,7 +215,7 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     """A delta such that a rho-zero-concentrated mechanism is (epsilon, delta)-indistinguishable, rounded up; the inverse of :func:`concentrated_epsilon`.
 
-    For every order a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) holds [Canonne2020, corollary 13].
+    For every order a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) holds ([Canonne2020], corollary 13).
     """
     if not rho:
         return Fraction(0)
@@ -242,7 +248,7 @@ def concentrated_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _best_order(figure: Callable[[float], float]) -> Fraction:
-    """The order minus 1 at which a figure of its logarithm is least, nearly: floats may only make the figure larger than need be."""
+    """The order minus 1 that nearly minimizes a figure: float error can only enlarge the figure."""
     low, high = -20.0, 40.0
     for _ in range(200):
         third = (high - low) / 3
@@ -251,7 +257,7 @@ def _best_order(figure: Callable[[float], float]) -> Fraction:
 
 
 def exponential_above(value: Fraction) -> Fraction:
-    """A decimal of at least e^value, off by less than one in 10^15."""
+    """A decimal of at least e^value, with relative error below 10^-15."""
     if value > _LARGEST_EXPONENT:
         raise PolicyError(f"epsilon = {float(value):g} is too large to be converted.")
     with localcontext() as context:

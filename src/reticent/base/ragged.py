@@ -1,4 +1,4 @@
-"""Runs: rows that lie in a flat array one run after the other, told by where the runs start and how long they are."""
+"""Segments: rows of a flat array in consecutive segments, given by offsets and lengths (CSR)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Places = NDArray[np.int64]
 
 
 def starts_of(lengths: ArrayLike) -> Places:
-    """Where each run starts, and at last where the last one ends."""
+    """The CSR offsets of segments: the start of each, and the end of the last."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 def places_in(starts: NDArray[Any], lengths: NDArray[Any]) -> Places:
-    """The places of some runs, one run after the other: from each start as many as its length says."""
+    """The indices of some segments, concatenated: ``lengths[i]`` indices from ``starts[i]``."""
     before = np.cumsum(lengths) - lengths
     found: Places = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
     return found
 
 
 def ranks_among_equal(keys: NDArray[Any]) -> Places:
-    """For each key how many equal ones stand before it."""
+    """For each key the number of equal ones before it."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     starts = np.flatnonzero(np.append(np.ones(min(len(keys), 1), dtype=bool), ordered[1:] != ordered[:-1]))

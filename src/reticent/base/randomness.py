@@ -1,4 +1,4 @@
-"""Randomness that protects people comes from the operating system; a seed exists for tests and is called insecure."""
+"""Protective randomness comes from the operating system; a seed exists for tests and is called insecure."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 WordStream = Callable[[int], NDArray[np.uint64]]
-"""A stream of uniform machine words: so many at a time."""
+"""A stream of uniform machine words, in blocks of the requested size."""
 _LARGEST_BOUND = 2**63
 
 
 @dataclass(frozen=True)
 class Randomness:
-    """Shuffles and tokens. With ``insecure_seed`` they can be repeated by anybody, and a release must say so."""
+    """Shuffles and tokens. With ``insecure_seed`` they are reproducible by anyone, and a release must state it."""
 
     insecure_seed: int | None = None
 
     @property
     def is_secure(self) -> bool:
-        """Whether every draw comes from the operating system."""
+        """True if all samples come from the operating system."""
         return self.insecure_seed is None
 
     def repeatable(self) -> np.random.Generator | None:
-        """Where draws come from that can be repeated; None where they come from the operating system."""
+        """The reproducible generator; None if samples come from the operating system."""
         return None if self.insecure_seed is None else np.random.default_rng(self.insecure_seed)
 
     def order(self, count: int) -> NDArray[np.int64]:
-        """A uniformly random order of ``count`` things.
+        """A uniformly random permutation of ``count`` items.
 
-        Sorting by 128 random bits: two equal keys among even a billion rows are as good as impossible, so all orders
+        Sorts by 128 random bits: equal keys are practically impossible even among a billion rows, so all permutations
         are equally likely.
         """
         if self.insecure_seed is not None:
@@ -41,7 +41,7 @@ class Randomness:
         return np.lexsort((keys[1], keys[0]))
 
     def integers(self, bound: int, count: int) -> NDArray[np.int64]:
-        """``count`` independent integers, each uniform on 0 .. ``bound`` - 1 (``bound`` at most 2^63), by rejection: no value is likelier than another."""
+        """``count`` independent integers, each uniform on 0 .. ``bound`` - 1 (``bound`` at most 2^63), by rejection sampling without bias."""
         width = max(1, (bound - 1).bit_length())
         source = None if self.insecure_seed is None else np.random.default_rng(self.insecure_seed)
         kind = np.dtype("<u4" if width <= 32 else "<u8")
@@ -64,7 +64,7 @@ class Randomness:
         return names if len(set(names)) == count else self.tokens(count)
 
     def words(self) -> WordStream:
-        """A stream of uniform machine words; two streams of the same seed are the same."""
+        """A stream of uniform machine words; two streams with the same seed are equal."""
         if self.insecure_seed is None:
             return lambda count: np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64)
         source = np.random.default_rng(self.insecure_seed)
@@ -72,9 +72,9 @@ class Randomness:
 
 
 def uniform_below(bounds: NDArray[np.uint64], words: WordStream) -> NDArray[np.uint64]:
-    """A uniform whole number below each of the ``bounds`` (1 to 2^63), exactly: as many bits as the bound has, drawn again while they are not below it."""
+    """A uniform integer below each of the ``bounds`` (1 to 2^63), exact: as many bits as the bound has, by rejection sampling."""
     if len(bounds) and not (bounds.min() >= 1 and bounds.max() <= _LARGEST_BOUND):
-        raise ValueError("bounds must lie between 1 and 2^63")
+        raise ValueError("bounds must be between 1 and 2^63")
     most = bounds - np.uint64(1)
     for shift in (1, 2, 4, 8, 16, 32):
         most |= most >> np.uint64(shift)
@@ -87,7 +87,7 @@ def uniform_below(bounds: NDArray[np.uint64], words: WordStream) -> NDArray[np.u
 
 
 def whole_below(bound: int, words: WordStream) -> int:
-    """A uniform whole number below any bound, exactly."""
+    """A uniform integer below any bound, exact."""
     bits = (bound - 1).bit_length()
     while True:
         drawn = int.from_bytes(words(-(-bits // 64)).tobytes(), "little") & ((1 << bits) - 1)

@@ -1,14 +1,15 @@
 """Conditions on rows: one language for counting queries on a release, for domain counts and for audited SQL.
 
-``condition``   :class:`Condition`: read once, asked of rows (``mask``) and of generalized labels (``cover``)
-``parser``      text to tree, by sqlglot; ``words`` which words are names of columns; ``fault`` points into the text when it cannot be read
-``nodes``       the tree; ``operand_kinds`` which operands go together; ``linear`` arithmetic as exact coefficients
+``condition``   :class:`Condition`: parsed once, evaluated on rows (``mask``) and on generalized labels (``cover``)
+``parser``      text to tree, by sqlglot; ``words`` decides which words are column names; ``fault`` points into the text of an error
+``nodes``       the tree; ``operand_kinds`` type checking; ``linear`` arithmetic as exact coefficients
 ``evaluation``  tree and frame to true, false or unknown for every row
-``domain``      what is public of a column's values; ``pieces`` labels cut where the condition cuts them; ``coverage`` what a
-                condition covers of a region; ``region_expansion`` by writing regions out; ``bounds`` when they are too large to go through
+``domain``      public knowledge of a column's values; ``pieces`` labels split where the condition splits them; ``coverage`` the part of a
+                region that satisfies a condition; ``region_expansion`` by enumerating cells; ``bounds`` if there are too many
 
-Nothing of the text is ever passed on as text. Known are comparisons of columns, constants, linear arithmetic and a few functions of whole numbers (``% div abs
-sign floor ceil``), ``between``, ``in``, ``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.
+The text is never passed on as text. Supported are comparisons of columns, constants, linear arithmetic and a few
+integer functions (``% div abs sign floor ceil``), ``between``, ``in``, ``is null``, ``like 'abc%'``, ``and``, ``or``,
+``not`` and parentheses, with SQL's three-valued logic for nulls.
 """
 
 from typing import TYPE_CHECKING

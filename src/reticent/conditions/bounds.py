@@ -1,7 +1,7 @@
-"""The fallback for conditions across columns whose pieces are too many to go through: bounds that are certain, a share that is sampled.
+"""The fallback for conditions across columns with too many pieces to enumerate: certain bounds, and a sampled share.
 
-``possible`` and ``certain`` follow from the ends of the labels and err on the safe side only: a region is called possible, or not
-certain, when the ends do not decide. The share is the mean over an even grid of the region.
+``possible`` and ``certain`` follow from the ends of the labels and are conservative: if the ends do not decide, a
+region is possible and not certain. The share is the mean over a regular grid of the region.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reticent.table import ValueType
 
 _GRID = 4096
 _MOST_CELLS = 1 << 24
-# Sums of a few products in double precision are off by far less than this part of their largest term.
+# Rounding errors of sums of a few products are far below this fraction of their largest term.
 _MARGIN = 1e-12
 
 Mask = NDArray[np.bool_]
@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Side:
-    """One column: its pieces, and the label that every distinct region has in it."""
+    """One column: its pieces, and the label of every distinct region in it."""
 
     pieces: Pieces
     labels: NDArray[np.int64]
@@ -43,23 +43,23 @@ class _Side:
 
     @cached_property
     def begins(self) -> NDArray[np.int64]:
-        """Where the pieces of every label begin among the pairs of label and piece, and where the last ones end."""
+        """CSR offsets of the pieces of every label among the pairs of label and piece."""
         return np.searchsorted(self.pieces.labels, np.arange(len(self.pieces.measured) + 1)).astype(np.int64)
 
     @cached_property
     def null(self) -> Mask:
-        """For every region whether null is among its values."""
+        """Mask of regions whose values include null."""
         return self.any_of(self.pieces.values.is_null().to_numpy())
 
     def any_of(self, chosen: Mask) -> Mask:
-        """For every region whether its label holds one of some pieces."""
+        """Mask of regions whose label contains one of some pieces."""
         counted = starts_of(chosen[self.pieces.members])
         found: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
         return found
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Mask, Mask]:
-        """For every label its lowest and highest place and whether they are attained; not a number where it holds only null."""
+        """For every label its lowest and highest coordinate and whether they are attained; NaN if it contains only null."""
         count = len(self.pieces.measured)
         low, high = np.full(count, np.inf), np.full(count, -np.inf)
         values = self.pieces.values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[self.pieces.members]
@@ -76,7 +76,7 @@ class _Side:
         return low, high, low_closed, high_closed
 
     def exact_ends(self, region: int) -> tuple[float | Fraction, float | Fraction, bool, bool]:
-        """The same for one region, exactly."""
+        """The same for one region, exact."""
         label = int(self.labels[region])
         part = self.pieces.stretches.get(label)
         if part is not None:
@@ -85,7 +85,7 @@ class _Side:
         return _exactly(self.kind.place(held.min())), _exactly(self.kind.place(held.max())), True, True
 
     def sampled(self, count: int) -> Pieces:
-        """At most ``count`` values of every label that occurs, spread evenly."""
+        """At most ``count`` evenly spread values of every label that occurs."""
         if self.pieces.complete and np.diff(self.begins).max(initial=0) <= count:
             return self.pieces
         measured = np.zeros(len(self.pieces.measured), dtype=bool)
@@ -107,7 +107,7 @@ class _Side:
 
 
 def bounded(node: Node, regions: LabelProducts) -> Covers:
-    """Decide every region as far as the ends of its labels do, and sample its share."""
+    """Decide every region as far as the ends of its labels allow, and sample its share."""
     names = scope(node)
     ids, firsts = regions.distinct(names)
     sides = {
@@ -127,7 +127,7 @@ def bounded(node: Node, regions: LabelProducts) -> Covers:
 
 
 def without_columns(node: Node) -> bool:
-    """Whether a condition that speaks about no column is true."""
+    """The truth of a condition without columns."""
     return bool(truth(node, pl.DataFrame({"row": [0]})).fill_null(False)[0])
 
 
@@ -144,7 +144,7 @@ def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, M
     if len(names) == 1:
         side = sides[names[0]]
         true = truth(node, pl.DataFrame([side.pieces.values.alias(names[0])])).fill_null(False).to_numpy()
-        # Where a stretch has values that are no pieces, a function may be true or false of them.
+        # If an interval has values that are not pieces, a function may be true or false of them.
         unclear = np.isin(side.labels, list(side.pieces.stretches)) & (not is_linear(node))
         return side.any_of(true) | unclear, ~side.any_of(~true) & ~unclear
     involved = {name: sides[name] for name in names}
@@ -154,7 +154,7 @@ def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, M
 
 
 def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
-    """The comparison as ``form operator 0``; days and moments as places on their line; nothing for text."""
+    """The comparison as ``form operator 0``, with days and timestamps as coordinates; None for text."""
     kinds = {side.kind for side in sides.values()}
     if all(kind.is_numeric for kind in kinds):
         return difference(node.left, node.right)
@@ -164,7 +164,7 @@ def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
 
 
 def _compared(form: LinearForm, operator: Operator, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
-    """``form operator 0`` for every region: in floating point where zero is far, exactly where it is near."""
+    """``form operator 0`` for every region: in floating point if far from zero, exact if near."""
     low, high = np.full(count, float(form.constant)), np.full(count, float(form.constant))
     scale = np.abs(low)
     low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
@@ -204,7 +204,7 @@ def _exactly_against_zero(
 def _against_zero(
     operator: Operator, low: NDArray[np.float64], high: NDArray[np.float64], low_closed: Mask, high_closed: Mask
 ) -> tuple[Mask, Mask]:
-    """Whether something between two ends may stand, and whether all of it must stand, in a relation to zero."""
+    """Whether some value between two ends may satisfy a comparison with zero, and whether all must."""
     reaches_down = (low < 0) | ((low == 0) & low_closed)
     reaches_up = (high > 0) | ((high == 0) & high_closed)
     below = (high < 0) | ((high == 0) & ~high_closed)

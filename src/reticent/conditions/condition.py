@@ -1,4 +1,4 @@
-"""A condition: text that was read once and can be asked of rows and of generalized labels."""
+"""A condition: text that is parsed once and evaluated on rows and on generalized labels."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from reticent.table import Meaning, ValueType
 class Condition:
     """A condition on the rows of a table, such as ``age between 30 and 40 and disease = 'flu'``.
 
-    ``text`` is what was written, ``node`` what it says. A row meets a condition when it is true for it; unknown, the
-    outcome of comparing with null, is not true.
+    ``text`` is the source, ``node`` the syntax tree. A row meets a condition if it is true for it; unknown, the result
+    of comparing with null, is not true.
     """
 
     text: str
@@ -33,8 +33,8 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Read a condition; a :class:`ConditionError` points at what cannot be read."""
-        # Only who reads a condition waits for sqlglot; measures of utility use this room without one.
+        """Parse a condition. Raises :class:`ConditionError`, pointing at what cannot be parsed."""
+        # sqlglot is imported lazily: utility measures use this package without parsing.
         from reticent.conditions.parser import read
 
         return cls(text, read(text))
@@ -45,7 +45,7 @@ class Condition:
         return given if isinstance(given, Condition) else cls.parse(given)
 
     def within(self, rows: pl.DataFrame) -> Condition:
-        """The condition, and that a row agrees with some row of a public table in all its columns; rows with nulls agree with none."""
+        """The condition, restricted to rows that agree with some row of a public table in all its columns; rows with nulls agree with none."""
         listed = rows.unique(maintain_order=True).drop_nulls()
         if not rows.columns:
             raise DataError("A table without columns cannot restrict a condition.")
@@ -66,12 +66,12 @@ class Condition:
 
     @cached_property
     def scope(self) -> tuple[str, ...]:
-        """The columns that the condition speaks about, in the order in which they first appear."""
+        """The columns of the condition, in order of first appearance."""
         return scope(self.node)
 
     @property
     def conjuncts(self) -> tuple[Condition, ...]:
-        """Conditions that are met together exactly where this one is."""
+        """Conditions whose conjunction is this one."""
         if not isinstance(self.node, And):
             return (self,)
         parts = tuple(Condition(str(part), part) for part in self.node.parts)
@@ -79,18 +79,18 @@ class Condition:
 
     @classmethod
     def together(cls, parts: Sequence[Condition]) -> Condition:
-        """The condition that is met where all of some conditions are."""
+        """The conjunction of some conditions."""
         if len(parts) == 1:
             return parts[0]
         node = And(tuple(part.node for part in parts))
         return cls(str(node), node)
 
     def check(self, kinds: Mapping[str, ValueType], known: Iterable[str] | None = None) -> None:
-        """Refuse columns that are not there and operands whose kinds do not go together."""
+        """Raise for unknown columns and for operands of incompatible types."""
         check(self.node, kinds, kinds if known is None else known, self.text)
 
     def check_names(self, known: Iterable[str]) -> None:
-        """Refuse columns that are not there."""
+        """Raise for unknown columns."""
         check_names(self.node, known, self.text)
 
     def truth(self, frame: pl.DataFrame) -> pl.Series:
@@ -99,7 +99,7 @@ class Condition:
         return truth(self.node, frame)
 
     def mask(self, frame: pl.DataFrame) -> pl.Series:
-        """Which rows of a frame meet the condition, as a database's ``WHERE`` would choose them."""
+        """Mask of the rows of a frame that meet the condition, as in SQL's ``WHERE``."""
         return self.truth(frame).fill_null(False).rename("")
 
     def covers(
@@ -108,11 +108,11 @@ class Condition:
         meanings: Mapping[str, Sequence[Meaning]],
         domains: Mapping[str, Domain] | None = None,
     ) -> Covers:
-        """How much of many regions the condition covers.
+        """The part of each of many regions that satisfies the condition.
 
-        Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` says what is
-        publicly known of the columns' values; a column that is not in it is taken to be what its meanings suggest. A column
-        without meanings is shown as it is, and its codes are positions among the leaves of its domain.
+        Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` is public
+        knowledge of the columns' values; for a column without one the domain is guessed from its meanings. A column
+        without meanings is published unchanged, and its codes index the leaves of its domain.
         """
         guessed = {name: Domain.guessed(found, suggested(self.node, name)) for name, found in meanings.items()}
         known = guessed | dict(domains or {})
@@ -121,6 +121,6 @@ class Condition:
         return covers(self.node, cut_regions(self.node, meanings, codes, known, count))
 
     def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Coverage:
-        """How much of one region, given by the meaning of its label in every column, the condition covers."""
+        """The part of one region, given by the meaning of its label in every column, that satisfies the condition."""
         one = np.zeros(1, dtype=np.int64)
         return self.covers(dict.fromkeys(cells, one), {name: [meaning] for name, meaning in cells.items()}, domains)[0]

@@ -1,7 +1,7 @@
-"""How much of a region a condition covers: none of it, some, or all, and the share under equally likely cells.
+"""The part of a region that satisfies a condition: none, some, or all, and the share under equally likely cells.
 
-A region is a product of labels, one a column. Parts of a condition that share no column are independent inside a
-product, so shares multiply; parts that do share columns are decided together over the product of their pieces.
+A region is a product of labels, one per column. Parts of a condition without a common column are independent inside a
+product, so shares multiply; parts with common columns are decided together over the product of their pieces.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def cut_regions(
     domains: Mapping[str, Domain],
     count: int,
 ) -> LabelProducts:
-    """Regions whose labels are cut where the node cuts them, in the columns that it speaks about.
+    """Regions whose labels are split where the node splits them, in the columns of the node.
 
-    A column without meanings is shown as it is: its code is the position of its leaf.
+    A column without meanings is published unchanged: its code is the index of its leaf.
     """
     kinds = {name: domains[name].kind for name in scope(node)}
     cut = {}
@@ -89,7 +89,7 @@ def _joined(node: And | Or, parts: tuple[Node, ...]) -> Node:
 
 
 def _independent(parts: Sequence[Node]) -> Iterator[tuple[Node, ...]]:
-    """Parts gathered so that no column is spoken about in two gatherings."""
+    """Group the parts so that no column occurs in two groups."""
     gathered: list[tuple[set[str], list[Node]]] = []
     for part in parts:
         names, members = set(scope(part)), [part]
@@ -120,7 +120,7 @@ def _any_of(found: Sequence[Covers]) -> Covers:
 
 
 def _together(node: Node, regions: LabelProducts) -> Covers:
-    """Decide a part whose columns hang together, over the product of the classes of their pieces."""
+    """Decide a part whose columns are connected, over the product of the classes of their pieces."""
     names = scope(node)
     if not names:
         same = np.full(regions.count, without_columns(node))
@@ -137,12 +137,12 @@ def _together(node: Node, regions: LabelProducts) -> Covers:
 
 
 def _behind_functions(node: Node) -> set[str]:
-    """The columns whose pieces a literal tells apart by a function: no constant cuts them so that a piece's answer does not change."""
+    """The columns whose values a literal distinguishes by a function: no constant splits them into pieces of constant truth."""
     return {name for literal in _literals(node) if not is_linear(literal) for name in scope(literal)}
 
 
 def _literals(node: Node) -> Iterator[Node]:
-    """The atoms of a positive node, a ``not`` before an atom included."""
+    """The atoms of a node in negation normal form, each with its ``not``."""
     if isinstance(node, And | Or):
         for part in node.parts:
             yield from _literals(part)
@@ -154,7 +154,7 @@ Classes = tuple[NDArray[np.int64], int]
 
 
 def _classes(node: Node, name: str, pieces: Pieces, crossing: bool) -> Classes:
-    """Pieces numbered so that those that no literal tells apart share a number."""
+    """Class ids of pieces: pieces that no literal distinguishes share an id."""
     size = len(pieces.values)
     if crossing:
         return np.arange(size), size
@@ -170,7 +170,7 @@ def _true_for(literal: Node, columns: Mapping[str, pl.Series]) -> NDArray[np.boo
 
 
 def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -> NDArray[np.bool_]:
-    """Whether the node is true, for every combination of classes, one axis a column."""
+    """The truth of the node for every combination of classes, one axis per column."""
     names = list(classes)
     values = {}
     for name, (ids, count) in classes.items():
@@ -196,7 +196,7 @@ def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -
 def _by_table(
     table: NDArray[np.bool_], names: Sequence[str], classes: Mapping[str, Classes], regions: LabelProducts
 ) -> Covers:
-    """Add the table up over the pieces of every region; regions with the same labels are added up once."""
+    """Sum the table over the pieces of every region; regions with equal labels are summed once."""
     matrices = {name: regions.pieces[name].matrix(*classes[name]) for name in names}
     ids, firsts = regions.distinct(names)
     labels = [regions.codes[name][firsts] for name in names]

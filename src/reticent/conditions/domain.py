@@ -1,4 +1,4 @@
-"""What the public may know of a column's values."""
+"""Public knowledge of a column's values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from reticent.table import Meaning, Prefix, ValueType
 
 @dataclass(frozen=True)
 class Domain:
-    """The kind of a column's values, and its leaves where they are declared in public (null among them when it may occur).
+    """The type of a column's values, and its leaves if they are declared in public (including null if it may occur).
 
-    ``may_miss``: nobody declared whether values are missing, so a label may stand for that, and a suppressed one may hide it.
+    ``may_miss``: it was not declared whether values are missing, so null may be represented by a label, and hidden by a
+    suppressed one.
     """
 
     kind: ValueType
@@ -25,13 +26,13 @@ class Domain:
 
     @classmethod
     def of_series(cls, series: pl.Series) -> Domain:
-        """A column that is published as it is: its values are there to see."""
+        """The domain of a column that is published unchanged: its values are visible."""
         kind = ValueType.of(series.dtype, series.name)
         return cls(kind, kind.column(series.unique(maintain_order=True)))
 
     @classmethod
     def of_values(cls, kind: ValueType, values: Sequence[Any] | None, *, may_miss: bool = False) -> Domain:
-        """A domain written down as plain data, as manifests have it."""
+        """A domain from plain data, as in manifests."""
         kind = ValueType(kind).compared
         if values is None:
             return cls(kind)
@@ -39,7 +40,7 @@ class Domain:
 
     @classmethod
     def guessed(cls, meanings: Sequence[Meaning], otherwise: ValueType) -> Domain:
-        """The kind that a column's meanings suggest when nobody declared it; numbers may then be fractional."""
+        """The type suggested by a column's meanings if none was declared; numbers may then be fractional."""
         samples = [value for meaning in meanings for value in meaning.written()]
         if not samples:
             return cls(ValueType.TEXT if any(isinstance(meaning, Prefix) for meaning in meanings) else otherwise)

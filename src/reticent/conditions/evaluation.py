@@ -1,7 +1,7 @@
-"""From a tree and a frame to a truth value for every row: true, false, or null for unknown, as SQL has it.
+"""Evaluate a tree on a frame: true, false, or null for unknown, as in SQL, for every row.
 
-Comparisons of whole numbers are decided exactly, whatever the size of the numbers. Where a column of floating-point numbers
-takes part, arithmetic is done in its precision in the order in which it is written, as a database would. NaN is null.
+Comparisons of integers are exact at any size. If a floating-point column takes part, arithmetic uses its precision in
+the order written, as in a database. NaN is null.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _LARGEST = 2**63 - 1
 
 
 def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
-    """True, false or null for each row. The node was checked against the frame's columns before."""
+    """True, false or null for each row. The node must have been checked against the frame's columns."""
     match node:
         case And(parts=parts):
             return reduce(operators.and_, (truth(part, frame) for part in parts))
@@ -78,7 +78,7 @@ def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
 
 
 def _worked_out(frame: pl.DataFrame, *given: Operand) -> tuple[pl.DataFrame, tuple[Operand, ...]]:
-    """Operands that are linear: what functions give becomes columns of the frame."""
+    """The operands made linear: the results of functions become columns of the frame."""
     columns: dict[str, pl.Series] = {}
 
     def linear(operand: Operand) -> Operand:
@@ -96,7 +96,7 @@ def _worked_out(frame: pl.DataFrame, *given: Operand) -> tuple[pl.DataFrame, tup
 
 
 def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.Series:
-    """A function of a linear operand: in whole numbers where no floating-point column takes part."""
+    """A function of a linear operand: in integers if no floating-point column takes part."""
     names = list(dict.fromkeys(column.name for column in columns_in(operand)))
     if not all(_is_exact(frame.schema[name]) for name in names):
         value = _rounded(operand, frame, pl.Float64())
@@ -105,7 +105,7 @@ def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.S
     form = _on_whole_columns(LinearForm.of(operand), frame)
     terms, constant, denominator = form.integers()
     if function.name == "abs" and denominator != 1:
-        # The absolute value of a decimal number is one; that of a sum of them is rounded.
+        # The absolute value of a decimal is exact; that of a sum of them is rounded.
         return (
             frame[operand.name].abs() if isinstance(operand, Column) else _rounded(operand, frame, pl.Float64()).abs()
         )
@@ -120,7 +120,7 @@ def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.S
 
 
 def _whole_function(function: Function, totals: NDArray[np.int64], denominator: int) -> pl.Series:
-    """A function of ``totals / denominator`` in 64 bits; only floor, ceil and sign are asked of fractions."""
+    """A function of ``totals / denominator`` in 64 bits; only floor, ceil and sign are used on fractions."""
     match function.name:
         case "%":
             return pl.Series(np.fmod(totals, function.by))
@@ -146,7 +146,7 @@ def _compare(symbol: Operator, left: pl.Series, right: Any) -> pl.Series:
 
 
 def _series(column: Column, frame: pl.DataFrame) -> pl.Series:
-    """A column in the form in which it is compared."""
+    """A column in its comparable form."""
     series = frame[column.name]
     if series.dtype.is_float():
         return series.fill_nan(None)
@@ -179,7 +179,7 @@ def _member(node: Member, frame: pl.DataFrame) -> pl.Series:
 
 
 def _listed(values: tuple[Constant, ...], dtype: pl.DataType) -> pl.Series:
-    """The constants that a column of this type can equal at all."""
+    """The constants that a column of this type can equal."""
     if dtype == pl.String:
         return pl.Series([value.value for value in values], dtype=pl.String)
     wholes = [value.value.numerator for value in values if isinstance(value, Number) and value.value.denominator == 1]
@@ -204,7 +204,7 @@ def _comparison(node: Comparison, frame: pl.DataFrame) -> pl.Series:
 
 
 def _beside(value: Text | Truth, dtype: pl.DataType) -> Any:
-    """A constant as it is compared with a column of this type."""
+    """A constant in the form compared with a column of this type."""
     if isinstance(value, Truth) or dtype == pl.String:
         return value.value
     return ValueType.of(dtype).moment(value.value)
@@ -224,7 +224,7 @@ def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFram
 def _unknown_where_cancelled(
     found: pl.Series, columns: Iterable[Column], form: LinearForm, frame: pl.DataFrame
 ) -> pl.Series:
-    """``found``, but unknown where a column is missing that took part with a coefficient of zero."""
+    """``found``, but unknown where a column with coefficient zero is null."""
     cancelled = [column for column in columns if column.name not in form.coefficients]
     if not cancelled:
         return found
@@ -237,7 +237,7 @@ def _is_exact(dtype: pl.DataType) -> bool:
 
 
 def _exact(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series:
-    """``form symbol 0`` in whole numbers."""
+    """``form symbol 0`` in integers."""
     if not form.coefficients:
         return _constant(_COMPARE[symbol](form.constant, 0), frame)
     form = _on_whole_columns(form, frame)
@@ -248,7 +248,7 @@ def _exact(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series
 
 
 def _on_whole_columns(form: LinearForm, frame: pl.DataFrame) -> LinearForm:
-    """The same form over the columns' physical whole numbers (a decimal column is one with a power of ten below it)."""
+    """The same form over the columns' physical integers (a decimal column is an integer over a power of ten)."""
     terms = dict(form.coefficients)
     for name in terms:
         dtype = frame.schema[name]
@@ -263,7 +263,7 @@ def _whole(name: str, frame: pl.DataFrame) -> pl.Series:
 
 
 def _beside_threshold(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series:
-    """One column of whole numbers against a fraction: rounded to the whole number that decides alike, never out of range."""
+    """One integer column against a fraction: rounded to the integer threshold with the same result, never out of range."""
     name, symbol, limit = threshold(form, symbol)
     series = _whole(name, frame)
     low, high = _range(series.dtype)
@@ -291,7 +291,7 @@ def _range(dtype: pl.DataType) -> tuple[int, int]:
 def _whole_sum(
     terms: dict[str, int], constant: int, frame: pl.DataFrame, shortened: Callable[[int], int | float]
 ) -> pl.Series:
-    """``sum of terms[c] * c + constant``: in 64 bits where it fits; where it does not, what ``shortened`` makes of Python's integers."""
+    """``sum of terms[c] * c + constant``: in 64 bits if it fits; otherwise the result of ``shortened`` on Python integers."""
     columns = {name: _whole(name, frame) for name in terms}
     if _fits(terms, constant, frame):
         total = reduce(operators.add, (series.cast(pl.Int64) * terms[name] for name, series in columns.items()))
@@ -305,7 +305,7 @@ def _whole_sum(
 
 
 def _fits(terms: dict[str, int], constant: int, frame: pl.DataFrame) -> bool:
-    """Whether a sum of whole numbers stays within 64 bits, whatever the order of its terms."""
+    """True if a sum of integers stays within 64 bits for any order of its terms."""
     bound = abs(constant)
     for name, factor in terms.items():
         series = _whole(name, frame)
@@ -315,7 +315,7 @@ def _fits(terms: dict[str, int], constant: int, frame: pl.DataFrame) -> bool:
 
 
 def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
-    """A numeric operand in floating point: exact as long as no floating-point column takes part, then step by step."""
+    """A numeric operand in floating point: exact until a floating-point column takes part, then step by step."""
     names = [column.name for column in columns_in(operand)]
     if all(_is_exact(frame.schema[name]) for name in names):
         return _rounded_once(operand, frame, dtype)
@@ -329,7 +329,7 @@ def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Se
 
 
 def _rounded_once(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
-    """A numeric operand without floating-point columns, worked out exactly and rounded at the end."""
+    """A numeric operand without floating-point columns, computed exactly and rounded at the end."""
     form = LinearForm.of(operand)
     if form.coefficients:
         found = _rounded_sum(_on_whole_columns(form, frame), frame, dtype)
@@ -348,7 +348,7 @@ def _rounded_sum(form: LinearForm, frame: pl.DataFrame, dtype: pl.DataType) -> p
 
 
 def _nearest(number: Fraction | int) -> float:
-    """The nearest floating-point number; beyond the largest, infinity."""
+    """The nearest float; infinity beyond the largest."""
     try:
         return float(number)
     except OverflowError:

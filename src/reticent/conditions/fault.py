@@ -8,10 +8,10 @@ Span = tuple[int, int]
 
 
 class ConditionError(PolicyError):
-    """A condition that cannot be read, or does not fit the columns it speaks about.
+    """A condition that cannot be parsed, or does not match its columns.
 
-    ``text`` is the whole condition, ``span`` the offsets of the part that is wrong, ``line`` and ``character`` where that part
-    begins, counted from 1.
+    ``text`` is the whole condition, ``span`` the offsets of the offending part, ``line`` and ``character`` its start,
+    from 1.
     """
 
     what = "condition"

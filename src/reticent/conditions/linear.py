@@ -1,4 +1,4 @@
-"""Linear forms: what an arithmetic operand says, as exact coefficients of columns and a constant."""
+"""Linear forms: an arithmetic operand as exact coefficients of columns and a constant."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LinearForm:
                 raise TypeError(f"{operand} is not numeric")
 
     def scaled(self, factor: Fraction) -> LinearForm:
-        """The form times a number; a column times zero is gone (a null times zero is looked after by the caller)."""
+        """The form times a number; columns with coefficient zero are dropped (the caller handles null times zero)."""
         terms = {name: factor * value for name, value in self.coefficients.items() if factor}
         return LinearForm(terms, factor * self.constant)
 
@@ -46,7 +46,7 @@ class LinearForm:
         return LinearForm({name: value for name, value in terms.items() if value}, self.constant + other.constant)
 
     def integers(self) -> tuple[dict[str, int], int, int]:
-        """The same form as whole coefficients and a whole constant over one positive denominator."""
+        """The same form with integer coefficients and an integer constant over one positive denominator."""
         denominator = lcm(self.constant.denominator, *(value.denominator for value in self.coefficients.values()))
         terms = {name: int(value * denominator) for name, value in self.coefficients.items()}
         return terms, int(self.constant * denominator), denominator
@@ -58,6 +58,6 @@ def difference(left: Operand, right: Operand) -> LinearForm:
 
 
 def threshold(form: LinearForm, operator: Operator) -> tuple[str, Operator, Fraction]:
-    """``form operator 0`` in a single column, solved for it: the column, the operator, the number beside it."""
+    """``form operator 0`` in a single column, solved for it: the column, the operator, the threshold."""
     ((name, coefficient),) = form.coefficients.items()
     return name, operator if coefficient > 0 else MIRRORED[operator], -form.constant / coefficient

@@ -1,6 +1,6 @@
-"""The condition's own syntax tree: one small frozen class a node, each printing itself as text that reads back.
+"""The syntax tree of conditions: one small frozen class per node, each printing itself as parseable text.
 
-Nodes compare by what they say; ``span``, where they stood in the text, only serves messages.
+Nodes are compared by content; ``span``, their position in the text, is for messages only.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class Column:
-    """The value that a row has in a column."""
+    """The value of a row in a column."""
 
     name: str
     span: Span = field(default=_NOWHERE, compare=False)
@@ -101,7 +101,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Number:
-    """A number, exactly as it was written."""
+    """A number, exactly as written."""
 
     value: Fraction
     span: Span = field(default=_NOWHERE, compare=False)
@@ -112,7 +112,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """A text in single quotes; beside a column of dates, a day or a moment."""
+    """A text in single quotes; next to a date column, a day or a timestamp."""
 
     value: str
     span: Span = field(default=_NOWHERE, compare=False)
@@ -150,8 +150,9 @@ FunctionName = Literal["%", "div", "abs", "sign", "floor", "ceil"]
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a number: the remainder (``%``) and the whole quotient (``div``) by a constant, cut toward zero as databases do, the
-    absolute value, the sign, and the next whole number below or above."""
+    """A function of a number: the remainder (``%``) and the integer quotient (``div``) by a constant, truncated toward
+    zero as in databases, the absolute value, the sign, floor and ceiling.
+    """
 
     name: FunctionName
     operand: Operand
@@ -163,11 +164,11 @@ class Function:
 
     @property
     def is_division(self) -> bool:
-        """Whether it divides, which only whole numbers allow."""
+        """True if it divides, which requires integers."""
         return self.name in ("%", "div")
 
     def of(self, value: Fraction) -> Fraction:
-        """The function of a number."""
+        """The function applied to a number."""
         match self.name:
             case "abs":
                 return abs(value)
@@ -187,7 +188,7 @@ Operand = Column | Number | Text | Truth | Arithmetic | Function
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two operands compared; unknown when either is null."""
+    """A comparison of two operands; unknown if either is null."""
 
     operator: Operator
     left: Operand
@@ -200,7 +201,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Member:
-    """Whether an operand is one of some constants; unknown for null."""
+    """Membership of an operand in a list of constants; unknown for null."""
 
     operand: Operand
     values: tuple[Constant, ...]
@@ -212,7 +213,7 @@ class Member:
 
 @dataclass(frozen=True)
 class StartsWith:
-    """Whether a text begins with another: ``like 'abc%'``; unknown for null."""
+    """A prefix test on text, ``like 'abc%'``; unknown for null."""
 
     operand: Operand
     prefix: str
@@ -224,7 +225,7 @@ class StartsWith:
 
 @dataclass(frozen=True)
 class IsNull:
-    """Whether an operand is null; never unknown."""
+    """A null test; never unknown."""
 
     operand: Operand
     span: Span = field(default=_NOWHERE, compare=False)
@@ -235,7 +236,7 @@ class IsNull:
 
 @dataclass(frozen=True)
 class Always:
-    """A condition that is the same for every row."""
+    """A condition with the same value for every row."""
 
     value: bool
     span: Span = field(default=_NOWHERE, compare=False)
@@ -246,7 +247,7 @@ class Always:
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite; unknown stays unknown."""
+    """Negation; unknown stays unknown."""
 
     part: Node
     span: Span = field(default=_NOWHERE, compare=False)
@@ -257,7 +258,7 @@ class Not:
 
 @dataclass(frozen=True)
 class And:
-    """All parts: false if one is, unknown if one is and none is false."""
+    """Conjunction: false if a part is, unknown if one is and none is false."""
 
     parts: tuple[Node, ...]
     span: Span = field(default=_NOWHERE, compare=False)
@@ -268,7 +269,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """Any part: true if one is, unknown if one is and none is true."""
+    """Disjunction: true if a part is, unknown if one is and none is true."""
 
     parts: tuple[Node, ...]
     span: Span = field(default=_NOWHERE, compare=False)
@@ -282,7 +283,7 @@ Node = Comparison | Member | StartsWith | IsNull | Always | Not | And | Or
 
 
 def constant(value: object, column: str) -> Constant:
-    """A value of a table as a constant; days and moments are written as text."""
+    """A value of a table as a constant; days and timestamps are written as text."""
     if isinstance(value, bool):
         return Truth(value)
     if isinstance(value, int | float | Decimal | Fraction):
@@ -293,7 +294,7 @@ def constant(value: object, column: str) -> Constant:
 
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
-    """The operands that an atom looks at."""
+    """The operands of an atom."""
     match atom:
         case Comparison(left=left, right=right):
             return (left, right)
@@ -330,25 +331,25 @@ def columns_in(operand: Operand) -> Iterator[Column]:
 
 
 def has_function(operand: Operand) -> bool:
-    """Whether an operand is more than linear in its columns."""
+    """True if an operand is not linear in its columns."""
     if isinstance(operand, Arithmetic):
         return has_function(operand.left) or has_function(operand.right)
     return isinstance(operand, Function)
 
 
 def is_linear(node: Node) -> bool:
-    """Whether no function stands under a node."""
+    """True if there is no function under a node."""
     return not any(has_function(operand) for atom in atoms(node) for operand in operands(atom))
 
 
 def scope(node: Node) -> tuple[str, ...]:
-    """The names of the columns under a node, in the order in which they first appear."""
+    """The names of the columns under a node, in order of first appearance."""
     found = (column.name for atom in atoms(node) for operand in operands(atom) for column in columns_in(operand))
     return tuple(dict.fromkeys(found))
 
 
 def positive(node: Node, negated: bool = False) -> Node:
-    """An equal condition in which ``not`` stands before single atoms only (De Morgan holds for unknown as well)."""
+    """An equivalent condition in negation normal form (De Morgan holds for unknown as well)."""
     match node:
         case Not(part=part):
             return positive(part, not negated)
@@ -367,7 +368,7 @@ def positive(node: Node, negated: bool = False) -> Node:
 
 
 def _decimal(value: Fraction) -> str:
-    """A finite decimal where the number is one, as all that are read from text are."""
+    """A finite decimal if the number is one, as are all that are parsed from text."""
     if value.denominator == 1:
         return str(value.numerator)
     digits, rest = 0, value.denominator

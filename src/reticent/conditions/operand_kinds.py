@@ -1,4 +1,4 @@
-"""Whether a condition makes sense for the types of the values that it compares."""
+"""Type checking of conditions."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _HOLDS = {
 
 
 def kinds_of(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, ValueType]:
-    """The kinds of those named columns that the frame has."""
+    """The types of those named columns that the frame has."""
     return {name: ValueType.of(frame.schema[name], name) for name in names if name in frame.schema}
 
 
 def check(node: Node, kinds: Mapping[str, ValueType], known: Iterable[str], text: str) -> None:
-    """Refuse, with a message that points into ``text``, a column that is not ``known`` or operands of different kinds."""
+    """Raise, pointing into ``text``, for a column that is not ``known`` or operands of incompatible types."""
     check_names(node, known, text)
     for atom in atoms(node):
         _check_atom(atom, kinds, text)
 
 
 def check_names(node: Node, known: Iterable[str], text: str) -> None:
-    """Refuse a column that is not known."""
+    """Raise for an unknown column."""
     names = tuple(known)
     for atom in atoms(node):
         for operand in operands(atom):
@@ -63,7 +63,7 @@ def check_names(node: Node, known: Iterable[str], text: str) -> None:
 
 
 def suggested(node: Node, name: str) -> ValueType:
-    """The kind that a condition takes a column to have, for columns of which nothing is known."""
+    """The type that a condition implies for a column of unknown type."""
     for atom in atoms(node):
         sides = operands(atom)
         if any(column.name == name for side in sides for column in columns_in(side)):
@@ -127,7 +127,7 @@ def _kind(operand: Operand, kinds: Mapping[str, ValueType], text: str) -> ValueT
 
 
 def _is_whole(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
-    """Whether a numeric operand has whole numbers only."""
+    """True if a numeric operand takes integer values only."""
     match operand:
         case Column(name=name):
             return kinds[name].is_whole
@@ -142,7 +142,7 @@ def _is_whole(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
 
 
 def _is_exact(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
-    """Whether all columns of an operand hold whole numbers."""
+    """True if all columns of an operand are integers."""
     return all(kinds[column.name].is_whole for column in columns_in(operand))
 
 
@@ -164,7 +164,7 @@ def _check_moment(value: Text, kind: ValueType, text: str) -> None:
     except ValueError:
         wanted = "a day such as '2024-01-31'"
         if kind is ValueType.DATETIME:
-            wanted += " or a moment such as '2024-01-31 12:30:00'"
+            wanted += " or a timestamp such as '2024-01-31 12:30:00'"
         raise ConditionError(f"{value.value!r} is not {wanted}.", text, value.span) from None
 
 

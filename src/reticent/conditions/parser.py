@@ -1,4 +1,4 @@
-"""From text to tree. sqlglot reads the text; only what is known here becomes a node, everything else is refused."""
+"""Parse text to a tree. sqlglot reads the text; only supported expressions become nodes, everything else is rejected."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _READ: tuple[type[exp.Expr], ...] = (
     *_COMPARISONS,
     *_FUNCTIONS,
 )
-# What the expressions that are read below can carry; each is looked at where it matters.
+# Arguments of the supported expressions; each is checked where it matters.
 _ARGUMENTS = frozenset(
     {
         "this",
@@ -92,7 +92,7 @@ _KNOWN = "=, <>, <, <=, >, >=, between, in, is null, like 'abc%', and, or, not, 
 
 
 def read(text: str) -> Node:
-    """The tree of a condition; a :class:`ConditionError` points at what is wrong with it."""
+    """The tree of a condition. Raises :class:`ConditionError`, pointing at the error."""
     if not text.strip():
         raise ConditionError("it is empty. Write something like: age between 30 and 40", text, (0, len(text)))
     if len(text) > _LONGEST:
@@ -112,12 +112,12 @@ def read(text: str) -> Node:
 
 
 def read_expression(expression: exp.Expr, text: str) -> Node:
-    """The tree of a condition that stands inside a statement which sqlglot has read already; ``text`` is the whole statement."""
+    """The tree of a condition inside a statement that sqlglot has parsed; ``text`` is the whole statement."""
     return _ConditionReader(text).condition(expression)
 
 
 class _ConditionReader:
-    """Turns sqlglot's expressions into nodes, remembering the text for messages."""
+    """Converts sqlglot's expressions to nodes, with the text for messages."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -159,10 +159,10 @@ class _ConditionReader:
                     f"{node.alias!r} is not expected here. Is 'and', 'or' or a quote missing?", node.args["alias"]
                 )
             case exp.ILike() | exp.Escape():
-                raise self.fault("only like 'abc%' is known, without ilike or escape.", node)
+                raise self.fault("only like 'abc%' is supported, without ilike or escape.", node)
         if type(node) in _COMPARISONS:
             return Comparison(_COMPARISONS[type(node)], self.operand(node.this), self.operand(node.expression), span)
-        raise self.fault(f"this is not a condition that is known. Known are {_KNOWN}.", node)
+        raise self.fault(f"this kind of condition is not supported. Supported are {_KNOWN}.", node)
 
     def operand(self, node: exp.Expr) -> Operand:
         """An expression that has a value for a row."""
@@ -206,13 +206,13 @@ class _ConditionReader:
         )
 
     def check_arguments(self, node: exp.Expr) -> None:
-        """Refuse an expression that says more than is read here: nothing may be passed over in silence."""
+        """Raise for an expression with arguments that are not supported: nothing may be ignored silently."""
         more = [name for name, value in node.args.items() if value and name not in _ARGUMENTS]
         if more and isinstance(node, _READ):
-            raise self.fault(f"{more[0].replace('_', ' ')!r} is not known here.", node)
+            raise self.fault(f"{more[0].replace('_', ' ')!r} is not supported here.", node)
 
     def span(self, node: exp.Expr) -> Span:
-        """Where an expression stands in the text, as far as its parts tell."""
+        """The position of an expression in the text, as far as its parts have one."""
         marks = [part.meta for part in node.walk() if "start" in part.meta]
         if not marks:
             return (0, len(self.text)) if node.parent is None else self.span(node.parent)
@@ -225,16 +225,16 @@ class _ConditionReader:
     def _number(self, node: exp.Literal) -> Fraction:
         try:
             number = Decimal(node.this)
-            # Written out, 1e999999999 has a thousand million digits.
+            # Written out, 1e999999999 has a billion digits.
             if number and abs(number.adjusted()) > _LARGEST_EXPONENT:
-                raise self.fault(f"numbers lie between 1e-{_LARGEST_EXPONENT} and 1e{_LARGEST_EXPONENT}.", node)
+                raise self.fault(f"numbers must be between 1e-{_LARGEST_EXPONENT} and 1e{_LARGEST_EXPONENT}.", node)
             return Fraction(number)
         except (InvalidOperation, OverflowError, ValueError):
             raise self.fault(f"{node.this!r} is not a number.", node) from None
 
     def _between(self, node: exp.Between) -> Node:
         if node.args.get("symmetric"):
-            raise self.fault("write the smaller bound first; 'symmetric' is not known.", node)
+            raise self.fault("write the smaller bound first; 'symmetric' is not supported.", node)
         span, operand = self.span(node), self.operand(node.this)
         low, high = self.operand(node.args["low"]), self.operand(node.args["high"])
         return And((Comparison(">=", operand, low, span), Comparison("<=", operand, high, span)), span)
@@ -248,7 +248,7 @@ class _ConditionReader:
         return Member(self.operand(node.this), tuple(self._constant(value) for value in listed), self.span(node))
 
     def _equal(self, columns: exp.Tuple, row: exp.Expr) -> Node:
-        """``(a, b) in ((1, 2), ...)``: a row of constants beside a row of operands, equal in every place."""
+        """``(a, b) in ((1, 2), ...)``: a tuple of operands equals a tuple of constants, elementwise."""
         left, right = columns.expressions, row.expressions if isinstance(row, exp.Tuple) else [row]
         if len(left) != len(right):
             raise self.fault(f"a row of {len(left)} values is needed here, such as (30, 'flu').", row)
@@ -273,7 +273,7 @@ class _ConditionReader:
         span, operand, body = self.span(node), self.operand(node.this), pattern.value.removesuffix("%")
         if "%" in body or "_" in body:
             raise self.fault(
-                "only a beginning can be asked for, such as like 'abc%': no '_' and no other '%'.", node.expression
+                "only a prefix is supported, such as like 'abc%': no '_' and no other '%'.", node.expression
             )
         return (
             StartsWith(operand, body, span) if pattern.value.endswith("%") else Comparison("=", operand, pattern, span)
@@ -311,16 +311,16 @@ def _from_parser(error: ParseError, text: str) -> ConditionError:
     if (found.get("description") or "").startswith("Expecting )"):
         return ConditionError("a parenthesis is not closed after this.", text, (start, end))
     if (found.get("description") or "").startswith("Required keyword"):
-        return ConditionError(f"something is missing beside {highlight!r}.", text, (start, end))
+        return ConditionError(f"something is missing next to {highlight!r}.", text, (start, end))
     return ConditionError(
-        f"{highlight!r} is not expected here. A name that is a word of SQL, or has other characters than letters, digits and _, goes into double quotes.",
+        f"{highlight!r} is not expected here. Put a name that is an SQL keyword, or has characters other than letters, digits and _, in double quotes.",
         text,
         (start, end),
     )
 
 
 def _open_quote(text: str) -> Span:
-    """Where the quote stands that is not closed."""
+    """The position of the quote that is not closed."""
     opened: int | None = None
     for position, character in enumerate(text):
         if opened is None and character in "'\"`[":

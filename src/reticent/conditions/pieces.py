@@ -1,8 +1,8 @@
-"""A column's labels cut into pieces that a condition cannot tell apart inside.
+"""A column's labels split into pieces on which a condition is constant.
 
-Where the values of a column are known one by one, every value is a piece. Where they are not (a real interval, a
-suppressed column whose domain is private), the constants that the condition compares with cut the labels: inside a
-piece the condition's answer does not change, so one representative value speaks for all.
+If the values of a column are known one by one, every value is a piece. If not (a real interval, a suppressed column
+with a private domain), the constants of the condition split the labels: inside a piece the condition's truth is
+constant, so one representative value suffices.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _LOW, _HIGH = "\x01", "\U0010ffff"
 
 @dataclass(frozen=True)
 class Pieces:
-    """Representative ``values``, and which of them each label holds with what weight.
+    """Representative ``values``, and which of them each label contains with what weight.
 
-    Pair ``i`` says that label ``labels[i]`` holds piece ``members[i]``, which is ``weights[i]`` of it; a weight of zero is
-    possible but has no measure. ``measured[l]`` is False when nothing public says how a label's values spread over
-    its pieces. ``complete``: every value there is is a piece of its own; where it is not, ``stretches`` has the labels that
-    are a stretch of the line.
+    Pair ``i``: label ``labels[i]`` contains piece ``members[i]`` with weight ``weights[i]``; weight zero means possible
+    but of measure zero. ``measured[l]`` is False if nothing public determines how a label's values are distributed over
+    its pieces. ``complete``: every possible value is a piece of its own; otherwise ``stretches`` has the labels that
+    are intervals.
     """
 
     values: pl.Series
@@ -44,12 +44,12 @@ class Pieces:
     stretches: Mapping[int, LineSegment] = field(default_factory=dict)
 
     def held(self, label: int) -> NDArray[np.int64]:
-        """The pieces that a label holds."""
+        """The pieces of a label."""
         low, high = np.searchsorted(self.labels, [label, label + 1])
         return self.members[low:high]
 
     def matrix(self, classes: NDArray[np.int64], count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Labels by classes of pieces: the weight that a label has in a class, and how many of its pieces are in it."""
+        """Labels by classes of pieces: the weight of a label in a class, and the number of its pieces there."""
         shape = (len(self.measured), count)
         where = self.labels * count + classes[self.members]
         weight = np.bincount(where, weights=self.weights, minlength=shape[0] * count)
@@ -59,14 +59,14 @@ class Pieces:
 
 @dataclass(frozen=True)
 class CutPoints:
-    """Where a condition cuts a column: constants that it compares with, and beginnings that it asks for."""
+    """Where a condition splits a column: constants of comparisons, and prefixes."""
 
     constants: tuple[Any, ...] = ()
     prefixes: tuple[str, ...] = ()
 
 
 def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: CutPoints) -> Pieces:
-    """Cut the labels of a column, given by their meanings, into pieces."""
+    """Split the labels of a column, given by their meanings, into pieces."""
     kind, leaves = domain.kind, domain.leaves
     if leaves is None:
         leaves = _listed_leaves(meanings, kind)
@@ -78,7 +78,7 @@ def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: CutPoints) -> P
 
 
 def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType, hidden: bool) -> Pieces:
-    """Every leaf a piece; ``hidden``: and null, which a suppressed label may hide but has no weight."""
+    """Every leaf is a piece; with ``hidden`` also null, which a suppressed label may hide but which has no weight."""
     values = pl.concat([leaves, pl.Series([None], dtype=leaves.dtype)]) if hidden else leaves
     index, null = LeafIndex(values, kind), len(leaves)
     members = [index.under(meaning) for meaning in meanings]
@@ -87,7 +87,7 @@ def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType
 
 
 def pieces_of_leaves(leaves: pl.Series) -> Pieces:
-    """Every leaf a label of its own, for columns that are shown as they are."""
+    """Every leaf is a label of its own, for columns that are published unchanged."""
     each = np.arange(len(leaves))
     return Pieces(leaves, each, each, np.ones(len(leaves)), np.ones(len(leaves), dtype=bool), True)
 
@@ -106,7 +106,7 @@ def _assemble(
 
 
 def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | None:
-    """All values that the labels stand for, when the labels name or bound them all and they are not too many."""
+    """All values covered by the labels, if the labels list or bound them all and they are not too many."""
     found: dict[Any, None] = {}
     for meaning in meanings:
         if isinstance(meaning, Anything):
@@ -125,7 +125,7 @@ def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | 
 
 
 def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
-    """True, false, and null, which a suppressed label may hide but has no weight."""
+    """True, false, and null, which a suppressed label may hide but which has no weight."""
     values = pl.Series([True, False, None])
     members, weights = [], []
     for meaning in meanings:
@@ -147,7 +147,7 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
         marks += [float(where)] if kind is ValueType.REAL else [math.floor(where), math.ceil(where)]
     places, sizes = _points_and_gaps(_points(marks, kind), kind)
     values = kind.series([*(kind.at_place(where) for where in places), None])
-    # Python's whole numbers where 64 bits are too few: numpy would make them floats.
+    # Python integers if 64 bits are too few: numpy would make them floats.
     line, null = np.array(places, dtype=None if places[-1] < 2**63 else object), len(places)
     members, weights, measured = [], [], []
     for meaning, part, listed in zip(meanings, parts, lists, strict=True):
@@ -180,19 +180,19 @@ def _where(value: Any, kind: ValueType) -> float:
 
 
 def _points(marks: Sequence[float], kind: ValueType) -> list[float]:
-    """The marks in order, once each; where there is none, any place. No value lies beyond the ends of the line, so that marks there cut nothing."""
+    """The distinct marks in order; any point if there is none. Marks beyond the ends of the type's range are dropped."""
     first, last = kind.ends()
     within = {float(mark) if kind is ValueType.REAL else int(mark) for mark in marks if first <= mark <= last}
     return sorted(within) or [_where(datetime.date(1970, 1, 1), kind) if kind.is_temporal else 0]
 
 
 def _points_and_gaps(points: Sequence[float], kind: ValueType) -> tuple[list[float], list[float]]:
-    """A place in every point and every gap, in order, and how much lies there (infinite before the first and after the last)."""
+    """A coordinate in every point and every gap, in order, and its measure (infinite before the first and after the last)."""
     real = kind is ValueType.REAL
     first, last = kind.ends()
     found: list[tuple[float, float]] = [(points[0], 0.0 if real else 1.0)]
     for low, high in pairwise(points):
-        # Half of each, since the sum may be too large for a float.
+        # Half of each, since the sum may overflow a float.
         between = low / 2 + high / 2 if real else low + 1
         if low < between < high:
             found.append((between, high - low - (0 if real else 1)))
@@ -216,7 +216,7 @@ def _inside(part: LineSegment, line: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
-    """The texts that labels list, all digits under a mask, and around each constant of the condition the texts just beside it."""
+    """The texts that labels list, all digit codes under a mask, and texts adjacent to each constant of the condition."""
     listed = {value for meaning in meanings for value in meaning.listed(ValueType.TEXT) or ()}
     strangers: dict[str, None] = dict.fromkeys(_beside([*cuts.constants, *cuts.prefixes]))
     completions: dict[int, list[str]] = {}
@@ -247,7 +247,7 @@ def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
 
 
 def _completions(code: Prefix) -> list[str]:
-    """All codes of digits under a mask, or none when they are too many or the code is not of digits."""
+    """All digit codes under a mask, or none if they are too many or not digits."""
     rest = code.length - len(code.prefix)
     if rest > 4 or not (code.prefix + "0").isdigit():
         return []
@@ -255,7 +255,7 @@ def _completions(code: Prefix) -> list[str]:
 
 
 def _beside(constants: Iterable[Any]) -> Iterable[str]:
-    """Texts that stand in every position relative to some constants: before, at, just behind and beyond each."""
+    """Texts in every relative position to some constants: before, at, just after and beyond each."""
     yield ""
     yield _HIGH
     for constant in constants:
@@ -276,5 +276,5 @@ def _masked(code: Prefix, constants: Iterable[Any]) -> Iterable[str]:
 
 
 def constant_of(value: Any, kind: ValueType) -> Any:
-    """A constant of a condition as a value that cuts a column of a kind."""
+    """A constant of a condition as a split value of a column of a type."""
     return value if kind is ValueType.INTEGER else float(value) if kind is ValueType.REAL else kind.converted(value)

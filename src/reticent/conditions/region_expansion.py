@@ -1,4 +1,4 @@
-"""Covers by writing every region out: all combinations of its pieces as rows of a frame, which the condition then decides."""
+"""Decide regions by enumeration: all combinations of pieces as rows of a frame, on which the condition is evaluated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LARGEST_CHUNK = 1 << 21
 
 
 def cells_in_all(regions: LabelProducts, names: tuple[str, ...]) -> float:
-    """How many rows writing out the distinct regions would take."""
+    """The number of rows that enumerating the distinct regions would take."""
     _, firsts = regions.distinct(names)
     return float(
         np.prod([_held(regions, name)[1][regions.codes[name][firsts]] for name in names], axis=0, dtype=float).sum()
@@ -22,7 +22,7 @@ def cells_in_all(regions: LabelProducts, names: tuple[str, ...]) -> float:
 
 
 def expanded(node: Node, regions: LabelProducts) -> Covers:
-    """Decide every region by going through its cells."""
+    """Decide every region by enumerating its cells."""
     names = scope(node)
     ids, firsts = regions.distinct(names)
     starts, counts = zip(*(_held(regions, name) for name in names), strict=True)
@@ -48,7 +48,7 @@ def expanded(node: Node, regions: LabelProducts) -> Covers:
 
 
 def _held(regions: LabelProducts, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every label of a column where its pieces begin, and how many they are."""
+    """For every label of a column the offset and the number of its pieces."""
     pieces = regions.pieces[name]
     counts = np.bincount(pieces.labels, minlength=len(pieces.measured)).astype(np.int64)
     return np.cumsum(counts) - counts, counts

@@ -1,4 +1,4 @@
-"""Regions, products of one label a column, and what is found out about them."""
+"""Regions (products of one label per column), and results about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reticent.conditions.pieces import Pieces
 
 
 class RegionMatch(StrEnum):
-    """Whether a region has rows that meet a condition: certainly none, maybe some, or certainly all."""
+    """Whether rows of a region meet a condition: certainly none, maybe some, or certainly all."""
 
     NONE = "none"
     SOME = "some"
@@ -24,7 +24,7 @@ class RegionMatch(StrEnum):
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a condition covers of one region. ``measured`` is False where the share is not known and 1/2 stands for it."""
+    """The part of one region that satisfies a condition. If the share is unknown, ``measured`` is False and the share is 1/2."""
 
     verdict: RegionMatch
     share: float
@@ -33,10 +33,10 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Covers:
-    """What a condition covers of many regions, one entry each.
+    """The parts of many regions that satisfy a condition, one entry each.
 
     ``possible``: a value in the region may meet the condition; ``certain``: all do. ``share`` is the fraction of the
-    region's cells that do; where nothing public says how values spread (``measured`` is False) it is 1/2.
+    region's cells that do; 1/2 if nothing public determines the distribution of values (``measured`` is False).
     """
 
     share: NDArray[np.float64]
@@ -45,11 +45,11 @@ class Covers:
     measured: NDArray[np.bool_]
 
     def at(self, regions: NDArray[Any]) -> Covers:
-        """The same of some regions, by number or by a mask."""
+        """The entries of some regions, by index or mask."""
         return Covers(self.share[regions], self.possible[regions], self.certain[regions], self.measured[regions])
 
     def among(self, mine: NDArray[np.bool_]) -> Covers:
-        """The same among more regions, of which these are ``mine``; of the others the condition covers nothing."""
+        """The entries scattered into a larger set of regions, of which these are ``mine``; the others are not covered at all."""
         share, measured = np.zeros(len(mine)), np.ones(len(mine), dtype=bool)
         possible, certain = np.zeros((2, len(mine)), dtype=bool)
         share[mine], possible[mine], certain[mine] = self.share, self.possible, self.certain
@@ -65,14 +65,14 @@ class Covers:
 
 @dataclass(frozen=True)
 class LabelProducts:
-    """Regions to be covered: for every column its labels' pieces, and for every region the number of its label."""
+    """Regions to decide: for every column the pieces of its labels, and for every region its label index."""
 
     pieces: Mapping[str, Pieces]
     codes: Mapping[str, NDArray[np.int64]]
     count: int
 
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Regions numbered by their labels in some columns, and for each number one region."""
+        """Ids of regions by their labels in some columns, and one region per id."""
         sizes = [len(self.pieces[name].measured) for name in names]
         ids, count = number(*pack([self.codes[name] for name in names], sizes, self.count))
         firsts = np.zeros(count, dtype=np.int64)

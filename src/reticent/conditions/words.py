@@ -1,7 +1,8 @@
-"""Words of SQL and names of columns, told apart before sqlglot parses a text.
+"""SQL keywords and column names, distinguished before sqlglot parses a text.
 
-A column may be called ``load``, ``use`` or ``comment``. sqlglot knows several hundred words, and a text that begins with one of them is another kind of
-statement to it. Here a word is a name wherever an operand is expected and an operator or the end follows; :data:`RESERVED` words alone need double quotes.
+A column may be called ``load``, ``use`` or ``comment``. sqlglot has several hundred keywords, and takes a text that
+begins with one of them for another kind of statement. Here a word is a name if an operand is expected and an operator
+or the end follows; only :data:`RESERVED` words need double quotes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ _CONSTANTS = frozenset({"NULL", "TRUE", "FALSE"})
 _BETWEEN_OPERANDS = frozenset({"AND", "OR", "IN", "IS", "LIKE", "BETWEEN"})
 _CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "AS", "GROUP BY"})
 RESERVED = _CONSTANTS | {"NOT"}
-"""The words that a condition can begin with; as names they stand in double quotes."""
-# What may follow an operand, beside symbols. Words that are refused are among them, so that a message can name them.
+"""The words that a condition can begin with; as names they need double quotes."""
+# What may follow an operand besides symbols. Unsupported words are included, so a message can name them.
 _FOLLOWING = _BETWEEN_OPERANDS | {"NOT"} | (_CLAUSES - {"SELECT"}) | frozenset(
     {"DIV", "ILIKE", "GLOB", "REGEXP", "ESCAPE", "COLLATE", "ISNULL", "NOTNULL", "HAVING", "ORDER BY", "LIMIT", "UNION"}
 )  # fmt: skip
@@ -28,16 +29,16 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 
 
 class _PlainWords(SQLite):
-    """SQLite's dialect (names in double quotes or backticks, text in single quotes only), without words that swallow the rest of the text."""
+    """SQLite's dialect (names in double quotes or backticks, text in single quotes only), without keywords that consume the rest of the text."""
 
     class Tokenizer(SQLite.Tokenizer):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 def parse_statements(text: str, is_name: Callable[[str], bool] | None = None) -> list[exp.Expr]:
-    """The statements or conditions of a text; raises sqlglot's own errors.
+    """Parse the statements or conditions of a text. Raises sqlglot's own errors.
 
-    ``is_name`` says which words may be names; by default all but the words of a condition.
+    ``is_name`` decides which words may be names; by default all but the words of a condition.
     """
     dialect = _PlainWords()
     tokens = dialect.tokenize(text)
@@ -58,7 +59,7 @@ def parse_statements(text: str, is_name: Callable[[str], bool] | None = None) ->
             token = _as_name(token)
             operand_expected = False
         else:
-            # A word of sqlglot's: a function, or something that is going to be refused.
+            # A keyword of sqlglot: a function, or something that will be rejected.
             operand_expected = token.token_type != TokenType.VAR
         named.append(token)
     found = [each for each in dialect.parser().parse(named, text) if each is not None]
@@ -69,13 +70,13 @@ def parse_statements(text: str, is_name: Callable[[str], bool] | None = None) ->
 
 
 def _word(token: Token, text: str) -> str | None:
-    """The word that a token is, if it is one and not quoted."""
+    """The word of a token, if it is one and not quoted."""
     written = text[token.start : token.end + 1]
     return written if written == token.text and (written[:1].isalpha() or written[:1] == "_") else None
 
 
 def _ends_operand(following: Token | None, text: str) -> bool:
-    """Whether an operand may end before a token."""
+    """True if an operand may end before a token."""
     if following is None:
         return True
     word = _word(following, text)
@@ -87,7 +88,7 @@ def _ends_operand(following: Token | None, text: str) -> bool:
 
 
 def _is_operator(following: Token | None, text: str) -> bool:
-    """Whether a token is a symbol that stands between operands: only then a word like ``in`` before it is a name."""
+    """True if a token is a binary operator symbol: only then a word like ``in`` before it is a name."""
     return following is not None and following.token_type in _COMPARING and _word(following, text) is None
 
 

@@ -1,12 +1,12 @@
-"""Files, frames and databases in.
+"""Reading files, frames and databases.
 
-``source``       :class:`Source`: any of them, by its place; ``row_source`` what each kind can do
-``csv_files``    delimited text; ``record_layout`` where its table stands; ``text_types`` the types that its columns have; ``number_formats`` numbers as people write
-                 them; ``sheets`` of Excel; ``statistics_files`` of SPSS, Stata and SAS; ``confined`` reading in a process
-                 whose memory is limited
-``sql``          queries of DuckDB and PostgreSQL; ``sqlite``; ``databases`` any that SQLAlchemy reaches
+``source``       :class:`Source`: any of them, by location; ``row_source`` the interface of each kind
+``csv_files``    delimited text; ``record_layout`` finds header and rows; ``text_types`` infers column types; ``number_formats`` formatted
+                 numbers; ``sheets`` of Excel; ``statistics_files`` of SPSS, Stata and SAS; ``confined`` reading in a process
+                 with limited memory
+``sql``          queries of DuckDB and PostgreSQL; ``sqlite``; ``databases`` any that SQLAlchemy supports
 
-Names are loaded when they are first used.
+Names are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,8 @@
-"""Reading in a process of its own whose memory and work are limited, for files whose size nothing declares.
+"""Reading in a subprocess with limited memory and work, for files that do not declare their size.
 
-Old workbooks (.xls) and long texts of Stata are opened by libraries that take what a file asks for, and end the process where it is not there. So another process opens
-them: what it may not take, it does not get, and whatever becomes of it, this one goes on. Where the system has no such limit (macOS, Windows) the other process is all there is.
+Old workbooks (.xls) and long texts of Stata are opened by libraries that allocate whatever a file requests, and crash
+if it is not available. So a subprocess opens them: it cannot allocate more than its limit, and its crash does not
+affect this process. Without such limits (macOS, Windows) the subprocess is the only protection.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from reticent.errors import DataError, ReticentError
 
 _R = TypeVar("_R")
 _ALWAYS = 1 << 28
-# The bytes of a value as a library holds it, beside those of the value: the same once more in the frame, and again on its way here.
+# A library's overhead per value, in bytes, in addition to the value: a copy in the frame, and another in transfer.
 _COPIES = 3
 _SECONDS, _BYTES_A_SECOND = 60, 100_000
 
 
 def confined(read: Callable[..., _R], *arguments: Any, packed: int, file: str) -> _R:
-    """What ``read(*arguments)`` returns, computed within the memory that a file of ``packed`` bytes may take; a :class:`DataError` where it would take more."""
+    """The result of ``read(*arguments)``, computed within the memory allowed for a file of ``packed`` bytes. Raises
+    :class:`DataError` if it needs more.
+    """
     most = max(_ALWAYS, most_expanded(packed))
     asked = pickle.dumps((read, arguments, _COPIES * most, _SECONDS + packed // _BYTES_A_SECOND))
     done = subprocess.run(
@@ -39,7 +42,7 @@ def confined(read: Callable[..., _R], *arguments: Any, packed: int, file: str) -
         told = done.stderr.decode(errors="replace").strip().splitlines() or [f"it ended with {done.returncode}"]
         reason = next((line for line in told if "memory" in line), told[-1])[:200]
         raise DataError(
-            f"{file} has {packed:,} bytes and cannot be read within {_COPIES * most:,} bytes of memory: its reader gave up ({reason}). {WAY_OUT}."
+            f"{file} has {packed:,} bytes and cannot be read within {_COPIES * most:,} bytes of memory: reading failed ({reason}). {WAY_OUT}."
         )
     found = pickle.loads(done.stdout)
     if isinstance(found, ReticentError):
@@ -49,7 +52,7 @@ def confined(read: Callable[..., _R], *arguments: Any, packed: int, file: str) -
 
 
 def _answer() -> None:
-    """The other process: read what standard input asks for, and write it to standard output."""
+    """The subprocess: read the request from standard input, and write the result to standard output."""
     read, arguments, room, seconds = pickle.load(sys.stdin.buffer)
     _limit(room, seconds)
     try:

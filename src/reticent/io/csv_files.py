@@ -1,8 +1,9 @@
-"""CSV files as they come: the encoding, the delimiter and the types are found out, or said.
+"""CSV files: encoding, delimiter and types are detected unless given.
 
-Bytes are looked at first (encoding, stray NUL bytes). Then the file is parsed block by block into columns of codes and their distinct texts: types
-are found out from the distinct texts alone, and these alone are converted. A file that fits into memory is parsed once, a stream once for its types and
-once for each pass. Only the wanted columns are kept. Raw data are never written to a temporary file.
+Bytes are checked first (encoding, stray NUL bytes). Then the file is parsed in blocks into dictionary-encoded columns:
+types are inferred from the distinct texts, and only these are converted. A file that fits into memory is parsed once, a
+stream once for its types and once for each pass. Only the requested columns are kept. Raw data are never written to a
+temporary file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.text_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
 from reticent.table import StreamRows, TableCodebook
 
-# Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
+# Arrow reads some thirty blocks ahead, so this determines memory use; a record must fit into one.
 _BLOCK = 1 << 21
 _SAMPLE = 1 << 16
 _LONGEST_HEADER = 1 << 23
@@ -38,7 +39,7 @@ _MOST_COLUMNS = 5_000
 _MOST_NOTES = 20
 _CONVERTED_AT_ONCE = 1 << 26
 _DELIMITERS = (",", ";", "\t", "|")
-# The line by which spreadsheets are told the delimiter.
+# The line with which spreadsheets declare the delimiter.
 _SAID_DELIMITER = re.compile(r'\ufeff?"?sep=(.)"?\s*')
 _EXTENDING_ASCII = ("utf-8", "utf-8-sig", "cp1252", "latin-1")
 _UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
@@ -46,7 +47,7 @@ _UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
 
 @dataclass(frozen=True)
 class CsvFile(RowSource):
-    """A CSV file and what was said about it; what was not said is found out. What is doubtful about types is known when rows have been read."""
+    """A CSV file and its options; what is not given is detected. Doubts about types are known after rows have been read."""
 
     path: Path
     delimiter: str | None = None
@@ -75,7 +76,7 @@ class CsvFile(RowSource):
         return may_be_held(text_memory(self.layout.size), self.path.stat().st_size)
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The wanted columns (or all), typed."""
+        """The requested columns (or all), typed."""
         layout = self.layout
         wanted = self._wanted(layout, columns)
         whole = _whole(list(self._batches(layout, wanted, threads=True)))
@@ -88,7 +89,7 @@ class CsvFile(RowSource):
         return pl.DataFrame([self._typed(whole, name, kinds, layout) for name in wanted])
 
     def stream(self, columns: Sequence[str] | None = None) -> StreamRows:
-        """The wanted columns (or all), typed, a few megabytes at a time."""
+        """The requested columns (or all), typed, a few megabytes at a time."""
         layout = self.layout
         wanted = self._wanted(layout, columns)
         kinds = self._kinds(layout, wanted, self._blocks(layout, wanted))
@@ -123,7 +124,7 @@ class CsvFile(RowSource):
         }
 
     def _wanted(self, layout: Layout, columns: Sequence[str] | None) -> list[str]:
-        """The columns to read; one that the file does not have is refused."""
+        """The columns to read. Raises for one that the file does not have."""
         chosen_columns(list(self.types), layout.names, str(self.path))
         return chosen_columns(columns, layout.names, str(self.path))
 
@@ -143,7 +144,7 @@ class CsvFile(RowSource):
             skipped += blank
             text = "".join(text.splitlines(keepends=True)[blank:])
             if not text.strip():
-                raise DataError(f"{self.path} says its delimiter and nothing else. There are no column names.")
+                raise DataError(f"{self.path} has a delimiter line and nothing else. There are no column names.")
         delimiter = self.delimiter or said_delimiter or _find_delimiter(text, cut)
         numbered = self._numbered(text, cut, delimiter, skipped)
         found = find_layout([record for _, record in numbered], self.header, self.skip_rows, str(self.path))
@@ -160,7 +161,7 @@ class CsvFile(RowSource):
         return layout
 
     def _numbered(self, text: str, cut: bool, delimiter: str, skipped: int) -> list[tuple[int, list[str]]]:
-        """The records of the beginning that are not empty, with the line on which each begins; the last one is left out where it is cut."""
+        """The non-empty records of the beginning, each with its first line number; the last one is dropped if truncated."""
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         found, begins = [], skipped + 1
         try:
@@ -178,11 +179,11 @@ class CsvFile(RowSource):
         return found[:-1] if cut and len(found) > 1 else found
 
     def _names(self, record: Sequence[str], line: int) -> tuple[str, ...]:
-        """The column names that a record has; one that is empty is called by its position."""
+        """The column names of a record; an empty one is named by its position."""
         names = tuple(name or f"column_{number}" for number, name in enumerate(record, start=1))
         if len(names) > _MOST_COLUMNS:
             raise DataError(
-                f"{self.path}, line {line}: {len(names):,} columns, and at most {_MOST_COLUMNS:,} are read. Select the columns about people first."
+                f"{self.path}, line {line}: {len(names):,} columns, but at most {_MOST_COLUMNS:,} are read. Select fewer columns first."
             )
         places: dict[str, int] = {}
         for number, name in enumerate(names):
@@ -194,7 +195,7 @@ class CsvFile(RowSource):
         return names
 
     def _check_quotes(self, layout: Layout) -> None:
-        """A quotation mark that never closes would swallow the rest of the file."""
+        """Raise for a quotation mark that never closes, which would swallow the rest of the file."""
         begins = 1
         try:
             for line, record in self._records(layout, strict=True):
@@ -219,14 +220,14 @@ class CsvFile(RowSource):
         return {**evidence.kinds(), **declared}
 
     def _blocks(self, layout: Layout, wanted: Sequence[str]) -> Iterator[_Block]:
-        """The wanted columns as texts and codes, a few megabytes at a time."""
+        """The requested columns as texts and codes, a few megabytes at a time."""
         start = 0
         for batch in self._batches(layout, wanted):
             yield _Block.of(batch, start)
             start += batch.num_rows
 
     def _batches(self, layout: Layout, wanted: Sequence[str], threads: bool = False) -> Iterator[Any]:
-        """The wanted columns as Arrow dictionaries of text. A row with too many or too few fields is an error."""
+        """The requested columns as Arrow dictionaries of text. Raises for a row with too many or too few fields."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -261,7 +262,7 @@ class CsvFile(RowSource):
                     raise self._malformed(layout, error) from None
 
     def _malformed(self, layout: Layout, error: Exception) -> DataError:
-        """The first record that breaks the form, found by reading slowly."""
+        """The error for the first malformed record, found by a slow second reading."""
         width = len(layout.names)
         for line, record in self._records(layout):
             if record and len(record) != width:
@@ -271,13 +272,13 @@ class CsvFile(RowSource):
                 )
             if sum(map(len, record)) > _BLOCK // 2:
                 return DataError(
-                    f"{self.path}, line {line}: a record of more than {_BLOCK // 2:,} characters. Leave such a column out of the file: it is "
+                    f"{self.path}, line {line}: a record of more than {_BLOCK // 2:,} characters. Remove such a column from the file: it is "
                     "free text, which is not published anyway."
                 )
         return DataError(f"{self.path} cannot be read as CSV: {str(error).rstrip('.')}.")
 
     def _records(self, layout: Layout, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """Every record with the line on which it begins, from the column names or the first row on."""
+        """Every record with its first line number, from the column names or the first row on."""
         with _open(self.path) as stream, io.TextIOWrapper(stream, encoding=layout.encoding, newline="") as text:
             reader = csv.reader(text, delimiter=layout.delimiter, strict=strict)
             begins = 1
@@ -291,8 +292,8 @@ class CsvFile(RowSource):
                     raise
                 if "field larger than field limit" in str(error):
                     raise DataError(
-                        f"{self.path}, line {begins}: a value of more than {csv.field_size_limit():,} characters. Leave such a column out of the "
-                        "file, or close the quotation mark that is open."
+                        f"{self.path}, line {begins}: a value of more than {csv.field_size_limit():,} characters. Remove such a column from the "
+                        "file, or close the open quotation mark."
                     ) from None
                 raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
 
@@ -323,7 +324,7 @@ class CsvFile(RowSource):
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some rows of a file, from row ``start`` on: for each column its distinct texts, and the place of each row's text among them."""
+    """Some rows of a file, from row ``start`` on: for each column its distinct texts, and the code of each row."""
 
     start: int
     height: int
@@ -355,10 +356,11 @@ def _series(array: Any) -> pl.Series:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a CSV file is laid out.
+    """The layout of a CSV file.
 
-    ``lines_above`` come before the column names, or before the first row where there is no ``header``; some are ``titles``, others blank. Rows end at byte ``end`` of the unpacked file, where
-    notes follow them; unpacked it has ``size`` bytes. ``assumed`` is what was found out and may be wrong.
+    ``lines_above`` precede the column names, or the first row if there is no ``header``; some are ``titles``, others
+    blank. Rows end at byte ``end`` of the unpacked file, before notes; unpacked it has ``size`` bytes. ``assumed`` are
+    the guesses that may be wrong.
     """
 
     encoding: str
@@ -373,7 +375,7 @@ class Layout:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """The file's bytes, unpacked if they are gzipped."""
+    """The file's bytes, gunzipped if necessary."""
     raw = path.open("rb")
     return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if _is_packed(path) else raw
 
@@ -392,10 +394,11 @@ def _blocks_of(stream: IO[bytes], end: int | None) -> Iterator[bytes]:
 
 
 def _arrow_streams(path: Path, layout: Layout) -> Generator[Any, None, None]:
-    """The file's text as UTF-8 for Arrow, in one stream or in several of whole records.
+    """The file's text as UTF-8 for Arrow, in one stream or in several of complete records.
 
-    Arrow reads ahead in threads of its own. Where these call Python (a file object, a codec, a handler of bad rows) after an error has ended the program, the
-    process aborts. So files are read by Arrow itself. Texts in other encodings, and those with notes below the rows, are copied into buffers of Arrow's own.
+    Arrow reads ahead in its own threads. If these call Python (a file object, a codec, a handler of bad rows) after an
+    error has ended the program, the process aborts. So Arrow itself reads files; texts in other encodings, and those
+    with notes below the rows, are copied into Arrow buffers.
     """
     import pyarrow as pa
 
@@ -408,14 +411,14 @@ def _arrow_streams(path: Path, layout: Layout) -> Generator[Any, None, None]:
         return
     with _open(path) as source:
         for piece in _pieces(_blocks_of(source, layout.end), layout.encoding, layout.delimiter):
-            # One of Python's buffers would be let go by Arrow's threads.
+            # Arrow's threads would release a Python buffer.
             memory = pa.BufferOutputStream()
             memory.write(piece)
             yield pa.BufferReader(memory.getvalue())
 
 
 def _pieces(blocks: Iterable[bytes], encoding: str, delimiter: str) -> Iterator[bytes]:
-    """A text in any encoding as UTF-8, cut behind records."""
+    """A text in any encoding as UTF-8, split at record ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
     waiting, size = [], 0
     for block in blocks:
@@ -423,7 +426,7 @@ def _pieces(blocks: Iterable[bytes], encoding: str, delimiter: str) -> Iterator[
         size += len(waiting[-1])
         if size >= _CONVERTED_AT_ONCE:
             text = b"".join(waiting)
-            # Without an end the whole: Arrow says that such a record is too long.
+            # Without an end the whole: Arrow reports that such a record is too long.
             cut = _end_of_records(text, delimiter.encode()) or len(text)
             yield text[:cut]
             waiting, size = [text[cut:]], len(text) - cut
@@ -433,9 +436,10 @@ def _pieces(blocks: Iterable[bytes], encoding: str, delimiter: str) -> Iterator[
 
 
 def _end_of_records(text: bytes, delimiter: bytes) -> int:
-    """Where the last whole record of a text ends, which begins with one: behind a line end outside of quotation marks; 0 if there is none.
+    """The end of the last complete record of a text that starts with one: after a line break outside quotation marks; 0 if
+    there is none.
 
-    A quotation mark opens a value only where one begins, as Arrow reads it.
+    A quotation mark opens a value only at its beginning, as in Arrow.
     """
     opening = rb"(?:\A|(?<=[\n\r%s]))" % re.escape(delimiter)
     quoted = [found.span() for found in re.finditer(opening + rb'"(?:[^"]++|"")*+(?:"|\Z)', text)]
@@ -449,7 +453,7 @@ def _end_of_records(text: bytes, delimiter: bytes) -> int:
 
 
 def _beginning(path: Path, encoding: str, skipped: int) -> tuple[str, bool]:
-    """The first text of a file below the lines that are skipped, with the whole line of column names, and whether more follows."""
+    """The beginning of a file below the skipped lines, including the whole header line, and whether more follows."""
     with _open(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
         for _ in itertools.islice(text, skipped):
             pass
@@ -467,7 +471,7 @@ def _beginning(path: Path, encoding: str, skipped: int) -> tuple[str, bool]:
 
 
 def _said_delimiter(text: str) -> tuple[int, str | None]:
-    """How many lines end with the one by which spreadsheets are told the delimiter, and that delimiter."""
+    """The number of lines up to the one with which spreadsheets declare the delimiter, and that delimiter."""
     lines = text.splitlines(keepends=True)
     first = next(number for number, line in enumerate(lines) if line.strip())
     said = _SAID_DELIMITER.fullmatch(lines[first])
@@ -479,10 +483,10 @@ def _numbered_names(width: int) -> tuple[str, ...]:
 
 
 def _rows_end(survey: _Survey, delimiter: str, width: int) -> tuple[int | None, list[str]]:
-    """Where rows end, if notes or empty rows follow them (None: at the end of the file), and a sentence about these.
+    """Where rows end if notes or empty rows follow them (None: at the end of the file), and a sentence about these.
 
-    A note is a text in a line of its own, with fewer fields than a row has or below an empty line. Only the last bytes are looked at, and only where line
-    ends can be told from them: not in two-byte encodings, nor among quotation marks that do not close.
+    A note is a text in a line of its own, with fewer fields than a row or below an empty line. Only the last bytes are
+    examined, and only if line breaks are reliable there: not in two-byte encodings, nor with unclosed quotation marks.
     """
     if width < 2 or survey.encoding not in _EXTENDING_ASCII:
         return None, []
@@ -496,7 +500,7 @@ def _rows_end(survey: _Survey, delimiter: str, width: int) -> tuple[int | None, 
         kinds.insert(0, kind)
     if len(kinds) in (len(lines), 0) or len(kinds) > _MOST_NOTES:
         return None, []
-    # A row may have a single value, unless an empty line stands above it.
+    # A row may have a single value, unless an empty line precedes it.
     first = next((number for number, kind in enumerate(kinds) if kind != "cell"), len(kinds))
     below = list(zip(kinds, lines[len(lines) - len(kinds) :], strict=True))[first:]
     notes = [line for kind, line in below if kind in ("note", "cell")]
@@ -516,7 +520,7 @@ def _rows_end(survey: _Survey, delimiter: str, width: int) -> tuple[int | None, 
 
 
 def _kind_of_line(line: str, delimiter: str, width: int) -> str:
-    """What a line below the rows is: blank, an empty row, a note, a row with a single cell in front, or another row."""
+    """The kind of a line below the rows: blank, an empty row, a note, a row with only its first cell, or another row."""
     if not line.strip():
         return "blank"
     if line.count('"') % 2:
@@ -531,7 +535,7 @@ def _kind_of_line(line: str, delimiter: str, width: int) -> str:
 
 @dataclass(frozen=True)
 class _Survey:
-    """What every byte of a file, looked at once, says: its encoding, whether its quotation marks are odd in number, its size unpacked and its last bytes."""
+    """The result of one pass over the bytes: encoding, parity of quotation marks, unpacked size and last bytes."""
 
     encoding: str
     odd_quotes: bool
@@ -540,7 +544,7 @@ class _Survey:
 
 
 def _survey(path: Path, declared: str | None) -> _Survey:
-    """A byte order mark decides the encoding; then UTF-8 if all bytes are, then Windows, then Latin-1."""
+    """A byte order mark decides the encoding; otherwise UTF-8 if valid, then Windows-1252, then Latin-1."""
     try:
         with _open(path) as stream:
             head = stream.read(4096)
@@ -553,7 +557,7 @@ def _survey(path: Path, declared: str | None) -> _Survey:
                 if most is not None and tally.size > most:
                     raise refused_expansion(path.stat().st_size, most, str(path))
     except (gzip.BadGzipFile, EOFError) as error:
-        raise DataError(f"{path} is not a whole gzip file: {error}") from None
+        raise DataError(f"{path} is not a complete gzip file: {error}") from None
     if tally.wrong_line is not None:
         if encoding is not None:
             raise DataError(
@@ -564,12 +568,13 @@ def _survey(path: Path, declared: str | None) -> _Survey:
 
 
 class _Bytes:
-    """What the bytes of a file say about its encoding and its end. A stray NUL byte is an error at once."""
+    """Tracks the encoding and the end of a file's bytes. Raises immediately for a stray NUL byte."""
 
     def __init__(self, path: Path, encoding: str, wide: bool) -> None:
         self.path, self.wide = path, wide
         self.decoder = codecs.getincrementaldecoder(encoding)()
-        # ASCII means itself, where no character is under way, in all encodings but those of two bytes and those that shift.
+        # In all but two-byte and shifting encodings, ASCII bytes are ASCII characters unless inside a multi-byte
+        # character.
         self.plain = encoding in _EXTENDING_ASCII
         self.wrong_line: int | None = None
         self.undefined = False
@@ -595,11 +600,11 @@ class _Bytes:
             try:
                 self.decoder.decode(block)
             except UnicodeDecodeError as error:
-                # What was left of the block before stands at the beginning of what is decoded.
+                # The rest of the previous block is at the beginning of what is decoded.
                 self.wrong_line = self._line(error.start - (len(error.object) - len(block)))
 
     def _line(self, place: int) -> int:
-        """The line of a place in the block at hand, counted from the beginning of the file."""
+        """The line number of a position in the current block, from the beginning of the file."""
         with _open(self.path) as stream:
             rest, line = self.size + place, 1
             while rest > 0 and (block := stream.read(min(rest, _BLOCK))):
@@ -619,7 +624,7 @@ def _encoding_of_head(head: bytes) -> str | None:
 
 
 def _find_delimiter(text: str, cut: bool) -> str:
-    """The delimiter that divides the most records alike; among equals, into the most fields."""
+    """The delimiter that splits the most records into equally many fields; ties go to the most fields."""
     best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
         try:

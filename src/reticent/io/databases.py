@@ -1,7 +1,8 @@
-"""Tables of any database that SQLAlchemy reaches (extra ``databases``): rows in, and whole releases out in one transaction.
+"""Tables of any database that SQLAlchemy supports (extra ``databases``): rows in, and whole releases out in one
+transaction.
 
-The address says the kind of database and its driver: ``mysql+pymysql://user@host/db``, ``mssql+pyodbc://...``, ``oracle+oracledb://...``, ``sqlite:///file``. What is
-said about it in messages never has the password.
+The URL determines the database and its driver: ``mysql+pymysql://user@host/db``, ``mssql+pyodbc://...``,
+``oracle+oracledb://...``, ``sqlite:///file``. Messages never contain the password.
 """
 
 from __future__ import annotations
@@ -78,9 +79,11 @@ class DatabaseSource(RowSource):
 
 @contextmanager
 def database_tables(address: str, tables: Mapping[str, Rows], identity: str | None = None) -> Iterator[None]:
-    """Write tables and run the block; they are there when it ends well, and not at all when it does not.
+    """Write tables and run the block; they are committed when it succeeds, and removed when it fails.
 
-    ``schema.table`` is a table of that schema, where the database has it. ``identity`` is a further column that numbers the rows in the order of the files. A table of that name is refused. Databases that commit a new table at once (MySQL, Oracle) get it dropped again.
+    ``schema.table`` is a table of that schema, if the database has it. ``identity`` is an additional column with row
+    numbers in the order of the files. Raises if a table of that name exists. Databases that commit DDL immediately
+    (MySQL, Oracle) get the table dropped again.
     """
     with _connected(address_of(address), commits=True) as (package, connection):
         looked = package.inspect(connection)
@@ -105,7 +108,7 @@ def database_tables(address: str, tables: Mapping[str, Rows], identity: str | No
 
 
 def _schema_of(looked: Any, dialect: str, name: str) -> tuple[str | None, str]:
-    """The schema and the table that a name means: ``reporting.visits`` where there is such a schema."""
+    """The schema and the table of a name: ``reporting.visits`` if there is such a schema."""
     schema, _, plain = name.partition(".")
     known = looked.get_schema_names() if plain else []
     if plain and schema in known:
@@ -142,7 +145,7 @@ def _written(
 
 def _sql_type(package: Any, connection: Any, dtype: pl.DataType) -> Any:
     if dtype == pl.UInt64:
-        # SQLite keeps long decimals as floats.
+        # SQLite stores long decimals as floats.
         return package.Text() if connection.dialect.name == "sqlite" else package.Numeric(20, 0)
     if dtype.is_integer():
         return package.BigInteger()
@@ -156,7 +159,7 @@ def _sql_type(package: Any, connection: Any, dtype: pl.DataType) -> Any:
 
 
 def _column(name: str, cells: Sequence[Any], source: str) -> pl.Series:
-    """Values as drivers give them, in one type; a column that mixes types is refused."""
+    """Values returned by drivers, in one type. Raises for a column with mixed types."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if not kinds:
         return pl.Series(name, cells, dtype=pl.String)
@@ -176,7 +179,7 @@ def _column(name: str, cells: Sequence[Any], source: str) -> pl.Series:
         return pl.Series(name, cells, dtype=pl.Time)
     told = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise DataError(
-        f"{source}: column {name!r} has values of the types {told}, which make no column. Select it in a query with one type (CAST).",
+        f"{source}: column {name!r} has values of the types {told}, which do not form a column. Select it in a query with one type (CAST).",
         column=name,
     )
 
@@ -197,7 +200,7 @@ def _moment(cell: Any) -> datetime.datetime | None:
 
 @contextmanager
 def _connected(address: str, *, commits: bool = False) -> Iterator[tuple[Any, Any]]:
-    """SQLAlchemy and a connection in a transaction, which is committed at the end if that is said and rolled back otherwise."""
+    """SQLAlchemy and a connection in a transaction, committed at the end if ``commits`` and rolled back otherwise."""
     package = needed("sqlalchemy", "databases", "A database with such an address")
     try:
         engine = _engine(package, address)
@@ -220,7 +223,7 @@ def _connected(address: str, *, commits: bool = False) -> Iterator[tuple[Any, An
         ) from None
     except package.exc.ArgumentError:
         raise DataError(
-            "The address of the database cannot be understood. It looks like mysql+pymysql://user@host/name."
+            "The address of the database is invalid. It should look like mysql+pymysql://user@host/name."
         ) from None
     except package.exc.SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
@@ -228,7 +231,7 @@ def _connected(address: str, *, commits: bool = False) -> Iterator[tuple[Any, An
 
 
 def _engine(package: Any, address: str) -> Any:
-    """An engine whose transactions take in the making of tables, also with SQLite, whose driver begins them late."""
+    """An engine whose transactions include DDL, also with SQLite, whose driver begins them late."""
     plain = address.replace("postgres://", "postgresql://", 1) if address.startswith("postgres://") else address
     if plain.startswith("postgresql://"):
         plain = plain.replace("postgresql://", "postgresql+psycopg://", 1)

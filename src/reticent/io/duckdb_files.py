@@ -1,7 +1,8 @@
-"""Rows of a DuckDB file, opened for reading only.
+"""Rows of a DuckDB file, opened read-only.
 
-A table declares how many rows it has, and how long its texts are is counted before they are unpacked. A view declares nothing: it is a program of whoever made the file, and may give any number
-of rows. So views and generated columns are not run unless a query of the reader's own names them.
+A table declares its number of rows, and the length of its texts is checked before they are unpacked. A view declares
+nothing: it is a program by the file's author, and may yield any number of rows. So views and generated columns are not
+executed unless the user's own query names them.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from reticent.io.row_source import RowSource
 from reticent.io.sql import Selection, plain_stream, plain_types, quoted
 from reticent.table import Chunks, StreamRows
 
-# Floats would lose digits of these, so they travel as text.
+# Floats would lose digits of these, so they are transferred as text.
 _WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
 _SEGMENTS = "select column_name, count, stats from pragma_storage_info(?) where segment_type <> 'VALIDITY'"
-# How many values DuckDB unpacks together, and what that may take.
+# The number of values that DuckDB unpacks together, and the memory for it.
 _AT_ONCE, _WORKING = 2048, 1 << 28
 
 
 @dataclass(frozen=True)
 class DuckdbSource(RowSource):
-    """A table or query of a DuckDB file. DuckDB does the projection, so that unwanted columns are never loaded."""
+    """A table or query of a DuckDB file. DuckDB does the projection, so other columns are never loaded."""
 
     selection: Selection
 
@@ -76,7 +77,7 @@ def _opened(selection: Selection) -> Iterator[Any]:
 
     try:
         with duckdb.connect(selection.source, read_only=True) as connection:
-            # Not a setting of connect: all who have a file open must say the same there.
+            # Not a setting of connect: all connections to a file must use the same there.
             connection.execute(f"set memory_limit = '{max(budget(), _WORKING)}B'")
             yield connection
     except duckdb.Error as error:
@@ -84,7 +85,7 @@ def _opened(selection: Selection) -> Iterator[Any]:
 
 
 def _projection(selection: Selection, relation: Any, columns: Sequence[str] | None) -> tuple[str, list[str]]:
-    """What is selected, and the columns of long numbers, which travel as text."""
+    """The select list, and the columns of long numbers, which are transferred as text."""
     wanted = selection.check(columns, relation.columns)
     types = _types(relation)
     wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
@@ -101,7 +102,7 @@ def _relation(connection: Any, selection: Selection) -> Any:
 
 
 def _place(connection: Any, selection: Selection) -> str:
-    """The table that is selected, as SQL names it; one whose rows the file computes is refused."""
+    """The selected table as a quoted SQL name. Raises for one whose rows are computed."""
     stored = dict(connection.sql("select table_name, sql from duckdb_tables() where not internal").fetchall())
     views = [name for (name,) in connection.sql("select view_name from duckdb_views() where not internal").fetchall()]
     name = selection.the_table(list(stored) or views)
@@ -116,7 +117,7 @@ def _place(connection: Any, selection: Selection) -> str:
 
 
 def _check_size(connection: Any, selection: Selection, columns: Sequence[str]) -> None:
-    """Refuse a table whose segments declare more values, or more text, than the file may expand to. Nothing of them is read for that."""
+    """Raise for a table whose segments declare more values, or more text, than the file may expand to. Reads no values."""
     if selection.query is not None:
         return
     segments = [
@@ -128,7 +129,7 @@ def _check_size(connection: Any, selection: Selection, columns: Sequence[str]) -
     untold = sorted({name for name, *_, longest, total in segments if longest and total is None})
     at_once = max((longest * min(count, _AT_ONCE) for _, count, longest, _ in segments), default=0)
     if untold and at_once <= max(_WORKING, most_expanded(selection.packed)):
-        # Files of DuckDB 1 declare the longest text only; where that allows it, all are measured.
+        # Files of DuckDB 1 declare only the longest text; if that allows too much, all lengths are measured.
         lengths = ", ".join(f"coalesce(sum(strlen({quoted(name)}::varchar)), 0)" for name in untold)
         (measured,) = connection.sql(f"select {lengths} from {_place(connection, selection)}").fetchall()
         text = sum(measured) + sum(total or 0 for *_, total in segments)
@@ -136,7 +137,7 @@ def _check_size(connection: Any, selection: Selection, columns: Sequence[str]) -
 
 
 def _counted(selection: Selection, projected: Any) -> Iterator[pl.DataFrame]:
-    """The answer to a query piece by piece, as long as memory holds it."""
+    """The result of a query in chunks, within the memory limit."""
     total = 0
     yield projected.limit(0).pl()
     for batch in projected.to_arrow_reader(_AT_ONCE):

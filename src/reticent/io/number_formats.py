@@ -1,8 +1,9 @@
-"""Numbers as people write them: ``1,234.50``, ``1.234,50 €``, ``$1,200``, ``12 %``, ``(300)``.
+"""Formatted numbers: ``1,234.50``, ``1.234,50 €``, ``$1,200``, ``12 %``, ``(300)``.
 
-A format is named by an example: ``number:1,234.5`` has a comma between thousands and a point before decimals, ``integer:1.234`` a point between thousands and
-no decimals. In every format a number may have a currency or a percent sign, which is dropped (12 % is 12), and a negative one may stand in parentheses or
-have its minus behind it. A separator between thousands is optional, but where it stands there are groups of three digits (in India also of two).
+A format is named by an example: ``number:1,234.5`` has a comma between thousands and a decimal point, ``integer:1.234``
+a point between thousands and no decimals. In every format a number may have a currency or a percent sign, which is
+dropped (12 % is 12), and a negative one may be in parentheses or have a trailing minus. The thousands separator is
+optional, but if present, groups have three digits (in India also two).
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _MOST_DIGITS = 15
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """What stands between thousands, and before decimals (nothing: whole numbers only)."""
+    """The thousands separator and the decimal separator (none: integers only)."""
 
     thousands: str
     decimal: str
 
     def read(self, text: pl.Expr) -> pl.Expr:
-        """The numbers that texts in this format mean; null for any other text."""
+        """The numbers that texts in this format represent; null for any other text."""
         parts = _plain(text).str.extract_groups(self._pattern)
         digits = parts.struct.field("digits").str.replace_all(self.thousands, "", literal=True)
         if self.decimal:
@@ -72,14 +73,15 @@ INTEGERS = {
     "1 234": NumberFormat(" ", ""),
     "1'234": NumberFormat("'", ""),
 }
-"""Formats of whole numbers, by an example of each."""
+"""Formats of integers, by an example of each."""
 
 
 @dataclass(frozen=True)
 class WrittenNumbers:
-    """How a column of text writes numbers. ``kind`` is the type to read it as (``integer:1,234``), if there is one reading only; ``doubt`` says why there is none.
+    """How a column of text writes numbers. ``kind`` is the type to read it as (``integer:1,234``) if it is unambiguous;
+    otherwise ``doubt`` is the reason.
 
-    ``example`` is a text of the column, ``value`` what it means.
+    ``example`` is a text of the column, ``value`` the number that it represents.
     """
 
     kind: str | None
@@ -89,7 +91,9 @@ class WrittenNumbers:
 
     @classmethod
     def of(cls, texts: pl.Series) -> WrittenNumbers | None:
-        """The numbers that distinct ``texts`` write with separators, currencies, percent signs or parentheses; None if some text is no number, or all are plain."""
+        """The format of distinct ``texts`` with separators, currencies, percent signs or parentheses; None if a text is
+        not a number, or all are plain.
+        """
         if not texts.str.contains(r"\d").all():
             return None
         column = pl.col("text")
@@ -126,7 +130,7 @@ class WrittenNumbers:
         ):
             return cls(None, example, doubt=f"{_first(plain, grouped)} may be read as {_both(readings, grouped)}")
         if chosen == "integer:1 234" and not several and grouped.all():
-            # Telephone numbers and codes are written so as well.
+            # Telephone numbers and codes look like this, too.
             return None
         return cls(chosen, example, readings[chosen][frame["text"].index_of(example) or 0])
 
@@ -138,7 +142,7 @@ _FORMATS = {
 
 
 def _numbers_below_thousand_stand_alone(plain: pl.Series, grouped: pl.Series) -> bool:
-    """Whether numbers have a separator exactly where they have four digits: then it separates thousands."""
+    """True if numbers have a separator exactly if they have four digits: then it separates thousands."""
     alone = plain.filter(~grouped).str.replace_all(r"\D", "").str.len_chars()
     return len(alone) > 0 and int(grouped.sum()) >= _ENOUGH_GROUPED and bool((alone <= 3).all())
 
@@ -153,12 +157,12 @@ def _both(readings: dict[str, pl.Series], grouped: pl.Series) -> str:
 
 
 def _sign(plain: pl.Expr) -> pl.Expr:
-    """The currency or percent sign of a number, null where it has none."""
+    """The currency or percent sign of a number, null if it has none."""
     return plain.str.extract(rf"({_CURRENCIES}|%)", 1)
 
 
 def _plain(text: pl.Expr) -> pl.Expr:
-    """The text with one kind of space, minus and apostrophe."""
+    """The text with normalized spaces, minus signs and apostrophes."""
     return (
         text.str.strip_chars()
         .str.replace_all(_SPACES, " ")

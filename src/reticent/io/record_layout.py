@@ -1,7 +1,8 @@
-"""Where the column names and the rows stand among the records of a text file or a sheet.
+"""Detect the header and the rows among the records of a text file or a sheet.
 
-Files that people make have titles above the column names, notes below the rows, or no column names at all. What is not said (``header``, ``skip_rows``)
-is found out from the first records, and every assumption is told: nothing is skipped in silence.
+Hand-made files have titles above the column names, notes below the rows, or no column names at all. What is not given
+(``header``, ``skip_rows``) is detected from the first records, and every assumption is reported: nothing is skipped
+silently.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LONGEST_SHOWN = 40
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """``above`` records stand before the column names (or before the first row, where ``header`` is false); ``assumed`` says what was not said."""
+    """``above`` records precede the column names (or the first row, if ``header`` is false); ``assumed`` are the assumptions made."""
 
     above: int
     header: bool
@@ -40,16 +41,17 @@ def find_layout(
 ) -> RecordLayout:
     """The layout of a file by its first records, none of which is empty.
 
-    ``skip_rows`` says that the caller has skipped what stands above already. ``where`` and ``unit`` are how messages call the file and a record of it.
+    ``skip_rows``: the caller has already skipped what is above. ``where`` and ``unit`` name the file and its records in
+    messages.
     """
     above = 0 if skip_rows is not None else _titles(records)
     assumed = []
     if above:
         shown = next(str(cell) for cell in records[0] if cell)
-        listed = f"The first {unit} stands" if above == 1 else f"The first {above} {unit}s stand"
+        listed = f"The first {unit} is" if above == 1 else f"The first {above} {unit}s are"
         assumed.append(
-            f"{where}: {listed} above the table and {'was' if above == 1 else 'were'} skipped ({_short(shown)}). Set skip_rows = 0 (--skip-rows 0) if "
-            "nothing is to be skipped."
+            f"{where}: {listed} above the table and {'was' if above == 1 else 'were'} skipped ({_short(shown)}). Set skip_rows = 0 (--skip-rows 0) to "
+            "skip nothing."
         )
     if header is None:
         header = _has_names(records[above:])
@@ -62,19 +64,19 @@ def find_layout(
 
 
 def usual_width(records: Sequence[Record]) -> int:
-    """How many fields most records have; among equals the larger number."""
+    """The most common number of fields; ties go to the larger number."""
     counts = Counter(len(record) for record in records)
     return max(counts, key=lambda width: (counts[width], width), default=0)
 
 
 def is_note(record: Record, width: int) -> bool:
-    """Whether a record holds one text instead of a row of ``width`` fields."""
+    """True if a record holds one text instead of a row of ``width`` fields."""
     filled = [cell for cell in record if cell]
     return len(record) < width and len(filled) == 1 and any(char.isalpha() for char in filled[0] or "")
 
 
 def _titles(records: Sequence[Record]) -> int:
-    """How many records at the beginning are titles: far fewer fields than the others have, and column names below them."""
+    """The number of title records at the beginning: far fewer fields than the others, with column names below them."""
     width = usual_width(records)
     if width < 2:
         return 0
@@ -91,7 +93,7 @@ def _titles(records: Sequence[Record]) -> int:
     names = records[found]
     if len(names) != width:
         return 0
-    # Below a title in one cell of a row, only a row of different texts is one of names.
+    # Below a title in one cell of a row, only a row of distinct texts is a header.
     filled_names = [name for name in names if name]
     told = 2 * len(filled_names) >= width and len(set(filled_names)) == len(filled_names) > 1
     padded = any(len(record) >= width for record in records[:found])
@@ -99,7 +101,7 @@ def _titles(records: Sequence[Record]) -> int:
 
 
 def _has_names(records: Sequence[Record]) -> bool:
-    """Whether the first record has column names: not if it fits below them."""
+    """True if the first record has column names: it would not fit as a row of the records below."""
     first, rows = records[0], [record for record in records[1:] if len(record) == len(records[0])]
     if not rows:
         return True
@@ -133,7 +135,7 @@ def _shape(cell: str | None) -> str:
 
 
 def _counts_up(numbers: Sequence[str | None], width: int) -> bool:
-    """Whether column names are numbers that count up, such as years or the positions of columns."""
+    """True if column names are consecutive numbers, such as years or column positions."""
     if not all(text is not None and text.strip().isdecimal() for text in numbers):
         return False
     whole = [int(text) for text in numbers if text is not None]
@@ -144,7 +146,7 @@ def _counts_up(numbers: Sequence[str | None], width: int) -> bool:
 
 
 def _is_year_above_numbers(name: str | None, column: Sequence[str | None]) -> bool:
-    """Whether a name is a year and the values below it are not."""
+    """True if a name is a year and the values below it are not."""
     return _is_year(name) and not all(map(_is_year, column))
 
 

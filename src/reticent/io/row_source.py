@@ -1,4 +1,4 @@
-"""What can be read as rows: files, databases, frames. Each kind says its columns, gives some of them, and may know more about them."""
+"""The interface of row sources: files, databases, frames. Each lists its columns, reads some of them, and may have metadata."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from reticent.table import Rows, StreamRows, TableCodebook
 
 
 class RowSource(ABC):
-    """Rows somewhere. Reading twice gives the same rows in the same order."""
+    """A source of rows. Reading twice returns the same rows in the same order."""
 
     @abstractmethod
     def columns(self) -> list[str]:
-        """The names of all columns, without reading the rows where that is possible."""
+        """The names of all columns, without reading rows if possible."""
 
     @abstractmethod
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Some columns (default: all); one that is not there is a :class:`DataError`."""
+        """Some columns (default: all). Raises :class:`DataError` for a missing one."""
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
-        """Some columns, a chunk of rows at a time; in one chunk where the source cannot be read in parts."""
+        """Some columns in chunks of rows; in one chunk if the source cannot be read in parts."""
         return StreamRows.of_frame(self.read(columns))
 
     def rows(self, columns: Sequence[str] | None) -> Rows:
-        """Some columns, where they lie: for sources that an engine of their own reads."""
+        """Some columns in place: for sources that have their own engine."""
         raise PolicyError("These rows are read into memory or streamed, by the engines 'local' and 'streaming'.")
 
     def fits(self, columns: int) -> bool:
-        """Whether that many columns can be worked with in memory, as far as that can be told without reading them."""
+        """True if that many columns fit in memory, as far as can be known without reading them."""
         return True
 
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
-        """What the source knows about columns beside their values."""
+        """The metadata of columns: titles, labels, codes for missing values."""
         return TableCodebook()
 
     def found(self) -> Mapping[str, Any]:
-        """Options of reading that were found out and not said; to be written down, so that later runs need not find them out again."""
+        """Reading options that were detected, to be stored so that later runs need not detect them again."""
         return {}
 
     def layout_found(self) -> Mapping[str, Any]:
-        """How the rows are laid out, said or found out: the ``encoding``, the ``delimiter``, the ``header`` and the lines above it; empty where there is nothing to find out."""
+        """The layout, given or detected: ``encoding``, ``delimiter``, ``header`` and the lines above it; empty if there is nothing to detect."""
         return {}
 
 
 def address_of(text: str) -> str:
-    """The address of a database as it was said, or ``env:NAME`` looked up in the environment, so that no password is written down."""
+    """The address of a database, with ``env:NAME`` looked up in the environment, so no password is written down."""
     if not text.startswith("env:"):
         return text
     name = text.removeprefix("env:")
@@ -60,7 +60,7 @@ def address_of(text: str) -> str:
 
 
 def chosen_columns(wanted: Sequence[str] | None, available: Sequence[str], name: str) -> list[str]:
-    """The wanted columns, each of which must be there; all if none are named."""
+    """The requested columns, or all if none are named. Raises for a missing one."""
     for column in wanted or ():
         if column not in available:
             raise DataError(

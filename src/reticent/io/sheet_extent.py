@@ -1,7 +1,8 @@
-"""How much room a spreadsheet takes once it is opened, found out before it is.
+"""The memory that a spreadsheet takes once opened, computed before opening it.
 
-Whoever opens a sheet makes room for every cell up to the last one, and writes a shared text into every cell that names it. So one cell at the far corner, or one long text that many cells name,
-makes a few kilobytes into gigabytes. Every part is looked at, whatever it is called: which of them are sheets, only the file says.
+Opening a sheet allocates every cell up to the last one, and copies a shared text into every cell that refers to it. So
+one cell at the far corner, or one long text with many references, turns a few kilobytes into gigabytes. Every part is
+examined whatever its name: only the file itself says which parts are sheets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from reticent.base.expansion import check_zip, most_expanded, refused_expansion
 _ALWAYS, _CELL = 1 << 28, 32
 _ROW = re.compile(rb"<(?:\w+:)?row[\s>]")
 _ROW_NUMBER = re.compile(rb"<(?:\w+:)?row\s[^>]*?\br\s*=\s*[\"'](\d+)")
-# A cell without content takes no room.
+# A cell without content takes no memory.
 _FILLED = re.compile(rb"<(?:\w+:)?c(?:\s[^>]*)?(?<!/)>")
 _PLACE = re.compile(rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r\s*=\s*[\"']([A-Z]+)(\d+)[\"'](?:[^>]*[^>/])?>")
 _NAMED = re.compile(rb"<(?:\w+:)?c\s[^>]*\bt\s*=\s*[\"']s[\"'][^>]*>\s*<(?:\w+:)?v[^>]*>\s*(\d+)")
@@ -31,7 +32,7 @@ _REPEATED = {each: re.compile(rb"number-%b-repeated\s*=\s*[\"'](\d+)" % each) fo
 
 
 def check_workbook(content: bytes | Path, file: str) -> None:
-    """Refuse a packed spreadsheet that unpacks to more than it may, or whose cells would take more room."""
+    """Raise for a zipped spreadsheet that unpacks to more than allowed, or whose cells would take more memory."""
     check_zip(content, file)
     size = len(content) if isinstance(content, bytes) else content.stat().st_size
     most = max(_ALWAYS, most_expanded(size))
@@ -46,7 +47,9 @@ def check_workbook(content: bytes | Path, file: str) -> None:
 
 @dataclass(frozen=True)
 class _Extent:
-    """A part of a workbook: the bytes that its cells take, its ``filled`` cells, the numbers of shared texts that some of them name, and the sizes of shared texts that it holds."""
+    """A part of a workbook: the bytes of its cells, its ``filled`` cells, the indices of shared texts that some of them
+    use, and the sizes of shared texts that it holds.
+    """
 
     room: int
     filled: int
@@ -71,7 +74,7 @@ class _Extent:
         return cls(height * width * _CELL, len(filled), _numbers(_NAMED.findall(content)), _numbers(shared))
 
     def text(self, shared: list[np.ndarray[tuple[int], np.dtype[np.int64]]], longest: int) -> int:
-        """The bytes of the shared texts that its cells name; of those that cannot be told, the longest."""
+        """The bytes of the shared texts that its cells use; unknown references count as the longest."""
         if not longest or self.filled * longest <= _ALWAYS:
             return self.filled * longest
         told = self.named[self.named < len(shared[0])] if len(shared) == 1 else self.named[:0]
@@ -90,7 +93,7 @@ def _column(letters: bytes) -> int:
 
 
 def _repeated_room(content: bytes) -> int:
-    """The room of an OpenDocument sheet, whose rows and cells say how often they are repeated; empty ones at the end take none."""
+    """The memory of an OpenDocument sheet, whose rows and cells have repeat counts; trailing empty ones take none."""
     height = last = width = text = 0
     for attributes, row in _stretches(_OPEN_ROW, content):
         times, across, filled, longest = _times(b"rows", attributes), 0, 0, 0
@@ -104,7 +107,7 @@ def _repeated_room(content: bytes) -> int:
 
 
 def _stretches(opening: re.Pattern[bytes], content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The attributes of every element, and what follows up to the next."""
+    """The attributes of every element, and the content up to the next."""
     found = list(opening.finditer(content))
     ends = [each.start() for each in found[1:]] + [len(content)]
     return ((each[1], content[each.end() : end]) for each, end in zip(found, ends, strict=True))
@@ -116,7 +119,7 @@ def _times(what: bytes, attributes: bytes) -> int:
 
 
 def _binary_extent(content: bytes) -> _Extent:
-    """The same of a part of an .xlsb file: records of a number, a size and a body. Source: [MS-XLSB], 2.1.4."""
+    """The same for a part of an .xlsb file: records of a number, a size and a body. Source: [MS-XLSB], 2.1.4."""
     height = width = filled = 0
     named: list[int] = []
     shared: list[int] = []

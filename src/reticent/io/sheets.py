@@ -1,7 +1,8 @@
 """Spreadsheets: sheets of Excel and LibreOffice files, read by fastexcel and written by XlsxWriter (extra ``formats``).
 
-The first row of a sheet has the column names, unless it is a title or looks like the rows below it. A column has the type of its cells; one that mixes numbers with text is text. A cell with an error (``#N/A``) is
-missing. Of a formula the stored value is read; a formula without one is refused, since only a spreadsheet program can compute it.
+The first row of a sheet has the column names, unless it is a title or looks like the rows below it. A column has the
+type of its cells; numbers mixed with text become text. A cell with an error (``#N/A``) is missing. Of a formula the
+stored value is read; a formula without one is rejected, since only a spreadsheet program can compute it.
 """
 
 from __future__ import annotations
@@ -40,9 +41,7 @@ _SAMPLE = 200
 
 @dataclass(frozen=True)
 class Workbook(RowSource):
-    """A spreadsheet file. ``sheet`` is the name of a sheet; it may be left out where only one has rows. What is not said of ``header`` and ``skip_rows`` is
-    found out.
-    """
+    """A spreadsheet file. ``sheet`` names a sheet; optional if only one has rows. ``header`` and ``skip_rows`` are detected unless given."""
 
     path: Path
     sheet: str | None = None
@@ -77,9 +76,9 @@ class Workbook(RowSource):
             return file.read(len(_COMPOUND))
 
     def load(self) -> _Sheet:
-        """The sheet with the rows, read in this process whatever it takes."""
+        """The sheet with the rows, read in this process without a memory limit."""
         package = needed("fastexcel", "formats", "Reading spreadsheets")
-        # What it says about columns without values is no news.
+        # Its remarks on columns without values are irrelevant.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
             opened = package.read_excel(str(self.path))
@@ -90,7 +89,7 @@ class Workbook(RowSource):
             found: pl.DataFrame = opened.load_sheet(name, **beginning, schema_sample_rows=None).to_polars()
             rows, below = _rows_above_notes(found)
             if rows < found.height:
-                # Without the notes below them, columns have the types of their rows.
+                # Without the notes below, columns get the types of their rows.
                 found = opened.load_sheet(name, **beginning, n_rows=rows, schema_sample_rows=None).to_polars()
         except package.FastExcelError as error:
             raise self._unreadable(error) from None
@@ -108,7 +107,7 @@ class Workbook(RowSource):
         return _Sheet(pl.DataFrame([_plain(column) for column in found]), assumed, settings)
 
     def _layout(self, first: pl.DataFrame, sheet: str) -> tuple[RecordLayout, int]:
-        """Where the table begins, by the first rows as text, and how many rows stand above it."""
+        """Where the table begins, by the first rows as text, and the number of rows above it."""
         numbered = [
             (number, [None if cell is None else cell.strip() for cell in row])
             for number, row in enumerate(first.iter_rows())
@@ -154,7 +153,7 @@ class Workbook(RowSource):
                 )
 
     def _check_formulas(self, number: int, sheet: str) -> None:
-        """A formula that no spreadsheet program has computed reads as nothing."""
+        """Raise for a formula without a stored value, which would be read as null."""
         if not zipfile.is_zipfile(self.path):
             return
         with zipfile.ZipFile(self.path) as packed:
@@ -176,12 +175,14 @@ class Workbook(RowSource):
         said = str(error).strip().splitlines()[0].rstrip(".")
         if "assword" in said or "ncrypt" in said:
             return DataError(f"{self.path} is protected by a password. Save a copy without one.")
-        return DataError(f"{self.path} cannot be read as a spreadsheet: {said}. Is it whole, and is the ending right?")
+        return DataError(
+            f"{self.path} cannot be read as a spreadsheet: {said}. Is the file complete, and is its suffix right?"
+        )
 
 
 @dataclass(frozen=True)
 class _Sheet:
-    """The rows of a sheet, what was assumed in reading them, and the settings that say the same."""
+    """The rows of a sheet, the assumptions made in reading them, and the equivalent settings."""
 
     frame: pl.DataFrame
     assumed: tuple[str, ...]
@@ -189,7 +190,7 @@ class _Sheet:
 
 
 def _rows_above_notes(frame: pl.DataFrame) -> tuple[int, list[str]]:
-    """How many rows there are before empty rows and notes at the end, and a sentence about these. A note is a single cell below an empty row."""
+    """The number of rows before trailing empty rows and notes, and a sentence about these. A note is a single cell below an empty row."""
     last = frame.tail(_SAMPLE)
     filled = last.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list() if last.width else []
     few = 1 if frame.width > 2 else 0
@@ -211,7 +212,7 @@ def _rows_above_notes(frame: pl.DataFrame) -> tuple[int, list[str]]:
 
 
 def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:
-    """The part of an .xlsx file that holds a sheet; None where the file is built otherwise."""
+    """The zip member that holds a sheet of an .xlsx file; None if the file is structured differently."""
     try:
         book = packed.read("xl/workbook.xml").decode()
         relations = packed.read("xl/_rels/workbook.xml.rels").decode()
@@ -231,7 +232,7 @@ def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Whole floats as integers, moments at midnight as days."""
+    """Integral floats as integers, timestamps at midnight as days."""
     name = column.name
     if name.startswith(_UNNAMED):
         column = column.alias(f"column_{int(name.removeprefix(_UNNAMED)) + 1}")
@@ -248,7 +249,7 @@ def _plain(column: pl.Series) -> pl.Series:
 
 
 class XlsxTable(LossyTable):
-    """A sheet of numbers, dates, truth values and texts; never a formula."""
+    """A sheet of numbers, dates, booleans and texts; never a formula."""
 
     name = "xlsx"
 
@@ -266,7 +267,7 @@ class XlsxTable(LossyTable):
         for column in frame:
             if column.dtype == pl.String and (column.str.len_chars() > _LONGEST_CELL).any():
                 raise DataError(
-                    f"Column {column.name!r} has a text of more than {_LONGEST_CELL:,} characters, which no cell holds. Choose csv or parquet.",
+                    f"Column {column.name!r} has a text of more than {_LONGEST_CELL:,} characters, which does not fit in a cell. Choose csv or parquet.",
                     setting=("files",),
                     column=column.name,
                 )
@@ -283,7 +284,7 @@ class XlsxTable(LossyTable):
         package = needed("xlsxwriter", "formats", "Writing Excel files")
         memory = io.BytesIO()
         book = package.Workbook(memory, {"in_memory": True})
-        # The time of writing would make the bytes depend on more than the values.
+        # A time of writing would make the bytes depend on more than the values.
         book.set_properties({"created": datetime.datetime(1980, 1, 1)})
         sheet = book.add_worksheet("table", worksheet_class=_exact_sheet(package))
         sheet.freeze_panes(1, 0)
@@ -317,7 +318,7 @@ class XlsxTable(LossyTable):
         return pl.DataFrame(columns, schema=schema)
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
-        """The table is written once more: every part must be the same, and nothing may stand between and behind parts."""
+        """What is not the table: the table is written again, and every zip member must be equal, with nothing between or after members."""
         held = content if isinstance(content, bytes) else content.read_bytes()
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         found = (
@@ -329,8 +330,8 @@ class XlsxTable(LossyTable):
         mine, theirs = _parts(written), _parts(held)
         other = [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
         if other:
-            return f"a part {other[0]!r} that is not what the table is written as (sheets, comments, properties, or another version of XlsxWriter)"
-        return "bytes beside its parts" if len(held) != len(written) else None
+            return f"a part {other[0]!r} that differs from what the table is written as (sheets, comments, properties, or another version of XlsxWriter)"
+        return "bytes outside its parts" if len(held) != len(written) else None
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
@@ -349,7 +350,7 @@ def _cell_writer(sheet: Any, dtype: pl.DataType, day: Any, moment: Any) -> tuple
 
 
 def _exact_sheet(package: Any) -> Any:
-    """A sheet whose numbers have all their digits; XlsxWriter's own have sixteen, and some need seventeen."""
+    """A sheet class that writes all digits of numbers; XlsxWriter writes sixteen, and some need seventeen."""
 
     class ExactSheet(package.worksheet.Worksheet):  # type: ignore[misc]  # the package is optional
         def _xml_number_element(self, number: float, attributes: Sequence[tuple[str, Any]] = ()) -> None:

@@ -1,7 +1,7 @@
-"""Where rows come from: files, frames and databases, all as one polars frame, or as a stream where they are larger than memory.
+"""Sources of rows: files, frames and databases, all as one polars frame, or as a stream if they are larger than memory.
 
-``read_frame`` takes whatever there is and gives a frame of the wanted columns; only these are kept. ``Source.open`` gives
-a stream instead where the wanted columns do not fit.
+``read_frame`` reads any of them as a frame of the requested columns. ``Source.open`` returns a stream if the requested
+columns do not fit in memory.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from, and what must be said about it to read them.
+    """A source of rows, with the options for reading it.
 
-    ``location`` is a path, the address of a database server, ``env:NAME`` (the address stands in that environment variable, so that no
-    password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for text, ``sheet`` for spreadsheets,
-    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs. ``header`` says whether a text file or a sheet has column names, ``skip_rows`` how many
-    lines stand above them; what is not said is found out, and :meth:`codebook` tells what was assumed. An ``engine`` with sources of its own (``"spark"``) reads what it knows of: folders and tables
-    too; ``spark`` is its session, or settings for one.
+    ``location`` is a path, the address of a database server, ``env:NAME`` (the address is in that environment variable,
+    so no password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and
+    ``encoding`` for text, ``sheet`` for spreadsheets, ``labels`` (``"text"`` or ``"codes"``) for files of statistics
+    packages. ``header`` is whether a text file or a sheet has column names, ``skip_rows`` the number of lines above
+    them; both are detected unless given, and :meth:`codebook` lists the assumptions. An ``engine`` with sources of its
+    own (``"spark"``) also reads folders and tables; ``spark`` is its session, or settings for one.
     """
 
     location: Any
@@ -81,7 +82,7 @@ class Source:
         if self.engine is None and (owner is not None or self.spark is not None):
             object.__setattr__(self, "engine", owner or "spark")
         if not isinstance(self.location, str | Path | pl.LazyFrame) and not self._distant:
-            # A stream can be read once only, and columns are asked for before rows.
+            # A stream can be read only once, and columns are requested before rows.
             object.__setattr__(self, "location", as_polars(self.location))
         for option, fitting in self._allowed.items():
             if getattr(self, option) is not None and not fitting:
@@ -96,14 +97,14 @@ class Source:
 
     @classmethod
     def fitting(cls, location: Any, options: Mapping[str, Any]) -> Source:
-        """A source read with those of the ``options`` that are for its kind: what a policy says of its own file may not be said of another."""
+        """A source with those of the ``options`` that apply to its kind: a policy's options for its own file may not apply to another."""
         plain = cls(location, engine=options.get("engine"), spark=options.get("spark"))
         allowed = plain._allowed
         return replace(plain, **{name: said for name, said in options.items() if allowed.get(name, True)})
 
     @property
     def _allowed(self) -> dict[str, bool]:
-        """For each option that not every source has, whether this one has it."""
+        """For each option that only some sources have, whether this one has it."""
         kind = self._kind
         return {
             "table": kind == "database" or self._distant,
@@ -116,7 +117,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """How messages call it; never with a password."""
+        """The name used in messages; never with a password."""
         if not isinstance(self.location, str | Path):
             return f"a {type(self.location).__name__}"
         if self._is_address:
@@ -125,16 +126,16 @@ class Source:
 
     @property
     def address(self) -> str:
-        """The location as text, looked up in the environment if it says so."""
+        """The location as text, looked up in the environment if it is ``env:NAME``."""
         return address_of(str(self.location))
 
     @property
     def is_postgres(self) -> bool:
-        """Whether the rows are on a PostgreSQL server."""
+        """True if the rows are on a PostgreSQL server."""
         if not isinstance(self.location, str):
             return False
         named = self.location.removeprefix("env:")
-        # An address that is not known yet is taken for one of PostgreSQL, as most are.
+        # An unresolved address is assumed to be PostgreSQL, as most are.
         return (
             os.environ.get(named, _POSTGRES[0]).startswith(_POSTGRES)
             if named != self.location
@@ -142,12 +143,12 @@ class Source:
         )
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The wanted columns (all if none are named)."""
+        """The requested columns (all if none are named)."""
         found = self._rows.read(columns)
         return found if isinstance(self._rows, CsvFile) else self._said_of(found, columns)
 
     def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Rows:
-        """The wanted columns in memory or, where that was said or they do not fit, as a stream; where an engine has sources of its own, as it finds them."""
+        """The requested columns in memory or, on request or if they do not fit, as a stream; sources with their own engine are opened in place."""
         check_engine(engine)
         if self._distant:
             found: Rows = self._rows.rows(columns)
@@ -158,7 +159,7 @@ class Source:
         return self.stream(wanted) if engine == "streaming" or not self._rows.fits(len(wanted)) else self.read(columns)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
-        """The wanted columns, a chunk of rows at a time."""
+        """The requested columns in chunks of rows."""
         stream = self._rows.stream(columns)
         if isinstance(self._rows, CsvFile):
             return stream
@@ -167,24 +168,24 @@ class Source:
         return declared_stream(stream, self.types)
 
     def columns(self) -> list[str]:
-        """The names of all columns, without reading the rows where that is possible."""
+        """The names of all columns, without reading rows if possible."""
         return self._rows.columns()
 
     @property
     def is_text(self) -> bool:
-        """Whether the rows are in a text file, whose values are spelled and not typed."""
+        """True if the rows are in a text file, without types."""
         return self._kind == "text"
 
     def found(self) -> Mapping[str, Any]:
-        """Options of reading that were found out, as ``[data]`` of a policy writes them: ``header``, ``skip_rows``."""
+        """Reading options that were detected, as in ``[data]`` of a policy: ``header``, ``skip_rows``."""
         return self._rows.found()
 
     def layout_found(self) -> Mapping[str, Any]:
-        """How the rows are laid out, said or found out: of a text file its ``encoding``, ``delimiter``, ``header`` and ``skip_rows``."""
+        """The layout, given or detected: for a text file ``encoding``, ``delimiter``, ``header`` and ``skip_rows``."""
         return self._rows.layout_found()
 
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
-        """What the source knows about columns beside their values: titles, labels, codes for missing values."""
+        """The metadata of columns: titles, labels, codes for missing values."""
         return self._rows.codebook(columns)
 
     @property
@@ -207,7 +208,7 @@ class Source:
 
     @cached_property
     def _rows(self) -> RowSource:
-        """What reads the rows, by what the location is."""
+        """The reader of the rows, by kind of location."""
         if self._distant:
             said = ("table", "query", "delimiter", "encoding", "null_values", "types", "header")
             reading = {name: getattr(self, name) for name in said}
@@ -250,7 +251,7 @@ class Source:
 
         in_a_file = _SQLITE_ADDRESS.fullmatch(address)
         if in_a_file is not None and self.query is None:
-            # SQLAlchemy knows no bounds: it would run the views that a file brings along.
+            # SQLAlchemy has no limits: it would execute the views of a file.
             SqliteSource(self._selection(in_a_file["path"])).check()
         return DatabaseSource(self._selection(address))
 
@@ -258,7 +259,7 @@ class Source:
         return Selection(address, self.table, self.query, self.name)
 
     def _said_of(self, found: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
-        """The rows with what was said about them: spellings of missing values, and types."""
+        """The rows with the declared missing-value spellings and types applied."""
         if self.types:
             chosen_columns(list(self.types), found.columns if columns is None else self.columns(), self.name)
         return cast_declared(self._without_nulls(found), self.types)
@@ -278,7 +279,7 @@ def _without(texts: pl.Series, spelled: list[str]) -> pl.Series:
 
 @dataclass(frozen=True, eq=False)
 class _LazyRows(RowSource):
-    """Rows of a frame, or of a Parquet or Arrow file. A file is scanned anew each time: one that is kept remembers the footer of a file that was replaced."""
+    """Rows of a frame, or of a Parquet or Arrow file. A file is scanned anew each time: a cached scan would keep the footer of a replaced file."""
 
     scan: Callable[[], pl.LazyFrame]
     name: str
@@ -301,7 +302,7 @@ class _LazyRows(RowSource):
         return frame if self.path is None else check_texts(frame, self.path.stat().st_size, self.name)
 
     def _chosen(self, columns: Sequence[str] | None) -> pl.LazyFrame:
-        """Some columns by name alone: polars takes "*" and "^a.*$" for patterns."""
+        """Some columns by literal name: polars takes "*" and "^a.*$" for patterns."""
         names = chosen_columns(columns, self.columns(), self.name)
         return self.scan().select(selectors.by_name(name) for name in names)
 
@@ -331,7 +332,7 @@ def read_frame(
 ) -> pl.DataFrame:
     """Rows from a file, a database, or a frame of any kind, as a polars frame.
 
-    ``types`` says what a column is where the guess would be wrong: text, integer, number, date (or ``date:%d/%m/%Y``),
+    ``types`` overrides the inferred type of a column: text, integer, number, date (or ``date:%d/%m/%Y``),
     timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``. The other options are those of :class:`Source`.
     """
     said = null_values, types or {}, sheet, labels, header, skip_rows
@@ -339,7 +340,7 @@ def read_frame(
 
 
 def people_of(population: Any) -> pl.DataFrame:
-    """A population as a frame: given as one, as a table, or as the path of a file."""
+    """A population as a frame, from a frame, a table, or the path of a file."""
     if isinstance(population, Table):
         return population.frame
     if isinstance(population, str | Path):
@@ -382,9 +383,9 @@ def _suffix(path: Path) -> str:
 
 @contextmanager
 def whole_file(name: object) -> Iterator[None]:
-    """Let what polars says of a damaged file be an error that names the file."""
+    """Convert what polars raises for a damaged file to an error that names the file."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         first = str(error).strip().split("\n")[0].rstrip(".")
-        raise DataError(f"{name} cannot be read: {first}. Is the file whole?") from None
+        raise DataError(f"{name} cannot be read: {first}. Is the file complete?") from None

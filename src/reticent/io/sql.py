@@ -1,4 +1,4 @@
-"""What is selected from a database, tables and queries of a PostgreSQL server, and values whose types are told apart from their texts. Servers are opened for reading only."""
+"""Selections from databases, tables and queries of a PostgreSQL server, and type inference from texts. Servers are opened read-only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NUMERIC = 1700
 
 @dataclass(frozen=True)
 class Selection:
-    """What to take from a database: a table, or the result of a query."""
+    """What to select from a database: a table, or the result of a query."""
 
     source: str
     table: str | None = None
@@ -39,10 +39,10 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.table is not None and self.query is not None:
-            raise PolicyError(f"{self.name}: give a table or a query, not both.")
+            raise PolicyError(f"{self.name}: pass a table or a query, not both.")
 
     def check(self, wanted: Sequence[str] | None, available: Sequence[str]) -> list[str]:
-        """The wanted columns, each of which must be there."""
+        """The requested columns. Raises for a missing one."""
         for number, name in enumerate(available):
             if name in available[:number]:
                 raise DataError(f"{self.name}: two columns are called {name!r}. Rename one of them in the query.")
@@ -59,37 +59,37 @@ class Selection:
 
     @property
     def packed(self) -> int:
-        """How many bytes a database in a file takes, with what is not written into it yet."""
+        """The size of a database file in bytes, including its write-ahead log."""
         files = (Path(f"{self.source}{ending}") for ending in ("", "-wal", ".wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def may_hold(self, rows: int, columns: int) -> bool:
-        """Whether so many rows of a database in a file may be held in memory."""
+        """True if that many rows of a database file may be loaded into memory."""
         needed = cell_memory(rows, columns)
         return needed <= budget() if self.query is not None else may_be_held(needed, self.packed)
 
     def check_size(self, values: int, text: int) -> None:
-        """Refuse a table of a database in a file that has more values, or more text, than so small a file may."""
+        """Raise for a table with more values, or more text, than its database file may expand to."""
         check_declared_size(self.packed, values, 8 * values + text, self.name)
 
     def check_answer(self, size: int) -> None:
-        """Refuse an answer to a query that memory does not hold."""
+        """Raise for a query result that exceeds the memory."""
         if size > budget():
             raise DataError(
                 f"{self.name}: the answer to the query takes more than {budget():,} bytes of memory. It was not read. Select fewer rows or columns, or set RETICENT_MEMORY to what it may take."
             )
 
     def is_program(self, table: str, kind: str) -> DataError:
-        """The refusal of what a file computes when it is read, whose size nobody can know before."""
+        """The error for a table or view that computes its rows when read, so its size is unknown before."""
         return DataError(
-            f"{self.name}: {table!r} is {kind}, which computes its rows when they are read: how many they are, nobody can know before. It was not read. If the file is yours, "
+            f"{self.name}: {table!r} is {kind}, which computes its rows when they are read, so their number is not known before. It was not read. If the file is yours, "
             f"pass query={f'select * from {quoted(table)}'!r} in Python (query = under [data] in a policy), or store its rows in a table."
         )
 
 
 @dataclass(frozen=True)
 class PostgresSource(RowSource):
-    """Rows of a PostgreSQL table or query, fetched in batches by a cursor on the server."""
+    """Rows of a PostgreSQL table or query, fetched in batches by a server-side cursor."""
 
     selection: Selection
 
@@ -104,7 +104,7 @@ class PostgresSource(RowSource):
             return fetch_postgres(connection, _projected(statement, wanted), wanted)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
-        """One transaction sees the same rows in every pass, whatever others write meanwhile."""
+        """Stream the rows; one snapshot transaction returns the same rows in every pass, regardless of concurrent writes."""
         with contextlib.ExitStack() as opened:
             connection = opened.enter_context(_connect(self.selection, snapshot=True))
             statement = _postgres_statement(connection, self.selection)
@@ -116,7 +116,7 @@ class PostgresSource(RowSource):
             with _told():
                 yield from _batches(connection, _projected(statement, chosen), chosen)
 
-        # Whoever reads these rows in whatever form refers to this function.
+        # The rows, in any form, keep a reference to this function.
         weakref.finalize(make, snapshot.close)
         stream = StreamRows(_postgres_schema(codes), make)
         return plain_stream(stream, [name for name, code in codes.items() if code == _NUMERIC])
@@ -138,7 +138,7 @@ def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed,
 
 @contextlib.contextmanager
 def _connect(selection: Selection, snapshot: bool = False) -> Iterator[psycopg.Connection[Any]]:
-    """A connection that can only read; with ``snapshot`` it sees the rows as they are now, whatever others write."""
+    """A read-only connection; with ``snapshot`` it is isolated from concurrent writes."""
     psycopg = needed("psycopg", "postgres", "Reading from PostgreSQL")
     with _told(), psycopg.connect(selection.source) as connection:
         connection.read_only = True
@@ -149,7 +149,7 @@ def _connect(selection: Selection, snapshot: bool = False) -> Iterator[psycopg.C
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """What goes wrong is told without the address, which may hold a password."""
+    """Convert database errors to messages without the address, which may contain a password."""
     import psycopg
 
     try:
@@ -164,7 +164,7 @@ def _postgres_statement(connection: psycopg.Connection[Any], selection: Selectio
     from psycopg import sql
 
     if selection.query is not None:
-        # The query is the steward's own text, and the connection can only read.
+        # The query is the steward's own text, and the connection is read-only.
         return sql.SQL("({}) as chosen").format(sql.SQL(selection.query.strip().rstrip(";")))
     rows = connection.execute(
         "select table_schema, table_name from information_schema.tables "
@@ -194,14 +194,14 @@ def _projected(statement: sql.Composed, wanted: Sequence[str]) -> sql.Composed:
 def _fetch(
     connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]
 ) -> tuple[list[pl.DataFrame], list[str]]:
-    """The rows in batches, and the columns of fixed-point numbers, which travel as text."""
+    """The rows in batches, and the columns of fixed-point numbers, which are transferred as text."""
     codes = _postgres_types(connection, statement)
     frames = [pl.DataFrame(schema=_postgres_schema(codes)), *_batches(connection, statement, wanted)]
     return frames, [name for name, code in codes.items() if code == _NUMERIC]
 
 
 def _batches(connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]) -> Chunks:
-    """The rows, fetched by a cursor on the server."""
+    """The rows, fetched by a server-side cursor."""
     with connection.cursor(name="reticent") as cursor:
         cursor.execute(statement)
         schema = _postgres_schema({column.name: column.type_code for column in cursor.description or ()})
@@ -231,7 +231,7 @@ def _text(value: Any) -> str:
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
-# PostgreSQL's own numbers of its types; what is not here is read as text.
+# PostgreSQL's type OIDs; other types are read as text.
 _POSTGRES_TYPES: dict[int, Any] = {
     16: pl.Boolean,
     20: pl.Int64,
@@ -246,17 +246,17 @@ _POSTGRES_TYPES: dict[int, Any] = {
 
 
 def plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
-    """Numbers that came as text: as 64-bit integers if all are, as text if a whole number is too long for that, else as floats."""
+    """Numbers received as text: 64-bit integers if all fit, text if an integer is too long, otherwise floats."""
     return frame.with_columns(number_from_text(frame[name]) for name in wide)
 
 
 def number_from_text(text: pl.Series) -> pl.Series:
-    """Numbers that came as text, in the type that keeps every digit of whole ones."""
+    """Numbers received as text, in the type that keeps every digit of integers."""
     return _as_number(text, _number_type([text]))
 
 
 def plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
-    """The same decision about rows that come in chunks, after a look at all of them."""
+    """The same decision for rows in chunks, after a pass over all of them."""
     if not wide:
         return stream
     types = {name: _number_type(chunk[name] for chunk in stream.chunks([name])) for name in wide}
@@ -272,7 +272,7 @@ def plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
 
 
 def _number_type(texts: Iterable[pl.Series]) -> pl.DataType:
-    """The type that keeps every digit of whole numbers, or a float where some are not whole."""
+    """The type that keeps every digit of integers, or a float if some are fractional."""
     integers, fractions = True, False
     for text in texts:
         whole = text.str.replace(r"\.0+$", "")
@@ -286,13 +286,13 @@ def _as_number(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def cast_declared(frame: pl.DataFrame, types: Mapping[str, str], first_row: int = 0) -> pl.DataFrame:
-    """The frame with some columns read as the types that were declared for them."""
+    """The frame with some columns converted to their declared types."""
     casts = {name: declared_kind(name, given) for name, given in types.items() if name in frame.columns}
     return frame.with_columns(_as_kind(frame, name, kind, first_row) for name, kind in casts.items())
 
 
 def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
-    """The same of rows that come in chunks."""
+    """The same for rows in chunks."""
     if not types:
         return stream
 
@@ -309,13 +309,13 @@ def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> 
     held = frame[name].fill_nan(None) if frame[name].dtype.is_float() else frame[name]
     text = held.cast(pl.String)
     if held.dtype.is_float():
-        # Codes that are held as 1.0 are written 1.
+        # Codes stored as 1.0 are written 1.
         whole = (held == held.floor()) & (held.abs() < 2.0**53)
         codes = held.cast(pl.Int64, strict=False).cast(pl.String)
         text = pl.select(pl.when(whole).then(codes).otherwise(text)).to_series().alias(name)
     if kind == TEXT:
         return text
-    # Under a name of our own: polars takes some names for patterns.
+    # Under a fixed name: polars takes some names for patterns.
     read = text.to_frame("text").select(kind.read(pl.col("text"))).to_series().alias(name)
     if read.null_count() > text.null_count():
         row = (read.is_null() & text.is_not_null()).arg_max() or 0
@@ -324,5 +324,5 @@ def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> 
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it."""
+    """A quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,8 +1,9 @@
-"""Rows of a SQLite file, by Python's own sqlite3.
+"""Rows of a SQLite file, by Python's sqlite3.
 
-A column of SQLite takes values of every type, whatever was declared. So a column's type follows from its values: whole numbers, numbers, texts; a column that mixes
-numbers with texts, or holds blobs, is refused by name. Views, virtual tables and generated columns compute their rows when they are read, so that nobody knows their size before: they
-are not run unless a query of the reader's own names them.
+A column of SQLite takes values of every type, whatever was declared. So a column's type follows from its values:
+integers, floats, texts; a column that mixes numbers with texts, or holds blobs, is rejected by name. Views, virtual
+tables and generated columns compute their rows when read, so their size is unknown before: they are not executed unless
+the user's own query names them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from reticent.io.sql import Selection, quoted
 from reticent.table import Chunks, StreamRows
 
 _BATCH, _COLUMNS_AT_ONCE = 50_000, 500
-# What reading a table takes of the steps that SQLite counts: some twenty a value, which takes a byte or more.
+# SQLite's virtual-machine steps for reading a table: some twenty per value, which takes a byte or more.
 _STEPS, _STEPS_A_BYTE, _STEPS_AT_ONCE = 10_000_000, 100, 10_000
 _LONGEST = 1_000_000_000
 _COMPUTED = 2
@@ -39,7 +40,7 @@ _KINDS: dict[frozenset[str], pl.DataType] = {
 
 @dataclass(frozen=True)
 class SqliteSource(RowSource):
-    """A table or query of a SQLite file, read in one consistent look."""
+    """A table or query of a SQLite file, read in one consistent transaction."""
 
     selection: Selection
 
@@ -64,14 +65,14 @@ class SqliteSource(RowSource):
         return StreamRows(pl.Schema(kinds), make)
 
     def check(self) -> None:
-        """Refuse a view, and a table that takes more memory than its file may, for whoever then reads it in another way."""
+        """Raise for a view, and for a table that takes more memory than its file allows, before another reader opens it."""
         with _opened(self.selection) as connection:
             self._bounded(connection, None)
 
     def fits(self, columns: int) -> bool:
         with _opened(self.selection) as connection:
             relation = _relation(connection, self.selection)
-            # Not count(*), which SQLite does in one step, however many pages a file says to have.
+            # Not count(*), which SQLite does in one step, however many pages a file declares.
             (rows,) = connection.execute(f"SELECT total(1) FROM {relation}").fetchone()
             return self.selection.may_hold(int(rows), columns)
 
@@ -87,9 +88,10 @@ class SqliteSource(RowSource):
     def _bounded(
         self, connection: sqlite3.Connection, columns: Sequence[str] | None
     ) -> tuple[str, dict[str, frozenset[str]]]:
-        """The table or query to read from, and what SQLite calls the types of its columns' values.
+        """The table or query to read from, and SQLite's types of its columns' values.
 
-        Begins the transaction in which the rows are then read, so that they are those measured here; a :class:`DataError` where rows and texts take more memory than allowed for the size of the file.
+        Begins the transaction in which the rows are then read, so they are the ones measured here. Raises
+        :class:`DataError` if rows and texts take more memory than allowed for the size of the file.
         """
         relation = _relation(connection, self.selection)
         names = self.selection.check(columns, _names(connection, relation))
@@ -131,7 +133,9 @@ class SqliteSource(RowSource):
 
 @contextmanager
 def _opened(selection: Selection) -> Iterator[sqlite3.Connection]:
-    """The file, for reading only. Pages may say that a value, or the whole table, goes on for ever: values have a longest size, and a table is read in a number of steps that fits the file."""
+    """The file, read-only. Corrupt pages may claim an endless value or table: values have a maximum size, and reading has
+    a step limit by file size.
+    """
     place = f"file:{quote(str(Path(selection.source).resolve()))}?mode=ro"
     steps = iter(range((_STEPS + _STEPS_A_BYTE * selection.packed) // _STEPS_AT_ONCE))
     try:
@@ -143,7 +147,7 @@ def _opened(selection: Selection) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         if next(steps, None) is None:
             raise DataError(
-                f"{selection.name}: its table has more rows than a file of {selection.packed:,} bytes can. It was not read. Is the file whole?"
+                f"{selection.name}: its table has more rows than a file of {selection.packed:,} bytes can. It was not read. Is the file complete?"
             ) from None
         raise DataError(f"{selection.name} cannot be read: SQLite says: {error}. Is it a SQLite file?") from None
 
@@ -161,7 +165,7 @@ def _relation(connection: sqlite3.Connection, selection: Selection) -> str:
 
 
 def _tables(connection: sqlite3.Connection, *, stored: bool) -> list[str]:
-    """The tables whose rows are in the file, or the views and virtual tables, which compute them."""
+    """The tables whose rows are stored in the file, or the views and virtual tables, which compute them."""
     rows = connection.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND (type = 'table' AND rootpage > 0) = ? "
         "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",

@@ -1,7 +1,8 @@
-"""Files of statistics programs: SPSS, Stata and SAS, read and written by pyreadstat (extra ``formats``).
+"""Files of statistics packages: SPSS, Stata and SAS, read and written by pyreadstat (extra ``formats``).
 
-A column of codes all of whose values have labels is read as its labels, and written as codes with labels again. Codes that the file declares as missing are
-missing, and the codebook says which and how many. Whole numbers, which these programs keep as floats, are integers again.
+A column of codes that all have labels is read as its labels, and written as codes with labels again. Codes that the
+file declares as missing become null, and the codebook lists which and how many. Integers, which these programs store as
+floats, become integers again.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ _READERS = {
 _PROGRAMS = {".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS"}
 _WHOLE = 2**53
 _MOST_LABELS = 1000
-# Where a SAS transport file says when it was written.
+# The offset of the time of writing in a SAS transport file.
 _HEADER = 800
 
 
 @dataclass(frozen=True)
 class StatisticsFile(RowSource):
-    """A file of SPSS, Stata or SAS. ``labels="codes"`` keeps codes where ``"text"`` reads the labels of columns that are labelled throughout."""
+    """A file of SPSS, Stata or SAS. ``labels="codes"`` keeps codes where ``"text"`` reads the labels of fully labelled columns."""
 
     path: Path
     encoding: str | None = None
     labels: Labels = "text"
-    # A file has its rows and its codebook from one reading.
+    # Rows and codebook come from one reading.
     _found: dict[tuple[str, ...] | None, tuple[pl.DataFrame, TableCodebook]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -93,7 +94,7 @@ class StatisticsFile(RowSource):
             options["catalog_file"] = str(catalog)
         if suffix in (".por", ".xpt"):
             options.pop("user_missing", None)
-        with _told(package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file whole?"):
+        with _told(package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file complete?"):
             frame, told = getattr(package, _READERS[suffix])(str(self.path), output_format="polars", **options)
         return frame, told
 
@@ -101,13 +102,15 @@ class StatisticsFile(RowSource):
 def _read_within(
     parsed: Callable[..., tuple[pl.DataFrame, Any]], declared: Any, packed: int, file: str
 ) -> tuple[pl.DataFrame, Any]:
-    """What ``parsed`` reads of a file of ``packed`` bytes; refused where it declares more values, or wider ones, than that may expand to, or has more rows than it declares."""
+    """The result of ``parsed`` on a file of ``packed`` bytes. Raises if it declares more or wider values than that may
+    expand to, or has more rows than declared.
+    """
     widths = declared.variable_storage_width.values()
     allowed = most_expanded(packed) // max(sum(max(int(width or 0), 8) for width in widths), 1)
     if (declared.number_rows or 0) > allowed:
         raise _too_large(f"declares {declared.number_rows:,} rows", len(widths), packed, file)
     if not all(widths):
-        # Long texts of Stata are kept once for all rows that have them, so that the rows say nothing about what they take.
+        # Stata stores long texts once for all rows that share them, so the row size does not bound the memory.
         return confined(parsed, packed=packed, file=file)
     frame, told = parsed(row_limit=allowed + 1)
     if frame.height > allowed:
@@ -122,13 +125,13 @@ def _too_large(what: str, columns: int, packed: int, file: str) -> DataError:
 
 
 def _catalog(path: Path) -> Path | None:
-    """The file with the value labels of a SAS data set, which keeps them apart: under its own name, or SAS's usual one."""
+    """The file with the value labels of a SAS data set, which are stored separately: under its own name, or SAS's default one."""
     beside = (path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat"))
     return next((each for each in beside if each.is_file()), None)
 
 
 def _decoded(frame: pl.DataFrame, told: Any, labels: Labels) -> tuple[pl.DataFrame, TableCodebook]:
-    """Columns of values, without codes for missing ones, and what the file says about them."""
+    """Columns of values, with missing-value codes replaced by null, and the file's metadata."""
     columns: list[pl.Series] = []
     used: dict[str, Mapping[Code, str]] = {}
     missing: dict[str, dict[str, int]] = {}
@@ -150,7 +153,7 @@ def _decoded(frame: pl.DataFrame, told: Any, labels: Labels) -> tuple[pl.DataFra
 
 
 def _without_missing(series: pl.Series, ranges: Sequence[Mapping[str, Any]]) -> tuple[pl.Series, dict[Code, int]]:
-    """The column with null for codes that mean a missing value, and how many rows had each."""
+    """The column with null for missing-value codes, and how many rows had each."""
     if series.dtype == pl.Object:
         # Letters among numbers: the special missing values of Stata and SAS.
         values = series.to_list()
@@ -167,7 +170,7 @@ def _without_missing(series: pl.Series, ranges: Sequence[Mapping[str, Any]]) -> 
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """A column in the type that its values have: whole floats are integers, empty texts are missing (these programs know no other way)."""
+    """A column in the type of its values: integral floats are integers, empty texts are null (these programs have no other way)."""
     if column.dtype == pl.Null:
         return column.cast(pl.String)
     if column.dtype == pl.String:
@@ -180,7 +183,7 @@ def _plain(column: pl.Series) -> pl.Series:
 
 
 def _labels_of(dtype: pl.DataType, given: Mapping[Code, str]) -> dict[Code, str]:
-    """The labels of a column's own codes, each different: codes with one label keep their code in it."""
+    """The labels of a column's own codes, made unique: codes that share a label include their code in it."""
     is_text = dtype == pl.String
     own = {code: label for code, label in given.items() if isinstance(code, str) == is_text}
     texts = list(own.values())
@@ -205,7 +208,7 @@ def _named(code: Code, labels: Mapping[Code, str]) -> str:
 
 @contextmanager
 def _told(package: Any, what: str, hint: str) -> Iterator[None]:
-    """Let what pyreadstat says be an error that names the file."""
+    """Convert an error of pyreadstat to one that names the file."""
     try:
         yield
     except (package.ReadstatError, package.PyreadstatError, OverflowError, UnicodeDecodeError, ValueError) as error:
@@ -222,7 +225,7 @@ def _parsed_bytes(suffix: str, content: bytes, **options: Any) -> tuple[pl.DataF
 
 
 class _StatisticsTable(LossyTable):
-    """A table as such a file: names that the program takes, and text in few different values as codes with labels where it knows labels."""
+    """A table as such a file: names that the program accepts, and text with few distinct values as codes with labels if supported."""
 
     program: str
     writer: str
@@ -263,7 +266,7 @@ class _StatisticsTable(LossyTable):
             return self.settled(target.read_bytes())
 
     def settled(self, content: bytes) -> bytes:
-        """The bytes without the time of writing, so that they depend on the values only."""
+        """The bytes without the time of writing, so they depend on the values only."""
         return content
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
@@ -285,7 +288,7 @@ class _StatisticsTable(LossyTable):
         return pl.DataFrame(columns, schema=schema)
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
-        """The table is written once more, with the titles and the labels that the file shows: it must be the same file."""
+        """What is not the table: the table is written again with the file's titles and labels, and must be the same file."""
         held = content if isinstance(content, bytes) else content.read_bytes()
         found, told = self._held(held, file)
         shown = dict(zip(found.columns, rows.frame().columns, strict=True))
@@ -293,11 +296,11 @@ class _StatisticsTable(LossyTable):
         labels = {shown[name]: codes for name, codes in told.variable_value_labels.items()}
         if type(self)(TableCodebook(titles, labels)).again(rows, found) == held:
             return None
-        return "something that is not what the table is written as (further rows, notes, labels that no value has, bytes behind the table, or another version of pyreadstat)"
+        return "something that differs from what the table is written as (further rows, notes, labels that no value has, bytes after the table, or another version of pyreadstat)"
 
     def _held(self, content: bytes, file: str) -> tuple[pl.DataFrame, Any]:
         package = needed("pyreadstat", "formats", f"Reading {self.program} files")
-        with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file whole?"):
+        with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file complete?"):
             reader = partial(_parsed_bytes, f".{self.name}", content)
             return _read_within(reader, reader(metadataonly=True)[1], len(content), file)
 
@@ -305,7 +308,7 @@ class _StatisticsTable(LossyTable):
         return plain_names(columns, self.longest_name, ascii_only=self.ascii_only, reserved=self.reserved)
 
     def _column(self, series: pl.Series) -> tuple[pl.Series, dict[Code, str]]:
-        """The column as it is written, and the labels of its codes."""
+        """The column as written, and the labels of its codes."""
         given = self.codebook.labels.get(series.name, {})
         if series.dtype == pl.Boolean:
             coded = series.cast(pl.Float64)
@@ -328,7 +331,7 @@ class _StatisticsTable(LossyTable):
 
 
 def _codes(texts: Sequence[str], given: Mapping[Code, str]) -> dict[str, float]:
-    """A code for each text: that of the codebook, or the next whole number."""
+    """A code for each text: that of the codebook, or the next integer."""
     known = {label: float(code) for code, label in given.items() if not isinstance(code, str)}
     codes = {text: known[text] for text in texts if text in known}
     following = int(max([0.0, *known.values()])) + 1
@@ -354,7 +357,7 @@ class StataTable(_StatisticsTable):
     name = "dta"
     program, writer = "Stata", "write_dta"
     longest_name, longest_title, longest_label = 32, 80, 2000
-    largest = 2.0**1023  # from here on numbers stand for missing values
+    largest = 2.0**1023  # numbers from here on represent missing values
     reserved = (
         "_all", "_b", "_coef", "_cons", "_n", "_pi", "_pred", "_rc", "_skip", "byte", "double", "float", "if", "in", "int", "long", "str",
         "strl", "using", "with",

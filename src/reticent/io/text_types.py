@@ -1,8 +1,8 @@
-"""What a column of text is made of: integers, numbers, dates, timestamps, truth values, or just text.
+"""Type inference for columns of text: integers, numbers, dates, timestamps, booleans, or text.
 
-Evidence is gathered batch by batch, so that a file is never held as text in one piece. A column keeps the narrowest kind
-that *every* value fits. Nothing is guessed that would lose information: codes with leading zeros stay text, and so do
-integers beyond 64 bits and dates whose day and month could be swapped.
+Evidence is gathered in batches, so a file is never held as text as a whole. A column gets the narrowest type that
+*every* value fits. No guess loses information: codes with leading zeros stay text, and so do integers beyond 64 bits
+and dates whose day and month could be swapped.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from reticent.errors import PolicyError, did_you_mean
 from reticent.io.number_formats import INTEGERS, NUMBERS
 
 TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
-"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``, ``date:%Y%m``, ``timestamp:epoch``, numbers as ``number:1,234.5``."""
+"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``, ``date:%Y%m``, ``timestamp:epoch``,
+numbers as ``number:1,234.5``.
+"""
 
 MISSING_WORDS = ("", "NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "?", ".", "-")
-"""Spellings of "nothing" in columns of numbers, dates and truth values. In text they are values like any other."""
+"""Spellings of missing values in columns of numbers, dates and booleans. In text they are values like any other."""
 
-# Whole numbers of more than 15 digits would be rounded by a float, so they fit an integer or nothing.
+# Integers of more than 15 digits would be rounded by a float, so they fit an integer or nothing.
 _SHAPES = {
     "integer": r"^-?(?:0|[1-9]\d*)$",
     "number": r"^-?(?:(?:0|[1-9]\d{0,14})?\.\d+|(?:0|[1-9]\d{0,14})\.?)(?:[eE][-+]?\d+)?$",
@@ -45,21 +47,21 @@ _TRUTH = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class TextKind:
-    """A type that text can be read as, and the format it uses."""
+    """A type that text can be parsed as, and its format."""
 
     name: str
     format: str | None = None
 
     def read(self, text: pl.Expr) -> pl.Expr:
-        """Values of this kind; null for anything that cannot be read as one."""
+        """Values of this type; null for anything that cannot be parsed."""
         return _READERS[self.name](text.str.strip_chars(), self.format)
 
     def fits(self, text: pl.Expr) -> pl.Expr:
-        """Whether reading loses nothing: ``007`` can be read as 7, but it does not fit an integer."""
+        """True if parsing is lossless: ``007`` can be read as 7, but does not fit an integer."""
         plain = text.str.strip_chars()
         readable = self.read(text).is_not_null()
         if self.name == "date" and "%Y" in (self.format or ""):
-            # 05.01.31 is no day of the year 31.
+            # 05.01.31 is not a day of the year 31.
             readable = readable & plain.str.contains(r"\d{4}")
         shape = _SHAPES.get(self.name) if self.format is None else None
         return readable & plain.str.contains(shape) if shape is not None else readable
@@ -71,7 +73,7 @@ class TextKind:
 def _read_integer(text: pl.Expr, form: str | None) -> pl.Expr:
     if form is not None:
         return INTEGERS[form].read(text)
-    # Whole numbers are often held as 63.0; declared integers may be written so.
+    # Integers are often stored as 63.0; declared integers may be written so.
     wide = text.cast(pl.Float64, strict=False)
     held = pl.when((wide == wide.floor()) & (wide.abs() < 2.0**53)).then(wide).cast(pl.Int64, strict=False)
     return pl.coalesce(text.cast(pl.Int64, strict=False), held)
@@ -95,7 +97,7 @@ def _read_date(text: pl.Expr, form: str | None) -> pl.Expr:
     read = text.str.to_date(form, strict=False)
     if "%y" not in form:
         return read
-    # Two digits of a year: the last century in which the day does not lie in the future.
+    # Two-digit years: the latest century in which the day is not in the future.
     today = datetime.datetime.now(tz=datetime.UTC).date()
     return pl.when(read > today).then(read.dt.offset_by("-100y")).otherwise(read)
 
@@ -133,12 +135,12 @@ _CANDIDATES = (
     *(TextKind("date", form) for form in _DATES),
     *(TextKind("timestamp", form) for form in _TIMESTAMPS),
 )
-# What numbers with decimals may be instead: whole ones whose decimal sign separates thousands.
+# Alternatives to numbers with decimals: integers whose decimal sign separates thousands.
 _GROUPED = {"number": TextKind("integer", "1.234"), "number with comma": TextKind("integer", "1,234")}
 
 
 def declared_kind(column: str, given: str) -> TextKind:
-    """The kind that ``types={column: given}`` asks for."""
+    """The type requested by ``types={column: given}``."""
     name, _, form = given.partition(":")
     numbers = {"number": NUMBERS, "integer": INTEGERS}.get(name, {})
     if name not in TYPES or (form and name not in ("date", "timestamp") and form not in numbers):
@@ -153,13 +155,13 @@ def declared_kind(column: str, given: str) -> TextKind:
 
 
 def is_missing_word(text: pl.Expr) -> pl.Expr:
-    """Whether the text is one of the spellings of "nothing"."""
+    """True if the text is one of the spellings of a missing value."""
     return text.str.strip_chars().is_in(list(MISSING_WORDS))
 
 
 @dataclass
 class TypeEvidence:
-    """Which kinds the columns can still have after the batches seen so far. Mutable: it is a running tally."""
+    """The types that the columns can still have after the batches so far. Mutable: it accumulates."""
 
     columns: Sequence[str]
     comma_decimals: bool = False
@@ -173,7 +175,7 @@ class TypeEvidence:
         self._grouped = {column: list(_GROUPED.values()) for column in self.columns}
 
     def add(self, texts: Mapping[str, pl.Series]) -> None:
-        """Drop the kinds that some text does not fit; each text need be there only once. A few rule most kinds out; only then all are asked."""
+        """Drop the types that some text does not fit; each text is needed only once. A few texts exclude most types; only then all are tested."""
         for column, kinds in self._open.items():
             if not kinds and column in self._filled:
                 continue
@@ -183,17 +185,17 @@ class TypeEvidence:
                 continue
             self._filled.add(column)
             self._open[column] = left = _fitting(_fitting(kinds, distinct.head(50)), distinct)
-            # Plain whole numbers fit with and without separators, so that they settle nothing.
+            # Plain integers fit with and without separators, so they decide nothing.
             if left and left[0].name != "integer" and any(kind.name in _GROUPED for kind in left):
                 grouped = self._grouped[column]
                 self._grouped[column] = _fitting(_fitting(grouped, distinct.head(50)), distinct)
 
     def kinds(self) -> dict[str, TextKind]:
-        """The kind of each column: the first that all values fit, otherwise text."""
+        """The type of each column: the first that all values fit, otherwise text."""
         return {column: self._decide(column, kinds) for column, kinds in self._open.items()}
 
     def doubts(self) -> dict[str, TextKind]:
-        """Columns of numbers with decimals, all of three digits, that may be whole numbers with separators between thousands: 1.234 and 1,234."""
+        """Columns of numbers with exactly three decimals that may be integers with thousands separators: 1.234 and 1,234."""
         decided = {column: _GROUPED.get(kind.name) for column, kind in self.kinds().items()}
         return {column: kind for column, kind in decided.items() if kind is not None and kind in self._grouped[column]}
 

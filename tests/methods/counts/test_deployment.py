@@ -261,7 +261,7 @@ def test_a_key_that_others_can_read_is_not_used(plain, keys, tmp_path):
     key.write_bytes((keys / "anna.key").read_bytes())
     os.chmod(key, 0o644)
     plain.write_text(plain.read_text("utf-8").replace(f"{keys}/anna.key", str(key)), "utf-8")
-    with pytest.raises(DataError, match="others have rights on it"):
+    with pytest.raises(DataError, match="other users have permissions on it"):
         PartyConfig.read(plain)
 
 
