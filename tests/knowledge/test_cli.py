@@ -197,7 +197,7 @@ def test_the_monitor_warns_before_new_rows_make_a_release_unsafe(call, policy, r
         (("curve", "{policy}", "--level", "ago=1"), "no quasi column"),
         (("curve", "{release}", "--level", "age=1"), "as it was published"),
         (("whatif", "{policy}", "--know", "Ed", "--ask", "Ed=Flu"), "Expected '='"),
-        (("whatif", "{policy}", "--know", "Eddy=Flu", "--ask", "Ed=Flu"), "Nobody is called 'Eddy'"),
+        (("whatif", "{policy}", "--know", "Eddy=Flu", "--ask", "Ed=Flu"), "There is no person called 'Eddy'"),
         (("curve", "nowhere.toml"), "no policy file"),
     ],
 )

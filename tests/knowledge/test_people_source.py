@@ -120,7 +120,7 @@ def test_a_list_of_people_must_fit_the_release():
     stranger = FRAME.with_columns(zip=pl.lit(99999))
     with pytest.raises(PolicyError, match="'Ed' fits no group of the release"):
         what_if(release, [], "Ed=Flu", people=stranger)
-    with pytest.raises(PolicyError, match="Nobody is called 'Eddy'"):
+    with pytest.raises(PolicyError, match="There is no person called 'Eddy'"):
         what_if(release, [], "Eddy=Flu", people=FRAME)
     with pytest.raises(PolicyError, match="Expected a table, a draft, a release or the folder of one"):
         what_if([1, 2], [], "Ed=Flu")

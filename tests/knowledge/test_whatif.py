@@ -86,9 +86,9 @@ def test_capitals_are_forgiven_where_they_leave_no_doubt(flu):
 @pytest.mark.parametrize(
     ("know", "ask", "message"),
     [
-        (["Eddie=Flu"], "Ed=Flu", "Nobody is called 'Eddie'"),
-        (["Ed=Flue"], "Ed=Flu", "Nobody has the value 'Flue'. Did you mean 'Flu'"),
-        ([], "Ed=Measles", "Nobody has the value 'Measles'"),
+        (["Eddie=Flu"], "Ed=Flu", "There is no person called 'Eddie'"),
+        (["Ed=Flue"], "Ed=Flu", "There is no value 'Flue'. Did you mean 'Flu'"),
+        ([], "Ed=Measles", "There is no value 'Measles'"),
         ([], "Ed", "Expected '='"),
     ],
 )

@@ -214,14 +214,15 @@ class CountedRows(Protocol):
 class GroupDefinition(Definition):
     """A definition that judges groups: the equivalence classes of a release.
 
-    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping. ``absorbing``: a passing
-    group passes whatever rows join it. Stronger than monotone. It makes pruning exact in a search with suppression:
-    rows that fail in a coarser grouping also fail in every finer one. On a sensitive column it assumes a table without
-    other sensitive columns: see :meth:`absorbing_on`. ``local``: judged group by group. Otherwise there is one verdict
-    on all groups together. ``quasi``: the columns that its adversary knows, if the definition names them; None: each
-    set that the table names. ``needs_raw``: uses the raw values of quasi columns, which groups have in addition to
-    their labels. ``own_family``: itself fixes which quasi columns an adversary knows, so it is not combined with sets
-    that the table names.
+    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
+    ``absorbing``: a passing group passes whatever rows join it. Stronger than monotone. It makes pruning exact in a
+    search with suppression: rows that fail in a coarser grouping also fail in every finer one. On a sensitive column it
+    assumes a table without other sensitive columns: see :meth:`absorbing_on`.
+    ``local``: judged group by group. Otherwise there is one verdict on all groups together.
+    ``quasi``: the columns that its adversary knows, if the definition names them; None: each set that the table names.
+    ``needs_raw``: uses the raw values of quasi columns, which groups have in addition to their labels.
+    ``own_family``: itself fixes which quasi columns an adversary knows, so it is not combined with sets that the table
+    names.
     """
 
     kind: ClassVar[Kind] = "groups"

@@ -1,10 +1,11 @@
-"""Engines scan rows; everything else sees frequency sets, groups and distinct rows.
+"""Engines scan rows; everything else uses frequency sets, groups and distinct rows.
 
 ``local``        rows in memory, on polars and numpy
-``streaming``    rows of a source larger than memory, a chunk at a time
+``streaming``    rows of a source larger than memory, in chunks
 ``spark``        rows on a cluster, counted and recoded there
 
-An engine is found by the name that a table's rows give (``reticent.registry.ENGINES``): call :func:`engine_of`, :func:`count_table`, :func:`count_chunks` and :func:`finest_floor`.
+An engine is looked up by the name that a table's rows carry (``reticent.registry.ENGINES``): call :func:`engine_of`,
+:func:`count_table`, :func:`count_chunks` and :func:`finest_floor`.
 """
 
 from collections.abc import Iterator
@@ -18,19 +19,19 @@ __all__ = ["count_chunks", "count_table", "engine_of", "finest_floor"]
 
 
 def engine_of(table: Table, context: Context | None = None) -> Engine:
-    """The engine that scans a table's rows: the one that the context names, or else the one that the rows name."""
+    """The engine that scans a table's rows: the one that the context names, otherwise the one that the rows name."""
     if context is not None and context.engine is not None:
         return cast(Engine, context.engine)
     return engine_named(table.held.engine)
 
 
 def finest_floor(table: Table, floor: NodeLevels, context: Context | None = None) -> NodeLevels:
-    """The finest levels from ``floor`` upwards whose points the engine can hold; with a context, found out once for each run."""
+    """The finest levels, at or above ``floor``, whose points fit into the engine's memory; with a context, computed once per run."""
     if context is None:
         return engine_of(table).finest(table, floor)
     known: dict[NodeLevels, tuple[Table, NodeLevels]] = context.memo.setdefault(("finest", table.counted_as), {})
     if floor not in known:
-        watched = table.watched(context, "looking for levels that fit")
+        watched = table.watched(context, "searching levels that fit")
         known[floor] = table, engine_of(table, context).finest(watched, floor)
     return known[floor][1]
 
@@ -38,9 +39,10 @@ def finest_floor(table: Table, floor: NodeLevels, context: Context | None = None
 def count_table(
     table: Table, context: Context | None = None, *, sensitive: bool = True, floor: NodeLevels | None = None
 ) -> FrequencySet:
-    """Count the distinct quasi points of a table, at level 0 or at ``floor``; with a context, once for each run.
+    """Count the distinct quasi-identifier combinations of a table, at level 0 or at ``floor``; with a context, once per
+    run.
 
-    A count without sensitive values is taken from one with them where the context has one.
+    A count without sensitive values is derived from a cached one with them, if there is one.
     """
     if context is None:
         return engine_of(table).count(table, sensitive=sensitive, floor=floor)
@@ -49,7 +51,7 @@ def count_table(
     if True in known and not sensitive:
         return known[True][1].bare()
     if sensitive not in known:
-        # The table is kept beside its count: the key holds only while it is alive.
+        # The table is stored with its count: the cache key is valid only while it is alive.
         context.step("counting rows")
         scanned = table.watched(context, "counting rows")
         known[sensitive] = table, engine_of(table, context).count(scanned, sensitive=sensitive, floor=floor)
@@ -57,7 +59,7 @@ def count_table(
 
 
 def count_chunks(table: Table, context: Context, stage: str) -> Iterator[FrequencySet]:
-    """Frequency sets of the distinct quasi points that add up to that of the table: of a table larger than memory one for each chunk of rows, of any other the whole."""
+    """Frequency sets that add up to that of the table: one per chunk of rows if it is larger than memory, otherwise the whole."""
     from reticent.engine.streaming import StreamingEngine
 
     engine = engine_of(table, context)

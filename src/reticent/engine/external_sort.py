@@ -1,7 +1,7 @@
-"""Sorting more rows than fit into memory, by DuckDB and a folder on disk.
+"""Sort more rows than fit into memory, by DuckDB and a folder on disk.
 
-Equal rows are counted chunk by chunk before anything is written, so that a release, whose rows are meant to be alike, seldom needs
-much of either.
+Equal rows are counted per chunk before anything is written. The rows of a release are mostly equal, so little memory or
+disk is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MEMORY_OF_A_THREAD = 192 << 20
 
 
 def in_order(rows: Rows, folder: Path) -> Chunks:
-    """The rows sorted by all columns in turn, nulls last, equal rows side by side; ``folder`` holds what memory cannot."""
+    """The rows sorted by all columns, nulls last, equal rows adjacent; ``folder`` holds what does not fit into memory."""
     columns = rows.schema.names()
     times = unused("times", columns)
     parts = folder / "parts"
@@ -40,7 +40,7 @@ def in_order(rows: Rows, folder: Path) -> Chunks:
 
 
 def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: bool) -> Iterator[pl.DataFrame]:
-    """The counted rows in order; where many are ``alike``, equal ones are added up first, so that there is less to sort."""
+    """The counted rows in order; if many are ``alike``, equal ones are summed first to reduce the sorting."""
     import duckdb
 
     listed = ", ".join(quoted(name) for name in columns)
@@ -70,7 +70,7 @@ def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: b
 
 
 def _repeated(rows: pl.DataFrame, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Chunks:
-    """Every row as often as it stands there."""
+    """Every row repeated by its multiplicity."""
     ends = np.cumsum(times)
     step = rows_at_once(rows.width)
     for start in range(0, int(ends[-1]) if len(ends) else 0, step):

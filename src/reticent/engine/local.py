@@ -1,4 +1,4 @@
-"""The local engine: rows in memory, encoded column by column into small integers and counted."""
+"""The local engine: rows in memory, encoded by column into category codes and counted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from reticent.table import (
     TableFile,
 )
 
-# Rows, and for each column that was looked up its known values and every row's place among them: kept as long as the rows are.
+# Rows, and for each encoded column its known values and the rows' codes: cached as long as the rows live.
 _LOOKED_UP: WeakKeyDictionary[Rows, dict[str, tuple[pl.Series, Codes]]] = WeakKeyDictionary()
 
 
@@ -58,7 +58,9 @@ class LocalEngine:
         floor: NodeLevels | None = None,
         times: NDArray[np.int64] | None = None,
     ) -> FrequencySet:
-        """Count the distinct quasi points of the table, at level 0 or at ``floor``; where rows repeat, each is there once and ``times`` says how often it counts."""
+        """Count the distinct quasi-identifier combinations of the table, at level 0 or at ``floor``; for deduplicated
+        rows, ``times`` is the multiplicity of each.
+        """
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         if sensitive:
             _looked_up(table, (*table.hierarchies, *table.sensitive_columns))
@@ -69,7 +71,7 @@ class LocalEngine:
             points = Distinct(*pack(codes, sizes, table.rows))
             counted, people = points.sizes if times is None else sum_by(points.ids, times, len(points.sizes)), {}
         else:
-            # The population is counted together with the rows: two counts would have to be merged, which is far dearer.
+            # The population is counted together with the rows: merging two counts would be far more expensive.
             codes = [np.concatenate(both) for both in zip(codes, self._people_codes(table, levels), strict=True)]
             points = Distinct(*pack(codes, sizes, table.rows + table.population.height))
             counted = sum_by(points.ids[: table.rows], times, len(points.sizes))
@@ -81,7 +83,7 @@ class LocalEngine:
             histograms = Histograms.from_cells(points.ids[: table.rows], joint, times, len(counted), domain.size)
         distinct = tuple(column.take(points.firsts) for column in codes)
         if distinct:
-            # A caller that recodes these rows need not look for their points.
+            # A caller that recodes these rows need not look up their points again.
             remember(distinct, codes, points)
         return FrequencySet(
             table.hierarchies,
@@ -95,11 +97,11 @@ class LocalEngine:
         )
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
-        """The levels that were asked for: whoever has the rows in memory has room for their points."""
+        """The requested levels: if the rows fit into memory, so do their points."""
         return floor
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
-        """The point of ``counted`` that each row is in (-1: none), all rows at once."""
+        """The point of ``counted`` that each row belongs to (-1: none), all rows at once."""
         yield self.point_of_row(table, counted)
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
@@ -122,13 +124,13 @@ class LocalEngine:
         held = rows if isinstance(rows, FrameRows | RepeatedRows) else FrameRows(rows.frame())
         ordered = held.ordered() if order == "sorted" else held
         checksum = Checksum()
-        # Rows held as codes or as kinds that repeat are CSV before they are a frame.
+        # Coded or deduplicated rows are written as CSV without building a frame.
         blocks = ordered.csv_blocks() if kind.name == "csv" else kind.write(ordered.frame(), ordered.schema)
         write_new(target, checksum.passing(blocks), mode=0o600, sync=False)
         return Written(ordered, (WrittenFile(target, checksum.sha256, checksum.size),))
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
-        """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
+        """Every row as a point of its own, in the given order: for methods that may separate people with equal quasi values."""
         codes = tuple(column.take(order) for column in self.codes(table, (0,) * len(table.hierarchies)))
         domain, joint = self._sensitive(table)
         ones = np.ones(table.rows, dtype=np.int64)
@@ -146,7 +148,7 @@ class LocalEngine:
         return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain, extras, owners)
 
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
-        """The population as points without rows, each with the number of its people."""
+        """The population as points without rows, each with its number of people."""
         codes = self._people_codes(table, counted.levels)
         sizes = [h.levels[level].size for h, level in zip(table.hierarchies, counted.levels, strict=True)]
         ids, points = number(*pack(codes, sizes, cast(pl.DataFrame, table.population).height))
@@ -169,12 +171,12 @@ class LocalEngine:
         return positions(frequencies.codes, codes, sizes)
 
     def codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
-        """Every quasi column as part numbers."""
+        """Every quasi column as part codes."""
         leaves = _looked_up(table, table.hierarchies)
         return [_parts(*each) for each in zip(table.hierarchies, levels, leaves, strict=True)]
 
     def _people_codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
-        """Every quasi column of the population as part numbers."""
+        """Every quasi column of the population as part codes."""
         people = cast(pl.DataFrame, table.population)
         found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
         codes = []
@@ -214,7 +216,7 @@ class LocalEngine:
         return extras
 
     def _owners(self, table: Table, points: Distinct, joint: Codes | None, values: int) -> tuple[OwnerRows, ...]:
-        """Whose the rows of each point are, where somebody has several."""
+        """The owners of the rows of each point, if a person has several."""
         return tuple(
             OwnerRows.of_rows(
                 unit, points.ids[: table.rows], len(points.sizes), _numbered(table.frame[column]), joint, values
@@ -224,12 +226,12 @@ class LocalEngine:
 
 
 def _numbered(keys: pl.Series) -> Codes:
-    """A number for every different key, from 0 on."""
+    """An id for every distinct key, from 0."""
     return keys.rank("dense").to_numpy().astype(np.int64) - 1
 
 
 def _looked_up(table: Table, columns: Sequence[BoundHierarchy | SensitiveColumn]) -> list[Codes]:
-    """The place of every row's value among the known ones of each column."""
+    """The index of every row's value among the known ones of each column."""
     known, named = _LOOKED_UP.setdefault(table.held, {}), [_known(column) for column in columns]
     new = [place for place, (name, values) in enumerate(named) if name not in known or known[name][0] is not values]
     found = looked_up(table.frame, dict(named[place] for place in new)) if new else {}

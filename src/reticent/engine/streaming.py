@@ -1,7 +1,7 @@
-"""The streaming engine: tables larger than memory, a chunk of rows at a time.
+"""The streaming engine: tables larger than memory, in chunks of rows.
 
-Frequency sets add up, so a table's is the sum of those of its chunks, each counted by the local engine. Only distinct points stay in
-memory (a ``floor`` makes them fewer); nothing is written to a disk.
+Frequency sets are additive, so a table's is the sum over its chunks, each counted by the local engine. Only distinct
+points stay in memory (a ``floor`` reduces their number); nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class StreamingEngine:
         self._local = LocalEngine()
 
     def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
-        """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
+        """Count the distinct quasi-identifier combinations of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         counted = _added_up(self.chunks(table, levels))
         return counted if sensitive else counted.bare()
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
-        """The levels that were asked for: how many points there are is known once they are counted."""
+        """The requested levels: the number of points is known only after counting."""
         return floor
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
-        """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
+        """By chunk, the point of ``counted`` that each row belongs to; -1 for none."""
         return (self._local.point_of_row(part, counted) for part in table.parts())
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
-        """Refused: every row would have to be in memory."""
+        """Raises: every row would have to be in memory."""
         return self._local.single_rows(table, order)
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
@@ -75,7 +75,7 @@ class StreamingEngine:
         return Profile(seen, values, missing)
 
     def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
-        """Write rows as a new file of a ``kind``; what must be sorted and does not fit into memory waits in files beside it."""
+        """Write rows as a new file of a ``kind``; rows to be sorted that do not fit into memory are spooled to files next to it."""
         checksum = Checksum()
         with ExitStack() as work:
             chunks = rows.chunks()
@@ -85,7 +85,7 @@ class StreamingEngine:
         return Written(StoredRows(rows.schema, paths=(target,)), (WrittenFile(target, checksum.sha256, checksum.size),))
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
-        """Public and private rows, made chunk by chunk whenever they are read."""
+        """Public and private rows, computed by chunk whenever they are read."""
         watched = table.watched(context, "recoding and sorting rows")
 
         def groups(part: Table) -> NDArray[np.int64]:
@@ -94,7 +94,7 @@ class StreamingEngine:
         return recoding.recoded_parts(PartsToRecode(watched, groups, context.randomness))
 
     def chunks(self, table: Table, levels: NodeLevels) -> Iterator[FrequencySet]:
-        """Frequency sets that add up to that of the table: of its rows chunk by chunk, then of its people, then of the population."""
+        """Frequency sets that add up to that of the table: of its rows by chunk, then of its people, then of the population."""
         first: FrequencySet | None = None
         for part in table.parts():
             counted = self._local.count(part, floor=levels)
@@ -109,7 +109,9 @@ class StreamingEngine:
             yield self._local.people(table, first)
 
     def _persons(self, table: Table, rows: pl.DataFrame, counted: FrequencySet) -> FrequencySet:
-        """People as points without rows. All rows of a person share their quasi values, so a distinct row is a person, with as many rows as there are of it."""
+        """People as points without rows. All rows of a person have equal quasi values, so a distinct row is a person, with
+        its multiplicity as the number of rows.
+        """
         people = rows.group_by(rows.columns).len("rows").sort("rows")
         part = table.part(people.select(rows.columns), weighted=False)
         found = self._local.count(part, sensitive=False, floor=counted.levels)
@@ -126,7 +128,7 @@ class StreamingEngine:
 
 
 def _added_up(parts: Iterable[FrequencySet]) -> FrequencySet:
-    """The sum. Sets of like size are added first, so that a point is handled a logarithmic number of times."""
+    """The sum. Sets of similar size are added first, so a point is processed a logarithmic number of times."""
     waiting: list[FrequencySet] = []
     for part in parts:
         waiting.append(part)

@@ -1,14 +1,14 @@
-"""What a release costs the people who want to use it.
+"""Utility measures: what a release costs its users.
 
-``cells``         what a release shows of a column; ``summary`` a whole release beside the table that it was made from
+``cells``         what a release reveals of a column; ``summary`` a whole release with the table that it was made from
 ``measures``      loss, entropy, divergence, penalties and group sizes of a summary
-``measurements``  all of them by name, each computed when it is looked at
-``lower_bound``   a lower bound on the loss of every release by groups; ``partition_optimum`` the least loss for tables of a few records
-``flows``         rows drawn by group beside true ones: total variation, counts, distances by size of the group
+``measurements``  all of them by name, computed lazily
+``lower_bound``   a lower bound on the loss of every release by groups; ``partition_optimum`` the minimum loss of small tables
+``flows``         sampled rows by group compared with true ones: total variation, counts, distances by group size
 ``regression``    models fitted before and after, and the conclusions that change
 ``workload``      the error of many counting queries
 
-Every figure here is computed with the original table in hand and stays with the steward.
+Every figure is computed from the original table and stays with the steward.
 """
 
 from reticent.utility.cells import Cells

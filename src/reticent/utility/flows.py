@@ -1,6 +1,6 @@
-"""How well drawn flows match true ones: rows from groups to values, such as commuters from a place of work to a home.
+"""How well sampled flows match true ones: rows from groups to values, such as commuters from a workplace to a home.
 
-Everything here is computed with the confidential table in hand and stays with the steward, after the draw was recorded.
+Everything is computed from the confidential table and stays with the steward, after the sample was recorded.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 EARTH_KM = 6371.0088
 SIZE_BINS = (1, 2, 5, 10, 20, 50, 100, 500)
-"""Groups are looked at by size: from each of these numbers up to the next."""
+"""Bin edges of group sizes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """How many rows (``times``) go from each group to each value, as codes in rising order; pairs without rows are left out."""
+    """The number of rows (``times``) from each group to each value, as codes in ascending order; pairs without rows are omitted."""
 
     group: Ints = field(repr=False)
     value: Ints = field(repr=False)
@@ -34,11 +34,11 @@ class Flows:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.times.sum())
 
     def merged(self, group_parts: Ints | None, value_parts: Ints | None) -> Flows:
-        """The same between parts: ``group_parts[g]`` is the part of group ``g``, likewise for values; None merges nothing."""
+        """The flows between merged groups and values: ``group_parts[g]`` is the new code of group ``g``, likewise for values; None merges nothing."""
         group = self.group if group_parts is None else group_parts[self.group]
         value = self.value if value_parts is None else value_parts[self.value]
         groups = self.groups if group_parts is None else int(group_parts.max(initial=-1)) + 1
@@ -53,7 +53,7 @@ class Flows:
 
 
 def total_variation(one: Flows, other: Flows) -> float:
-    """Half the sum of the differences between shares: how much of one would have to move to become the other."""
+    """Total variation distance: half the sum of the absolute differences between shares."""
     pairs = np.concatenate([each.group * each.values + each.value for each in (one, other)])
     shares = np.concatenate([one.times / max(one.rows, 1), -other.times / max(other.rows, 1)])
     _, places = np.unique(pairs, return_inverse=True)
@@ -62,7 +62,7 @@ def total_variation(one: Flows, other: Flows) -> float:
 
 @dataclass(frozen=True)
 class QueryErrors:
-    """Errors of counting queries of one width: a run of groups and a run of values, each about a share ``width`` of them."""
+    """Errors of counting queries of one width: a range of groups and a range of values, each about a share ``width`` of them."""
 
     width: float
     true_rows: float
@@ -73,9 +73,9 @@ class QueryErrors:
 def query_errors(
     truth: Flows, drawn: Flows, widths: Sequence[float] = (0.05, 0.2, 0.5), queries: int = 200, seed: int = 0
 ) -> list[QueryErrors]:
-    """How far counts on the drawn rows are from the true ones, for ranges of groups and values that begin anywhere.
+    """The errors of counts on the sampled rows, for ranges of groups and values at random positions.
 
-    An error is divided by the true count, and by a thousandth of the rows where that is more.
+    An error is relative to the true count, or to a thousandth of the rows if that is more.
     """
     found = []
     random = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def _range(size: int, width: float, queries: int, random: np.random.Generator) -
 
 def _inside(flows: Flows, groups: tuple[Ints, int], values: tuple[Ints, int], query: int) -> int:
     (first_group, many_groups), (first_value, many_values) = groups, values
-    # Pairs are in the order of their groups.
+    # Pairs are sorted by group.
     start, end = np.searchsorted(flows.group, [first_group[query], first_group[query] + many_groups])
     value = flows.value[start:end] - first_value[query]
     return int(flows.times[start:end][(value >= 0) & (value < many_values)].sum())
@@ -107,13 +107,13 @@ def _inside(flows: Flows, groups: tuple[Ints, int], values: tuple[Ints, int], qu
 
 @dataclass(frozen=True, eq=False)
 class GeoPoints:
-    """Where groups and values lie: latitude and longitude in degrees; not a number where that is unknown."""
+    """The coordinates of groups and values: latitude and longitude in degrees; NaN if unknown."""
 
     groups: Floats = field(repr=False)
     values: Floats = field(repr=False)
 
     def kilometres(self, flows: Flows) -> Floats:
-        """The great-circle distance of every pair; not a number where an end is unknown."""
+        """The great-circle distance of every pair in kilometres; NaN if an end is unknown."""
         start, end = (
             np.radians(points[codes]) for points, codes in ((self.groups, flows.group), (self.values, flows.value))
         )
@@ -124,7 +124,9 @@ class GeoPoints:
 
 @dataclass(frozen=True)
 class DistanceBin:
-    """Average distances of the groups of some sizes, true and drawn: the mean absolute error of a group's average, and the bias (drawn less true)."""
+    """Average distances of the groups in a size bin, true and sampled: the mean absolute error of a group's average, and
+    the bias (sampled minus true).
+    """
 
     low: int
     high: int | None
@@ -136,7 +138,7 @@ class DistanceBin:
 
     @property
     def name(self) -> str:
-        """The sizes in words."""
+        """The bin's range of sizes in words."""
         if self.high is None:
             return f"{self.low:,} or more"
         return f"{self.low:,}" if self.high == self.low + 1 else f"{self.low:,} to {self.high - 1:,}"
@@ -145,9 +147,10 @@ class DistanceBin:
 def distances_by_size(
     truth: Flows, drawn: Flows, points: GeoPoints, below: float | None = None, bins: Sequence[int] = SIZE_BINS
 ) -> list[DistanceBin]:
-    """The average distance of each group's rows, compared group by group, for groups of each size; ``below`` keeps rows of shorter distances only.
+    """The average distance of each group's rows, compared by group, for each size bin; ``below`` keeps rows of shorter
+    distances only.
 
-    Groups without such a row on one of the two sides cannot be compared, and are left out.
+    Groups without such a row on one of the two sides cannot be compared and are omitted.
     """
     sizes = np.bincount(truth.group, weights=truth.times, minlength=truth.groups)
     means = [_means(flows, points, below) for flows in (truth, drawn)]
@@ -182,7 +185,7 @@ def _means(flows: Flows, points: GeoPoints, below: float | None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CodedFlows:
-    """True and drawn flows in the same codes: the groups and the values that occur on either side, in rising order."""
+    """True and sampled flows in the same codes: the groups and values that occur on either side, ascending."""
 
     truth: Flows
     drawn: Flows
@@ -193,7 +196,7 @@ class CodedFlows:
     def of(
         cls, truth: tuple[pl.DataFrame, Ints], drawn: tuple[pl.DataFrame, Ints], groups: Sequence[str], value: str
     ) -> CodedFlows:
-        """From distinct rows of both sides, each with how often it is there."""
+        """Build them from the distinct rows of both sides, each with its multiplicity."""
         rows = [frame.select([*groups, value]) for frame, _ in (truth, drawn)]
         both = pl.concat([rows[0].cast(pl.Schema({name: rows[1].schema[name] for name in rows[0].columns})), rows[1]])
         listed = both.select(groups).unique().sort(groups) if groups else pl.DataFrame({"": [""]})
@@ -208,7 +211,7 @@ class CodedFlows:
         return cls(flows[0], flows[1], listed, values)
 
     def located(self, places: Any) -> GeoPoints | None:
-        """Where groups and values lie, by a table with a place, a latitude and a longitude; None where groups are not places."""
+        """The coordinates of groups and values, by a table with place, latitude and longitude; None if groups are not places."""
         listed = _located(places)
         if self.groups.width != 1:
             return None
@@ -256,7 +259,7 @@ def _points(series: pl.Series, listed: pl.DataFrame) -> Floats:
 
 
 def grid_parts(points: Floats, cells: int = 14) -> tuple[Ints, Floats]:
-    """The cell of a grid in which every point lies (the last one for those that lie nowhere), and the middle of each cell's points."""
+    """The grid cell of every point (the last one for points without coordinates), and the centre of each cell's points."""
     known = np.asarray(np.isfinite(points).all(axis=1))
     low, high = points[known].min(axis=0), points[known].max(axis=0)
     share = np.where(known[:, None], (points - low) / np.where(high > low, high - low, 1), 0)
@@ -269,6 +272,6 @@ def grid_parts(points: Floats, cells: int = 14) -> tuple[Ints, Floats]:
 
 
 def on_one_grid(points: GeoPoints, cells: int = 14) -> tuple[Ints, Ints, Floats]:
-    """The cells of groups and of values on one grid, and where each cell lies."""
+    """The cells of groups and of values on one grid, and the coordinates of each cell."""
     parts, middles = grid_parts(np.concatenate([points.groups, points.values]), cells)
     return parts[: len(points.groups)], parts[len(points.groups) :], middles

@@ -1,4 +1,4 @@
-"""A release's measures, each computed on demand: most publishers look at one or two."""
+"""A release's utility measures, each computed on demand: most users need one or two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BESIDE_THE_ORIGINAL: dict[str, Measure] = {
     "kl": lambda summary, weights: measures.kl(summary),
     "kl_quasi": lambda summary, weights: measures.kl(summary, sensitive=False),
 }
-# Means over rows, which are means over the people that the rows stand for where rows have weights.
+# Means over rows; with weights, means over the people that the rows represent.
 _WEIGHTED: dict[str, Measure] = {
     "weighted_loss": measures.loss,
     "weighted_loss_geometric": measures.loss_geometric,
@@ -36,9 +36,10 @@ _WEIGHTED: dict[str, Measure] = {
 
 
 class UtilityMeasures(Mapping[str, float]):
-    """The measures that make sense for a release, by name. The release is summarized when the first is asked for; where it cannot be, there are only those that are ``known``.
+    """The applicable measures of a release, by name. The release is summarized on first use; if it cannot be, there are
+    only the ``known`` ones.
 
-    It has mutable state because it remembers: a measure is computed once.
+    Mutable: results are cached.
     """
 
     def __init__(
@@ -52,12 +53,12 @@ class UtilityMeasures(Mapping[str, float]):
 
     @cached_property
     def summary(self) -> ReleaseSummary | None:
-        """What the measures look at."""
+        """The input of the measures."""
         return None if self._summarized is None else self._summarized()
 
     @cached_property
     def _measures(self) -> dict[str, tuple[Measure, ReleaseSummary]]:
-        """Every measure with what it looks at."""
+        """Every measure with its input."""
         summary = self.summary
         if summary is None:
             return {}
@@ -95,7 +96,9 @@ class UtilityMeasures(Mapping[str, float]):
         return repr(dict(self))
 
     def query_error(self, queries: int = 200, dimensions: int = 2, seed: int = 0) -> WorkloadError | None:
-        """The error of random counting queries that each constrain so many quasi columns and ask for about 5 % of the rows; None where nothing can be summarized."""
+        """The error of random counting queries that each constrain ``dimensions`` quasi columns and select about 5 % of
+        the rows; None without a summary.
+        """
         if self.summary is None:
             return None
         original = self.summary.original
@@ -169,12 +172,12 @@ def bound_sentence(utility: Mapping[str, float]) -> str | None:
 
 
 def measure_all(summary: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:
-    """Every measure that makes sense for a summary, by name."""
+    """Every applicable measure of a summary, by name."""
     return dict(UtilityMeasures(lambda: summary, weights))
 
 
 def utility_of(draft: Draft) -> UtilityMeasures:
-    """What a draft costs. Where rows are drawn at random, which is judged by its expected error, there are only figures of the method's own."""
+    """The utility of a draft. For random samples, which are judged by expected error, only the method's own figures."""
     counted, cells = draft.counted, draft.cells
     if counted is None or cells is None:
         return UtilityMeasures(None, known=draft.measured)

@@ -1,4 +1,4 @@
-"""Measures of what a release costs, each one function of a :class:`ReleaseSummary`; lower is better."""
+"""Utility measures, each a function of a :class:`ReleaseSummary`; lower is better."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST_BLOCK = 1 << 24
 def loss(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """The mean over quasi columns and rows of ``(leaves covered - 1) / (leaves - 1)``; a suppressed row counts 1.
 
-    A column with a single leaf has nothing to lose and counts 0 in published rows.
+    A column with a single leaf counts 0 in published rows. Source: [Iyengar2002].
     """
     return float(_shares(summary, weights) @ column_losses(summary))
 
@@ -38,22 +38,22 @@ def column_losses(summary: ReleaseSummary) -> NDArray[np.float64]:
 
 
 def discernibility(summary: ReleaseSummary) -> int:
-    """The sum of squared sizes of published groups, and the number of all rows for each suppressed one.
+    """The sum of squared sizes of published groups, plus the number of all rows for each suppressed one.
 
-    Exact below three thousand million rows, whose square still fits into 64 bits.
+    Exact below three billion rows, whose square still fits into 64 bits. Source: [Bayardo2005].
     """
     return int(summary.sizes @ summary.sizes) + summary.rows * summary.suppressed
 
 
 def average_group_size(summary: ReleaseSummary) -> float:
-    """Rows by groups; the suppressed rows, if any, are one more group."""
+    """Rows divided by groups; suppressed rows, if any, are one more group."""
     return summary.rows / (len(summary.sizes) + (summary.suppressed > 0))
 
 
 def non_uniform_entropy(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """The sum over rows and columns of ``log2(rows with the generalized value / rows with the original value)``.
 
-    Both are counted in the whole table, and a suppressed cell is fully generalized: all rows share it.
+    Both are counted in the whole table; a suppressed cell is fully generalized, shared by all rows.
     """
     _need_original(summary, "non_uniform_entropy")
     total = 0.0
@@ -67,10 +67,10 @@ def non_uniform_entropy(summary: ReleaseSummary, weights: Weights | None = None)
 def kl(summary: ReleaseSummary, sensitive: bool = True) -> float:
     """KL-divergence in nats between the table and the release read as a distribution.
 
-    A row of a group with value ``s`` is found with probability ``n(group, s) / rows``, spread evenly over the cells of the
+    A row of a group with value ``s`` has probability ``n(group, s) / rows``, spread evenly over the cells of the
     group's region; domain sizes are the leaves of the hierarchies. Suppressed rows are one group whose region is the whole domain. Each row is
     judged by its own group. With ``sensitive=False``, over the quasi columns alone. In a bucketized release the quasi values are
-    exact and ``s`` is independent of them inside a bucket.
+    exact and ``s`` is independent of them inside a bucket. Source: [Kifer2006].
     """
     _need_original(summary, "kl")
     original = summary.original.histograms.counts if sensitive else summary.original.sizes
@@ -92,14 +92,14 @@ def kl(summary: ReleaseSummary, sensitive: bool = True) -> float:
 def kl_mixture(summary: ReleaseSummary, sensitive: bool = True) -> float:
     """KL-divergence where a row may be explained by every group whose region covers it.
 
-    ``p2(q, s) = sum over groups covering q of n(group, s) / rows / cells(group)``, the suppressed rows being one group that covers the whole domain.
-    Without suppression and with disjoint regions this is :func:`kl`; otherwise it is smaller. Goes through all pairs of points and groups.
+    ``p2(q, s) = sum over groups covering q of n(group, s) / rows / cells(group)``, with suppressed rows as one group that covers the
+    whole domain. Without suppression and with disjoint regions this is :func:`kl`; otherwise it is smaller. Cost: all pairs of points and groups.
     """
     _need_original(summary, "kl_mixture")
     if summary.exact:
         raise PolicyError("kl_mixture is for releases with regions; use kl for a bucketized one.")
     if summary.volumes is not None:
-        # Regions with holes have nothing in common.
+        # Regions with holes are disjoint.
         return kl(summary, sensitive)
     density, everywhere = _densities(summary, sensitive)
     table, covers = summary.original, [cells.covering() for cells in summary.cells]
@@ -116,7 +116,7 @@ def kl_mixture(summary: ReleaseSummary, sensitive: bool = True) -> float:
 
 
 def volume_share(summary: ReleaseSummary) -> float:
-    """The mean over rows of the share of all combinations of leaves that the own group holds; a suppressed row counts 1."""
+    """The mean over rows of the share of all leaf combinations that the row's group covers; a suppressed row counts 1."""
     sizes = np.log([cells.leaves for cells in summary.cells]).sum()
     volumes = summary.volumes
     if volumes is None:
@@ -148,8 +148,9 @@ def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tupl
 
 
 def ncp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
-    """Normalized certainty penalty, the mean per cell: the range of a number's cell by the range of all leaves, the leaves
-    of a category by all leaves, nothing for a single leaf, 1 for a suppressed cell."""
+    """Normalized certainty penalty, the mean per cell: the range of a number's cell over the range of all leaves, the
+    leaves of a category over all leaves, 0 for a single leaf, 1 for a suppressed cell. Source: [Xu2006].
+    """
     return float(_shares(summary, weights) @ _column_spreads(summary))
 
 
@@ -170,7 +171,7 @@ def _column_spreads(summary: ReleaseSummary) -> NDArray[np.float64]:
 
 
 def _entropy_sum(counts: NDArray[np.int64], logarithm: Any = np.log) -> float:
-    """``sum of n log n``, nothing for an empty count."""
+    """``sum of n log n``, 0 for an empty count."""
     present = counts[counts > 0].astype(np.float64)
     return float(present @ logarithm(present))
 
@@ -183,7 +184,7 @@ def _need_original(summary: ReleaseSummary, name: str) -> None:
 
 
 def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[np.float64]:
-    """The weight of every quasi column, 1 where none is given; some column must count."""
+    """The weight of every quasi column, default 1. Raises if all are zero."""
     if not weights:
         return np.ones(len(columns))
     for name in weights:

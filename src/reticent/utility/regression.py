@@ -1,7 +1,7 @@
-"""Regression models fitted before and after publication, and which conclusions an analyst would draw differently.
+"""Regression models fitted before and after publication, and the conclusions of an analyst that change.
 
-A model is written ``"wage ~ age + sex"``. An outcome of two values is fitted by logistic regression, any other by least squares. Figures are
-for the steward: they are computed with the original table in hand.
+A model is written ``"wage ~ age + sex"``. A two-valued outcome is fitted by logistic regression, any other by least
+squares. Figures are for the steward: they are computed from the original table.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CONSTANT = "(constant)"
 _NORMAL = 1.959963984540054
 _STEPS, _NEAR = 50, 1e-9
 _SEPARATED = 12.0
-"""A logistic coefficient times the spread of its column beyond this means that the column splits the outcome: no finite estimate exists."""
+"""A logistic coefficient times the spread of its column above this means separation: no finite estimate exists."""
 
 
 @dataclass(frozen=True)
 class DesignColumn:
-    """A column as regressors: one array of numbers, or for a category one a value but the first. Missing values are NaN."""
+    """A column as regressors: one array of numbers, or for a category one per value but the first. Missing values are NaN."""
 
     names: tuple[str, ...]
     values: Numbers
@@ -50,7 +50,7 @@ class RegressionModel:
 
     @classmethod
     def parse(cls, formula: str, known: Sequence[str]) -> RegressionModel:
-        """The model of a formula such as ``"wage ~ age + sex"``; a name that is not ``known`` is a :class:`PolicyError`."""
+        """Parse a formula such as ``"wage ~ age + sex"``. Raises :class:`PolicyError` for a name that is not ``known``."""
         outcome, sign, right = (part.strip() for part in formula.partition("~"))
         terms = tuple(term.strip() for term in right.split("+"))
         if not sign or not outcome or not all(terms) or outcome in terms:
@@ -72,7 +72,7 @@ class RegressionModel:
 
 @dataclass(frozen=True)
 class ModelFit:
-    """Estimates and standard errors by term, the constant first; NaN where the columns do not determine them."""
+    """Estimates and standard errors by term, the constant first; NaN if the columns do not determine them."""
 
     names: tuple[str, ...]
     estimates: Numbers
@@ -101,12 +101,12 @@ class Coefficient:
 
     @property
     def known(self) -> bool:
-        """Whether the data determine it."""
+        """True if the data determine it."""
         return isfinite(self.value) and isfinite(self.error)
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes zero."""
+        """True if the interval excludes zero."""
         low, high = self.interval
         return self.known and (low > 0 or high < 0)
 
@@ -120,11 +120,12 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class ConclusionChange:
-    """A coefficient from which an analyst of the release concludes something else than an analyst of the table.
+    """A coefficient from which analysts of the release and of the table draw different conclusions.
 
-    ``sign``: significant in the table, and of the other sign in the release; ``lost``: no longer significant; ``new``: significant in the release
-    only; ``moved``: significant in both, but the intervals do not meet; ``separated``: the release has no finite estimate, because its values split
-    the outcome; ``undetermined``: the release does not determine it.
+    ``sign``: significant in the table, and of the opposite sign in the release; ``lost``: no longer significant;
+    ``new``: significant in the release only; ``moved``: significant in both, with disjoint intervals; ``separated``:
+    the release has no finite estimate, because its values separate the outcome; ``undetermined``: the release does not
+    determine it.
     """
 
     model: RegressionModel
@@ -163,7 +164,7 @@ _WORDS: Mapping[Change, str] = {
 
 
 def fit_model(model: RegressionModel, design: Design, *, logistic: bool | None = None) -> ModelFit:
-    """Fit a model to the rows in which all its columns are known. ``logistic`` is decided by the outcome if not given."""
+    """Fit a model to the complete rows. ``logistic`` is determined by the outcome if not given."""
     outcome = design[model.outcome].values[:, 0]
     names = (CONSTANT, *(name for term in model.terms for name in design[term].names))
     regressors = np.column_stack([np.ones(len(outcome)), *(design[term].values for term in model.terms)])
@@ -179,7 +180,7 @@ def fit_model(model: RegressionModel, design: Design, *, logistic: bool | None =
 
 
 def is_binary(values: Numbers) -> bool:
-    """Whether all known values are 0 or 1, and both occur."""
+    """True if all known values are 0 or 1, and both occur."""
     known = np.unique(values[np.isfinite(values)])
     return len(known) == 2 and known[0] == 0 and known[1] == 1
 
@@ -192,7 +193,7 @@ def _least_squares(names: tuple[str, ...], regressors: Numbers, outcome: Numbers
 
 
 def _logistic(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> ModelFit:
-    """Maximum likelihood by Newton's method on standardized columns; a column that splits the outcome shows as an estimate that runs away."""
+    """Maximum likelihood by Newton's method on standardized columns; separation shows as a diverging estimate."""
     centre, spread = regressors.mean(axis=0), regressors.std(axis=0)
     centre[0], spread[0] = 0.0, 1.0
     scaled = (regressors - centre) / spread
@@ -223,7 +224,7 @@ def _logistic(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> 
 def changed_conclusions(
     models: Sequence[RegressionModel], before: Design, after: Design
 ) -> tuple[ConclusionChange, ...]:
-    """The conclusions of the models that the release changes, model by model; constants are no conclusions."""
+    """The conclusions that the release changes, model by model; constants are not conclusions."""
     found: list[ConclusionChange] = []
     for model in models:
         first = fit_model(model, before)

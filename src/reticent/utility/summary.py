@@ -1,4 +1,4 @@
-"""A summary of a release: everything about it that a measure of utility looks at, made beside the original table."""
+"""A summary of a release with its original table: the input of utility measures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from reticent.utility.cells import Cells
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """What a grouping looks like, column by column, beside the table that it was made from.
+    """A grouping by column, with the table that it was made from.
 
-    ``sizes`` and ``histograms`` are those of the published groups. ``blocks`` counts the published rows that show the same quasi cells, and
-    ``cells`` says which, column by column: a block is a group or, where the quasi values are published as they are (``exact``), a point. ``original`` is the table that it was made from;
-    ``group_of_point`` says where each of its points went (-1: suppressed). ``levels`` are the levels of a full-domain generalization. ``volumes`` says how many combinations of
-    leaves each group holds where that is not the product of its cells: its region has holes, or there are several.
+    ``sizes`` and ``histograms`` are those of the published groups. ``blocks`` counts the published rows with the same
+    quasi cells, and ``cells`` has these by column: a block is a group or, if the quasi values are published unchanged
+    (``exact``), a point. ``original`` is the table that it was made from; ``group_of_point`` is the group of each of
+    its points (-1: suppressed). ``levels`` are the levels of a full-domain generalization. ``volumes`` is the number of
+    leaf combinations of each group if it is not the product of its cells: its region has holes, or there are several.
     """
 
     original: FrequencySet
@@ -46,7 +47,7 @@ class ReleaseSummary:
 
     @classmethod
     def of(cls, counted: FrequencySet, cells: PublishedCells) -> ReleaseSummary:
-        """The release that shows ``cells`` of a table that was counted."""
+        """The release that publishes ``cells`` of a counted table."""
         shown = tuple(
             Cells.of(hierarchy, column, histogram)
             for hierarchy, column, histogram in zip(counted.hierarchies, cells.columns, _columns(counted), strict=True)
@@ -66,7 +67,7 @@ class ReleaseSummary:
         exact: bool,
         levels: tuple[int, ...] | None,
     ) -> ReleaseSummary:
-        # Suppressed points are gathered in a group of their own behind the others, and taken off again.
+        # Suppressed points form an extra group after the others, which is removed again.
         behind = np.where(group_of_point < 0, count, group_of_point)
         every = frequencies.histograms.merge(behind, count + 1)
         kept = np.arange(count + 1) < count
@@ -84,9 +85,9 @@ class ReleaseSummary:
         )
 
     def weighted(self) -> ReleaseSummary | None:
-        """The same release, a row counted as often as its weight says; sensitive values are left out.
+        """The same release with rows counted by weight, without sensitive values.
 
-        None where rows have no weights, or where only some rows of a group were left out, since it is not known which.
+        None if rows have no weights, or if only some rows of a group were suppressed, since it is unknown which.
         """
         published = self.group_of_point >= 0
         whole = sum_by(self.group_of_point[published], self.original.sizes[published], len(self.sizes))
@@ -102,12 +103,12 @@ class ReleaseSummary:
 
     @property
     def rows(self) -> int:
-        """The rows of the original table."""
+        """The number of rows of the original table."""
         return self.original.rows
 
     @property
     def complete(self) -> bool:
-        """Whether the original values are known; counted from a coarser level on, they cannot be compared with."""
+        """True if the original values are known; counts at coarser levels cannot be compared."""
         return not any(self.original.levels)
 
     @property
@@ -117,17 +118,17 @@ class ReleaseSummary:
 
     @cached_property
     def suppressed(self) -> int:
-        """How many rows were left out."""
+        """The number of suppressed rows."""
         return self.rows - int(self.sizes.sum())
 
     def mean_by_column(self, per_cell: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """For every column the mean over all rows of a cost per cell, a suppressed row costing one."""
+        """For every column the mean over all rows of a cost per cell; a suppressed row costs 1."""
         sums = [float(cells.shown(self.blocks) @ cost) for cells, cost in zip(self.cells, per_cell, strict=True)]
         return (np.array(sums) + self.suppressed) / self.rows
 
 
 def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:
-    """For every column the rows of the table by leaf; above level 0 all rows of a part are put on its first leaf."""
+    """For every column the rows of the table by leaf; above level 0 all rows of a part count at its first leaf."""
     found = []
     for hierarchy, level, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
         by_part = sum_by(codes, frequencies.sizes, hierarchy.levels[level].size)

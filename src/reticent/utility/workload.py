@@ -1,7 +1,7 @@
 """The error of counting queries on a release.
 
-A query asks how many rows fall into a range in each of some quasi columns; ranges are runs of leaves in the order of the
-hierarchy. Workloads are drawn with a seed, can be stored, and are asked of the original table and of the release.
+A query counts the rows in a range of each of some quasi columns; ranges are runs of leaves in hierarchy order.
+Workloads are sampled with a seed, can be stored, and are evaluated on the original table and on the release.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ Estimator = Literal["uniform", "intersect"]
 
 @dataclass(frozen=True)
 class Workload:
-    """Queries over columns with ``leaves``: query ``i`` asks for the leaves ``lows[i, j]`` to ``highs[i, j]`` of column ``j``, ends included.
+    """Queries over columns with ``leaves``: query ``i`` selects the leaves ``lows[i, j]`` to ``highs[i, j]`` of column
+    ``j``, inclusive.
 
-    ``asked[i, j]`` tells whether the query constrains the column at all. ``dimensions`` and ``selectivity`` are what the generator aimed at.
+    ``asked[i, j]`` is True if the query constrains the column. ``dimensions`` and ``selectivity`` are the generator's
+    parameters.
     """
 
     columns: tuple[str, ...]
@@ -47,7 +49,7 @@ class Workload:
                 f"A workload over {len(self.columns)} columns needs bounds of that shape, not {self.lows.shape}."
             )
         if (self.lows < 0).any() or (self.highs >= np.array(self.leaves)).any() or (self.lows > self.highs).any():
-            raise DataError("A workload has a range that is empty or lies outside the leaves of its column.")
+            raise DataError("A workload has a range that is empty or outside the leaves of its column.")
 
     def __len__(self) -> int:
         return len(self.lows)
@@ -61,10 +63,10 @@ class Workload:
         selectivity: Number = "0.05",
         seed: int = 0,
     ) -> Workload:
-        """Draw queries that constrain ``dimensions`` columns each and aim at a share ``selectivity`` of the rows.
+        """Sample queries that constrain ``dimensions`` columns each and aim at a share ``selectivity`` of the rows.
 
-        Every range takes about ``selectivity ^ (1 / dimensions)`` of its column's leaves and begins anywhere with equal chance. What
-        share the queries really have depends on the data and is measured again when they are asked.
+        Every range covers about ``selectivity ^ (1 / dimensions)`` of its column's leaves and starts uniformly at
+        random. The actual selectivity depends on the data and is measured at evaluation.
         """
         sizes = np.array([hierarchy.size for hierarchy in hierarchies], dtype=np.int64)
         aim = exact(selectivity, "selectivity", above=0, high=1)
@@ -83,7 +85,7 @@ class Workload:
         return cls(columns, tuple(sizes.tolist()), lows, highs, asked, seed, dimensions, str(aim))
 
     def describe(self) -> dict[str, Any]:
-        """The workload as plain data, to be stored beside its results."""
+        """The workload as plain data, to be stored with its results."""
         return {
             "columns": list(self.columns),
             "leaves": list(self.leaves),
@@ -98,7 +100,7 @@ class Workload:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Workload:
-        """The workload that :meth:`describe` wrote down."""
+        """Restore a workload from :meth:`describe`."""
         try:
             columns, leaves = tuple(stored["columns"]), tuple(stored["leaves"])
             queries = stored["queries"]
@@ -115,7 +117,7 @@ class Workload:
             raise DataError(f"A stored workload cannot be read: {error}.") from None
 
     def condition(self, query: int, hierarchies: Sequence[BoundHierarchy]) -> Condition:
-        """A query in the condition language, so that it can be asked of a release or a database."""
+        """A query in the condition language, to run on a release or a database."""
         parts = []
         for j in np.flatnonzero(self.asked[query]).tolist():
             leaves = hierarchies[j].leaves[int(self.lows[query, j]) : int(self.highs[query, j]) + 1]
@@ -125,10 +127,10 @@ class Workload:
 
 @dataclass(frozen=True)
 class WorkloadError:
-    """What a release answers to a workload beside the truth.
+    """The answers of a release to a workload, with the true ones.
 
-    ``errors`` are ``|estimate - actual| / max(actual, floor)``: a query with fewer than ``floor`` rows is judged as if it had that many
-    (a sanity bound). ``selectivity`` is the mean share of rows that the queries really have.
+    ``errors`` are ``|estimate - actual| / max(actual, floor)``: a query with fewer than ``floor`` rows is judged as if
+    it had that many (a sanity bound). ``selectivity`` is the mean actual share of rows of the queries.
     """
 
     estimator: Estimator
@@ -155,7 +157,7 @@ class WorkloadError:
 
     @property
     def selectivity(self) -> float:
-        """The share of the rows that a query has, on average, measured again on the data."""
+        """The mean share of the rows that a query selects, measured on the data."""
         return float(self.actual.mean()) / self.rows
 
     def describe(self) -> dict[str, Any]:
@@ -177,10 +179,10 @@ def workload_error(
     estimator: Estimator = "uniform",
     floor: Number = 1,
 ) -> WorkloadError:
-    """Ask a workload of the table and of a release.
+    """Evaluate a workload on the table and on a release.
 
-    ``uniform`` counts a row by the share of its region that lies in the query; ``intersect`` counts every row whose region meets the query,
-    which never under-counts unless rows are suppressed.
+    ``uniform`` counts a row by the share of its region inside the query; ``intersect`` counts every row whose region
+    meets the query, which never under-counts unless rows are suppressed.
     """
     if estimator not in ("uniform", "intersect"):
         raise PolicyError(f"estimator must be 'uniform' or 'intersect', but it is {estimator!r}.")
@@ -191,7 +193,7 @@ def workload_error(
 
 
 def actual_counts(frequencies: FrequencySet, workload: Workload) -> NDArray[np.int64]:
-    """How many rows of the table each query has."""
+    """The number of rows of the table that each query selects."""
     if any(frequencies.levels):
         raise PolicyError("A workload needs the original values, but the frequency set begins at a coarser level.")
     _check_fit(tuple((h.column, h.size) for h in frequencies.hierarchies), workload)
@@ -207,7 +209,7 @@ def actual_counts(frequencies: FrequencySet, workload: Workload) -> NDArray[np.i
 
 
 def log_ratio(value: float, baseline: float) -> float:
-    """``ln(value / baseline)``, the scale on which releases are plotted beside a baseline."""
+    """``ln(value / baseline)``, the scale on which releases are plotted against a baseline."""
     if not (value > 0 and baseline > 0):
         raise PolicyError(f"A logarithmic ratio needs positive figures, not {value} and {baseline}.")
     return math.log(value / baseline)
@@ -235,11 +237,11 @@ def _estimate(summary: ReleaseSummary, query: Query, estimator: Estimator) -> fl
 
 def _check_fit(columns: tuple[tuple[str, int], ...], workload: Workload) -> None:
     if columns != tuple(zip(workload.columns, workload.leaves, strict=True)):
-        raise PolicyError("The workload was drawn for other columns, or for other leaves of them, than these.")
+        raise PolicyError("The workload was made for other columns, or for other leaves of them, than these.")
 
 
 def _in_words(column: Column, leaves: pl.Series) -> str:
-    """A run of leaves as a condition: its ends where the leaves are numbers or dates in order, the list of them otherwise."""
+    """A run of leaves as a condition: its ends if the leaves are sorted numbers or dates, otherwise the list of them."""
     known = leaves.drop_nulls()
     parts = []
     if len(known) and (known.dtype.is_numeric() or known.dtype == pl.Date) and known.is_sorted():

@@ -1,15 +1,16 @@
-"""The arithmetic of worst-case background knowledge: how much k facts about people can disclose, and which facts (R-WK).
+"""The arithmetic of worst-case background knowledge: how much k facts about people can disclose, and which facts.
 
-``histogram_buckets``  what is measured: the descending counts of every bucket
+``histogram_buckets``  the input: the descending counts of every bucket
 ``minimize1``          the best h atoms inside one bucket, exactly
 ``screen``             a float pass that leaves the few buckets that can matter (``_kernels`` for very many)
 ``contenders``         exact arithmetic on those few; ``fraction_order`` sorts fractions exactly
 ``disclosure``         the curve D(B, k), its negation-only companion, breaking point, certainty point, verdict
 ``worst_facts``        the worst facts themselves, in words
 ``tree``               the same for buckets that change one by one
-``known_facts``              facts as people type them; ``bucket_people``: who is in which bucket; ``solver``: exact beliefs from facts
+``known_facts``        facts as people type them; ``bucket_people``: the bucket of each person; ``solver``: exact beliefs from facts
 
-This room lies below ``definitions`` and needs numpy only. The tools for tables and releases are in ``knowledge``.
+This package is below ``definitions`` and needs numpy only. The tools for tables and releases are in ``knowledge``.
+Source: [Martin2007].
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compiled loops over hundreds of thousands of buckets: sorting their counts, and the float tables of the screen.
 
-``cache=True`` keeps the machine code on disk, and small inputs never come here.
+``cache=True`` keeps the machine code on disk; small inputs do not use these.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LANES = 8
 def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArray[np.float64]) -> None:
     """Fill ``out[b, h]`` with M_b[h], h = 0..atoms; every bucket must have more than ``atoms`` different values.
 
-    The twin of :func:`reticent.worst_case.screen.least_chances`; eight buckets are worked on side by side so that the
-    compiler can use vector instructions.
+    The compiled version of :func:`reticent.worst_case.screen.least_chances`; eight buckets are processed side by side so that the
+    compiler can vectorize.
     """
     buckets = len(sizes)
     covered = np.empty((atoms + 1, LANES))
@@ -64,7 +64,7 @@ def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArra
 
 @compiled
 def sort_falling(offsets: Any, counts: Any) -> None:
-    """Sort the counts of every bucket in place, largest first."""
+    """Sort the counts of every bucket in place, descending."""
     for bucket in range(len(offsets) - 1):
         first, last = offsets[bucket], offsets[bucket + 1]
         if last - first > 64:

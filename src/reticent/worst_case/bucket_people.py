@@ -1,4 +1,4 @@
-"""Who is in which bucket, and what is in the buckets: what an attacker with full identification knows."""
+"""The bucket of each person, and the contents of buckets: what an attacker with full identification knows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Population:
     """Buckets with labelled histograms, and the bucket of every person that can be named.
 
-    ``ambiguous`` names stand for several rows. With ``whole`` everybody in ``bucket_of`` is one of the people of the release, so that
-    no bucket has more of them than it holds; otherwise they are candidates from some list. ``unplaced`` says of those who have no
-    bucket why not.
+    ``ambiguous`` names identify several rows. With ``whole``, everyone in ``bucket_of`` is in the release, so no bucket
+    has more of them than its size; otherwise they are candidates from some list. ``unplaced`` has the reason for people
+    without a bucket.
     """
 
     histograms: Sequence[Mapping[str, int]]
@@ -35,15 +35,13 @@ class Population:
         if not isinstance(self.histograms, GroupHistograms):
             for bucket, histogram in enumerate(self.histograms):
                 if not histogram or any(count < 1 for count in histogram.values()):
-                    raise DataError(
-                        f"Bucket {bucket} is empty or has a count below 1. Leave it out, or fix the grouping."
-                    )
+                    raise DataError(f"Bucket {bucket} is empty or has a count below 1. Remove it, or fix the grouping.")
         if self.whole:
             self.check_room(self.bucket_of)
 
     @classmethod
     def of(cls, buckets: Iterable[Sequence[tuple[str, str]]]) -> Population:
-        """From the confidential table itself: for every bucket its (person, value) pairs."""
+        """Build it from the confidential table: for every bucket its (person, value) pairs."""
         rows = [list(bucket) for bucket in buckets]
         names = Counter(person for bucket in rows for person, _ in bucket)
         twice = frozenset(person for person, times in names.items() if times > 1)
@@ -51,12 +49,16 @@ class Population:
         return cls([Counter(value for _, value in bucket) for bucket in rows], places, twice)
 
     def check_room(self, people: Iterable[str]) -> None:
-        """Refuse more people in a bucket than it holds."""
+        """Raise if a bucket has more people than its size."""
         for bucket, named in Counter(self.bucket_of[person] for person in people).items():
             if not 0 <= bucket < len(self.histograms):
-                raise DataError(f"Somebody is placed in bucket {bucket}, but there are {len(self.histograms)} buckets.")
+                raise DataError(
+                    f"A person is assigned to bucket {bucket}, but there are {len(self.histograms)} buckets."
+                )
             if named > self.size(bucket):
-                raise DataError(f"{named} people are placed in bucket {bucket}, which holds only {self.size(bucket)}.")
+                raise DataError(
+                    f"{named} people are assigned to bucket {bucket}, which holds only {self.size(bucket)}."
+                )
 
     def size(self, bucket: int) -> int:
         """The number of people in a bucket."""
@@ -86,14 +88,14 @@ class Population:
         return people, values
 
     def prior(self, atom: PersonValue) -> Fraction:
-        """The chance of an atom before anything is known."""
+        """The prior probability of an atom."""
         bucket = self.bucket_of[atom.person]
         return Fraction(self.histograms[bucket].get(atom.value, 0), self.size(bucket))
 
     def resolve(self, fact: Fact) -> Fact:
-        """The fact with names and values as they are spelled here; somebody or something unknown is a PolicyError.
+        """The fact with names and values in canonical spelling. Raises PolicyError for an unknown person or value.
 
-        Spelling must agree, except that a difference in capitals alone is forgiven where it leaves no doubt.
+        Spelling must agree, except for case if that is unambiguous.
         """
         clauses = tuple(
             Clause(frozenset(map(self._atom, clause.given)), frozenset(map(self._atom, clause.then)))
@@ -102,7 +104,7 @@ class Population:
         return Fact(fact.text, clauses)
 
     def cost(self, fact: Fact) -> int:
-        """How many basic implications the fact is worth."""
+        """The number of basic implications that the fact is worth."""
         return sum(map(self._clause_cost, fact.clauses))
 
     def _clause_cost(self, clause: Clause) -> int:
@@ -117,23 +119,23 @@ class Population:
     def _atom(self, atom: PersonValue) -> PersonValue:
         people, values = self._folded
         if atom.person in self.ambiguous:
-            raise PolicyError(f"{atom.person!r} names several rows. Use a key that tells people apart.")
+            raise PolicyError(f"{atom.person!r} names several rows. Use a key that identifies people.")
         if atom.person in self.unplaced:
             raise PolicyError(f"{atom.person!r} {self.unplaced[atom.person]}, so no facts about them can be measured.")
         person = _settle(atom.person, self.bucket_of, people)
         if person is None:
-            raise PolicyError(f"Nobody is called {atom.person!r}.{did_you_mean(atom.person, self.bucket_of)}")
+            raise PolicyError(f"There is no person called {atom.person!r}.{did_you_mean(atom.person, self.bucket_of)}")
         value = _settle(atom.value, self._known_values, values)
         if value is None:
             raise PolicyError(
-                f"Nobody has the value {atom.value!r}.{did_you_mean(atom.value, self.values)} "
+                f"There is no value {atom.value!r}.{did_you_mean(atom.value, self.values)} "
                 f"The values are: {', '.join(self.values[:30])}{', ...' if len(self.values) > 30 else ''}."
             )
         return PersonValue(person, value)
 
 
 class GroupHistograms(Sequence[Mapping[str, int]]):
-    """The histograms of groups, each put into words only on demand."""
+    """The histograms of groups, each converted to text only on demand."""
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups

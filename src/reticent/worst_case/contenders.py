@@ -1,4 +1,4 @@
-"""Exact arithmetic on the few buckets that the screen could not rule out."""
+"""Exact arithmetic on the few buckets that the screen could not exclude."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Contender:
 
 
 def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) -> list[Contender]:
-    """Of the surviving uses the ``k + 1`` best of each kind, in bucket order; more can never be needed at once.
+    """The ``k + 1`` best surviving uses of each kind, in bucket order; more can never be needed at once.
 
-    ``by_people`` breaks exact ties for fewer people and then the lower bucket, which a witness asks for;
-    a curve does not care which of equals it gets.
+    ``by_people`` breaks exact ties in favour of fewer people and then the lower bucket, as a witness requires; a curve
+    does not depend on the choice.
     """
     aside, holding = uses.aside.copy(), uses.holding.copy()
     for taken in range(k + 1):
@@ -74,7 +74,7 @@ def _thin(
 
 
 def table_of(buckets: Buckets, bucket: int, atoms: int) -> AtomTable:
-    """The exact table of one bucket; buckets that share a key share it."""
+    """The exact table of one bucket; buckets with equal keys share it."""
     first = int(buckets.offsets[bucket])
     distinct = int(buckets.distinct[bucket])
     counts = tuple(buckets.counts[first : first + min(distinct, atoms + 1)].tolist())

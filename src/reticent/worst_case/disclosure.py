@@ -1,12 +1,13 @@
-"""How sure an attacker with k facts can become about anybody: the maximum disclosure D(B, k), exactly.
+"""How sure an attacker with k facts can become about any person: the maximum disclosure D(B, k), exactly.
 
 *Guarantee*: every number is an exact fraction; a verdict compares fractions, never floats.
-*Adversary*: knows who is in which bucket, all non-sensitive data, and any k basic implications about the sensitive
-values (if these people have those values, then one of those people has one of those values); random-worlds prior.
+*Adversary*: knows which person is in which bucket, all non-sensitive data, and any k basic implications about the
+sensitive values (if these people have those values, then one of those people has one of those values); random-worlds
+prior.
 *Cost*: one float pass over the buckets, then exact arithmetic on the few that can matter.
-*Source*: Martin, Kifer, Machanavajjhala, Gehrke, Halpern (2007). The worst facts are ``A_i -> A`` with one common consequent and give 1 / (1 + R), R
-the least Pr(no atom holds) / Pr(A). Corrected against the source: the recursion ends in 1 and starts without A,
-its cost is k^2 a bucket, and Figure 3 at k = 1 is 2/3, not 10/19.
+*Source*: [Martin2007]. The worst facts are ``A_i -> A`` with one common consequent and give 1 / (1 + R), R the minimum
+of Pr(no atom holds) / Pr(A). Corrected: the recursion ends in 1 and starts without A, its cost is k^2 per bucket, and
+Figure 3 at k = 1 is 2/3, not 10/19.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from reticent.worst_case.histogram_buckets import Buckets, Integers, Measured
 from reticent.worst_case.screen import UNDERFLOW, Mask, screen, slack, use_factors
 
 DEEPEST = 128
-"""How many facts a breaking point is looked for at most, unless the caller says otherwise."""
+"""Default maximum number of facts in the search for a breaking point."""
 
 
 def curve(histograms: Measured, k: int) -> list[Fraction]:
-    """D(B, j) for j = 0..``k``: how sure an attacker with j facts can become, at worst.
+    """D(B, j) for j = 0..``k``: the highest certainty of an attacker with j facts.
 
     >>> [str(value) for value in curve([(2, 2, 1), (2, 1, 1, 1)], k=3)]
     ['2/5', '2/3', '1', '1']
@@ -40,7 +41,7 @@ def curve(histograms: Measured, k: int) -> list[Fraction]:
 
 
 def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
-    """The same for an attacker who only knows j facts "this person does not have that value" (F8).
+    """The same for an attacker who only knows j facts "this person does not have that value".
 
     This is the attacker of l-diversity: never stronger, and often (not always) as strong.
     """
@@ -57,12 +58,12 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
 
 
 def worst_negations(buckets: Buckets, k: int) -> tuple[Fraction, int]:
-    """How sure ``k`` negations can make an adversary, and the first bucket where they do."""
+    """The highest certainty after ``k`` negations, and the first bucket that reaches it."""
     return _largest_quotient(*_after_negations(buckets, k))
 
 
 def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:
-    """The buckets where ``k`` negations reach ``c``, exactly: ``n(s0) >= c (n - n(s1) - ... - n(sk))``."""
+    """Mask of the buckets where ``k`` negations reach ``c``, exactly: ``n(s0) >= c (n - n(s1) - ... - n(sk))``."""
     top, left = _after_negations(buckets, k)
     fits = int(left.max()) * c.denominator < 1 << 62
     parts, wholes = (top, left) if fits else (top.astype(object), left.astype(object))
@@ -71,18 +72,18 @@ def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:
 
 
 def _after_negations(buckets: Buckets, k: int) -> tuple[Integers, Integers]:
-    """Of every bucket the count of its most frequent value, and of all values but the ``k`` next most frequent."""
+    """For every bucket the count of its most frequent value, and of all values but the ``k`` next most frequent."""
     known = buckets.top(min(k + 1, int(buckets.distinct.max())))
     return known[0], buckets.sizes - known[1:].sum(axis=0)
 
 
 def certainty_point(histograms: Measured) -> int:
-    """The least k with D(B, k) = 1: one less than the number of values in the poorest bucket (F6)."""
+    """The smallest k with D(B, k) = 1: one less than the number of values in the bucket with the fewest."""
     return Buckets.of(histograms).fewest_values - 1
 
 
 def breaking_point(histograms: Measured, c: Number, limit: int = DEEPEST) -> int | None:
-    """The least k with D(B, k) >= ``c``, or None when more than ``limit`` facts are needed."""
+    """The smallest k with D(B, k) >= ``c``, or None if more than ``limit`` facts are needed."""
     buckets, threshold = Buckets.of(histograms), as_probability(c)
     certain = certainty_point(buckets)
     limit = min(whole(limit, "limit", low=0), certain)
@@ -98,10 +99,10 @@ def breaking_point(histograms: Measured, c: Number, limit: int = DEEPEST) -> int
 
 @dataclass(frozen=True)
 class Safety:
-    """The verdict on (c, k)-safety, which asks for D(B, k) strictly below c.
+    """The verdict on (c, k)-safety, which requires D(B, k) strictly below c.
 
-    ``breaking_point`` is the least number of facts that reaches c (None: more than were looked at),
-    ``certainty_point`` the least that makes somebody's value certain.
+    ``breaking_point`` is the smallest number of facts that reaches c (None: more than the limit), ``certainty_point``
+    the smallest that makes a person's value certain.
     """
 
     holds: bool
@@ -113,12 +114,12 @@ class Safety:
 
     @property
     def margin(self) -> Fraction:
-        """c - D: how far the release is from the threshold, negative when it is beyond it."""
+        """c - D: the distance to the threshold, negative if it is exceeded."""
         return self.c - self.disclosure
 
 
 def safe(histograms: Measured, c: Number, k: int) -> Safety:
-    """Whether ``k`` facts keep everybody's disclosure strictly below ``c``, exactly.
+    """Whether the disclosure of every person with ``k`` facts is strictly below ``c``, exactly.
 
     >>> safe([(2, 2, 1), (2, 1, 1, 1)], c="2/3", k=1).holds, safe([(2, 2, 1), (2, 1, 1, 1)], c="0.67", k=1).holds
     (False, True)
@@ -132,7 +133,7 @@ def safe(histograms: Measured, c: Number, k: int) -> Safety:
 
 
 def holds(buckets: Buckets, c: Fraction, k: int) -> bool:
-    """``D(B, k) < c``, decided exactly but computed exactly only when the screen leaves a doubt."""
+    """``D(B, k) < c``, decided exactly but computed exactly only if the screen leaves a doubt."""
     if c <= 0 or k >= buckets.fewest_values - 1:
         return c > 1
     needed = (1 - c) / c
@@ -141,7 +142,7 @@ def holds(buckets: Buckets, c: Fraction, k: int) -> bool:
 
 
 def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
-    """The buckets that reach ``c`` with ``k`` facts about themselves alone: no release that holds one of them is safe."""
+    """Mask of the buckets that reach ``c`` with ``k`` facts about themselves alone: no release that contains one of them is safe."""
     if c <= 0:
         return np.ones(len(buckets), dtype=bool)
     unsafe: Mask = buckets.distinct < k + 2
@@ -160,7 +161,7 @@ def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
 
 
 def screened_verdict(about: float, needed: Fraction, k: int) -> bool | None:
-    """Whether a ratio of about ``about`` exceeds ``needed``; None when rounding may have changed its side."""
+    """Whether a ratio of about ``about`` exceeds ``needed``; None if rounding may have changed the result."""
     limit = _as_float(needed)
     if about > limit * slack(k) ** 2 + UNDERFLOW:
         return True
@@ -170,7 +171,7 @@ def screened_verdict(about: float, needed: Fraction, k: int) -> bool | None:
 
 
 def _as_float(value: Fraction) -> float:
-    """The nearest float; infinity for what is larger than all of them."""
+    """The nearest float; infinity for larger values."""
     try:
         return float(value)
     except OverflowError:
@@ -178,7 +179,7 @@ def _as_float(value: Fraction) -> float:
 
 
 def ratios(buckets: Buckets, k: int) -> list[Fraction]:
-    """R(j) for j = 0..``k``, the least Pr(not A, no antecedent) / Pr(A); 0 from the certainty point on."""
+    """R(j) for j = 0..``k``, the minimum of Pr(not A, no antecedent) / Pr(A); 0 from the certainty point on."""
     below = min(k, buckets.fewest_values - 2)
     if below < 0:
         return [Fraction(0)] * (k + 1)
@@ -187,12 +188,12 @@ def ratios(buckets: Buckets, k: int) -> list[Fraction]:
 
 
 def disclosures(least: Sequence[Fraction]) -> list[Fraction]:
-    """1 / (1 + R) for every ratio (F3)."""
+    """1 / (1 + R) for every ratio."""
     return [1 / (1 + ratio) for ratio in least]
 
 
 def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]:
-    """The exact maximum of ``parts / wholes`` and where it first stands.
+    """The exact maximum of ``parts / wholes`` and its first index.
 
     A float division is correctly rounded, hence monotone, so only its ties have to be compared.
     """
@@ -206,12 +207,12 @@ def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]
 
 
 def fact_count(k: object) -> int:
-    """``k`` as a number of facts, or a PolicyError."""
+    """``k`` as a number of facts. Raises PolicyError if it is not one."""
     return whole(k, "k (the number of facts an attacker knows)", low=0)
 
 
 def as_probability(c: Number) -> Fraction:
-    """The threshold ``c`` as an exact fraction from 0 to 1; a :class:`PolicyError` if it is no probability."""
+    """The threshold ``c`` as an exact fraction from 0 to 1. Raises :class:`PolicyError` if it is not a probability."""
     try:
         return exact(c, "c (the disclosure that must not be reached)", low=0, high=1)
     except PolicyError as error:

@@ -1,4 +1,4 @@
-"""Exact order among many fractions at once: whole-number arrays, in 64 bits where they fit and in Python's integers where not."""
+"""Exact order of many fractions at once: integer arrays, in 64 bits if they fit and in Python integers otherwise."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ROOM = 1 << 62
 
 
 def ascending(numerators: WholeNumbers, denominators: WholeNumbers) -> Iterator[list[int]]:
-    """Places of equal fractions together, the smallest first.
+    """Indices of equal fractions together, the smallest first.
 
-    Floats only guess where to look; what comes back is decided by cross-multiplication.
+    Floats only guess the order; cross-multiplication decides it.
     """
     left = np.arange(len(numerators))
     while len(left):
@@ -38,7 +38,7 @@ def ascending(numerators: WholeNumbers, denominators: WholeNumbers) -> Iterator[
 
 
 def least_chances_exactly(sizes: Integers, top: Integers) -> tuple[WholeNumbers, WholeNumbers]:
-    """M_b[h] for h = len(top) as (numerators, denominators), for buckets that have more than h different values.
+    """M_b[h] for h = len(top) as (numerators, denominators), for buckets with more than h different values.
 
     The recursion of :class:`reticent.worst_case.minimize1.AtomTable` for many buckets at once.
     """

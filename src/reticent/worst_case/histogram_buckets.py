@@ -1,6 +1,6 @@
-"""The buckets of a release as the attacker sees them: how often each sensitive value occurs in each bucket.
+"""The buckets of a release as the attacker sees them: the histogram of sensitive values of each bucket.
 
-Labels do not matter for a measurement, only counts do; so a bucket is its counts, falling, and all buckets together
+Labels do not matter for a measurement, only counts do; so a bucket is its counts, descending, and all buckets together
 are two flat integer arrays. A missing sensitive value is a value of its own and must have been counted as one.
 """
 
@@ -28,18 +28,18 @@ Histogram: TypeAlias = Sequence[int] | Mapping[Any, int]
 """Counts of the values in one bucket, in any order; or value -> count."""
 
 Measured: TypeAlias = "Buckets | Groups | Iterable[Histogram] | Integers"
-"""Whatever a measurement accepts: plain histograms, one for each bucket, or the groups of a release."""
+"""What a measurement accepts: plain histograms, one for each bucket, or the groups of a release."""
 
 COMPILED_FROM = 150_000
-"""From this many buckets on, waiting for the compiler once costs less than numpy."""
+"""The number of buckets from which compiling once costs less than numpy."""
 
 LARGEST_BUCKET = 1 << 50
-"""Sizes below this are exact in double precision with room to spare, which the screens rely on."""
+"""Sizes below this are exact in double precision with room to spare, as the screens require."""
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """Bucket ``b`` holds ``counts[offsets[b]:offsets[b + 1]]``: positive and falling."""
+    """Bucket ``b`` holds ``counts[offsets[b]:offsets[b + 1]]``: positive and descending."""
 
     offsets: Integers
     counts: Integers
@@ -49,7 +49,7 @@ class Buckets:
             raise DataError("There is no bucket to measure. Pass at least one histogram, such as [(2, 2, 1)].")
         empty = np.flatnonzero(self.distinct < 1)
         if len(empty):
-            raise DataError(f"Bucket {empty[0]} is empty: it has no people. Leave it out, or fix the grouping.")
+            raise DataError(f"Bucket {empty[0]} is empty: it has no people. Remove it, or fix the grouping.")
         if int(self.sizes.max()) >= LARGEST_BUCKET:
             raise DataError(f"Bucket {int(self.sizes.argmax())} counts {LARGEST_BUCKET} people or more.")
 
@@ -70,7 +70,7 @@ class Buckets:
 
     @classmethod
     def of_cells(cls, offsets: Integers, counts: Integers) -> Buckets:
-        """Buckets from counts in any order inside a bucket; a negative count is a DataError, a zero is no value."""
+        """Buckets from counts in any order within a bucket. Raises DataError for a negative count; zeros are dropped."""
         if len(counts) and int(counts.min()) < 1:
             negative = np.flatnonzero(counts < 0)
             if len(negative):
@@ -90,17 +90,17 @@ class Buckets:
 
     @cached_property
     def sizes(self) -> Integers:
-        """People in each bucket."""
+        """The number of people in each bucket."""
         return np.add.reduceat(self.counts, self.offsets[:-1])
 
     @cached_property
     def distinct(self) -> Integers:
-        """Different values in each bucket."""
+        """The number of different values in each bucket."""
         return np.diff(self.offsets)
 
     @cached_property
     def fewest_values(self) -> int:
-        """The number of different values in the bucket that has fewest: knowing one fact less is certainty (F6)."""
+        """The minimum number of different values in a bucket: one fact fewer gives certainty."""
         return int(self.distinct.min())
 
     def select(self, buckets: Integers) -> Buckets:
@@ -109,7 +109,7 @@ class Buckets:
         return Buckets(starts_of(lengths), self.counts[places_in(self.offsets[buckets], lengths)])
 
     def rank(self, rank: int, buckets: Integers | None = None) -> Integers:
-        """How often the value of that rank (0 is the most frequent) occurs in each of ``buckets`` (or in all), 0 where none is."""
+        """The count of the value of that rank (0 is the most frequent) in each of ``buckets`` (or in all), 0 if there is none."""
         starts = self.offsets[:-1] if buckets is None else self.offsets[buckets]
         if rank < self.fewest_values:
             return self.counts[starts + rank]
@@ -125,7 +125,7 @@ class Buckets:
 
 
 def _flatten(rows: Sequence[Histogram] | Integers) -> tuple[Integers, Integers]:
-    """All counts one after the other, and how many each histogram has; anything but whole numbers is a DataError."""
+    """All counts concatenated, and the length of each histogram. Raises DataError for anything but integers."""
     if isinstance(rows, np.ndarray) and rows.ndim == 2 and np.issubdtype(rows.dtype, np.integer):
         return rows.ravel().astype(np.int64), np.full(len(rows), rows.shape[1], dtype=np.int64)
     plain: Any = rows

@@ -8,7 +8,7 @@
 
 Names and values may contain blanks; quote them with '...' or "..." when they contain an operator. Inside an implication
 every atom may be negated: "not" only moves an atom to the other side of the arrow. A clause without any negative
-literal is not a single basic implication; its cost is that of the cheapest person in it to be tied down.
+literal is not a single basic implication; its cost is that of fixing the cheapest person in it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Clause:
 
     @property
     def atoms(self) -> frozenset[PersonValue]:
-        """Every atom that is mentioned."""
+        """Every atom in the clause."""
         return self.given | self.then
 
     @property
     def people(self) -> frozenset[str]:
-        """Everybody who is mentioned."""
+        """Every person in the clause."""
         return frozenset(atom.person for atom in self.atoms)
 
 
@@ -61,12 +61,12 @@ class Fact:
 
     @property
     def atoms(self) -> frozenset[PersonValue]:
-        """Every atom that is mentioned."""
+        """Every atom in the fact."""
         return frozenset(atom for clause in self.clauses for atom in clause.atoms)
 
 
 def parse_fact(text: str) -> Fact:
-    """Read one fact; what cannot be read is a PolicyError that points at the place.
+    """Parse one fact. Raises PolicyError, pointing at the column, if it cannot be parsed.
 
     >>> parse_fact("Hannah=flu -> Charlie=flu").clauses[0].then
     frozenset({PersonValue(person='Charlie', value='flu')})
@@ -109,7 +109,7 @@ class _FactParser:
         for literal in left:
             if len(literal.atoms) > 1:
                 self._fail(
-                    "A list may stand alone or to the right of '->', not to its left; write one fact for each value"
+                    "A list may be used alone or to the right of '->', not to its left; write one fact for each value"
                 )
             (given if literal.positive else then).update(literal.atoms)
         for literal in right:
@@ -159,7 +159,7 @@ class _FactParser:
     def _split(self, inside: str) -> list[str]:
         values = [value.strip().strip("'\"") for value in inside.split(",")]
         if not all(values):
-            self._fail("The list has an empty place")
+            self._fail("The list has an empty entry")
         return values
 
     def _word(self, wanted: str) -> str:
@@ -169,7 +169,7 @@ class _FactParser:
         return self.tokens[self.place - 1][1]
 
     def _is_bare_value(self) -> bool:
-        """Whether a word stands here that no '=' follows: another value of the person before it."""
+        """True if the next word is not followed by '=': another value of the previous person."""
         ahead = self.tokens[self.place : self.place + 2]
         if not ahead or ahead[0][0] or re.search(r"\sin\b", ahead[0][1]):
             return False
@@ -192,7 +192,7 @@ class _FactParser:
             self._fail("Nothing more was expected")
 
     def _scan(self) -> Iterable[tuple[bool, str, int]]:
-        """(is an operator, text, column): words run up to the next operator, a quote opens a word only at its start."""
+        """(is an operator, text, column): words extend to the next operator; a quote opens a word only at its start."""
         at, text, inside = 0, self.text, False
         while at < len(text):
             if text[at].isspace():

@@ -1,12 +1,12 @@
-"""MINIMIZE1: the least chance that none of h well chosen atoms is true inside one bucket.
+"""MINIMIZE1: the minimum probability that none of h well chosen atoms is true inside one bucket.
 
-Everything here is exact. A bucket of ``n`` people whose values occur ``counts`` times (falling) is seen only through
-its key: ``n`` and the top counts. With ``F(q)`` people holding the ``q`` most frequent values, giving person ``i`` the
-``q`` most frequent values multiplies the chance by ``(n - i - F(q)) / (n - i)`` (F4), and an attacker hands out atoms
-in a *profile* ``k_0 >= k_1 >= ...``.
+Everything here is exact. A bucket of ``n`` people whose values occur ``counts`` times (descending) is represented by
+its key: ``n`` and the top counts. With ``F(q)`` people holding the ``q`` most frequent values, assigning person ``i``
+the ``q`` most frequent values as atoms multiplies the probability by ``(n - i - F(q)) / (n - i)``, and an attacker
+distributes atoms in a *profile* ``k_0 >= k_1 >= ...``.
 
-Corrected against the source: numerators are clamped at 0 and nobody beyond the last person is asked; the
-printed form divides by zero on small buckets.
+Source: [Martin2007]; corrected: numerators are clamped at 0 and people beyond the last are not used; the printed form
+divides by zero on small buckets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CACHED_TABLES = 1 << 14
 
 
 def atom_table(size: int, counts: tuple[int, ...], atoms: int) -> AtomTable:
-    """The table for 0..``atoms`` atoms in a bucket of ``size`` people; buckets that share a key share the table."""
+    """The table for 0..``atoms`` atoms in a bucket of ``size`` people; buckets with equal keys share it."""
     return _cached(size, counts[:atoms], min(len(counts), atoms + 1), atoms)
 
 
@@ -33,8 +33,8 @@ def _cached(size: int, top: tuple[int, ...], distinct: int, atoms: int) -> AtomT
 class AtomTable:
     """M[h] for h = 0..``atoms`` of one key, with the profile that reaches each.
 
-    ``top`` holds at most ``atoms`` counts, falling; ``distinct`` is the number of different values, or any number
-    above ``atoms`` when there are more than that.
+    ``top`` holds at most ``atoms`` counts, descending; ``distinct`` is the number of different values, or any number above ``atoms`` if
+    there are more than that.
 
     >>> [str(AtomTable(5, (2, 1, 1, 1), 4, 4).least(h)) for h in range(5)]
     ['1', '3/5', '3/10', '1/10', '0']
@@ -50,19 +50,20 @@ class AtomTable:
     _chosen: dict[tuple[int, int, int], tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     def least(self, atoms: int) -> Fraction:
-        """M[``atoms``]: the smallest probability that none of that many atoms holds."""
+        """M[``atoms``]: the minimum probability that none of that many atoms holds."""
         if atoms not in self._known:
             self._known[atoms] = Fraction(self._numerators[atoms], self._denominator)
         return self._known[atoms]
 
     def holding(self, atoms: int) -> Fraction:
-        """The smallest ratio Pr(no atom holds) / Pr(A) with A and ``atoms`` more atoms in this bucket."""
+        """The minimum ratio Pr(no atom holds) / Pr(A) with A and ``atoms`` more atoms in this bucket."""
         return self.least(atoms + 1) * Fraction(self.size, self.top[0])
 
     def profile(self, atoms: int) -> tuple[int, ...]:
-        """How many atoms each person gets at the minimum; among equals the fewest people, then the most on the first.
+        """The number of atoms of each person at the minimum; ties go to the fewest people, then to the most atoms on the
+        first.
 
-        More atoms than values is certainty about one person (F6), and the surplus is padding.
+        More atoms than values give certainty about one person, and the surplus is padding.
         """
         if atoms == 0:
             return ()
@@ -77,7 +78,7 @@ class AtomTable:
         return tuple(shape)
 
     def people(self, atoms: int) -> int:
-        """How many people the profile names."""
+        """The number of people in the profile."""
         return len(self.profile(atoms))
 
     @cached_property
@@ -111,14 +112,14 @@ class AtomTable:
 
     @cached_property
     def _layers(self) -> list[list[list[int]]]:
-        """``_layers[u][r][i]``: the numerator of g(i, u, r), persons i.. with at most u atoms each and r to place."""
+        """``_layers[u][r][i]``: the numerator of g(i, u, r), persons i.. with at most u atoms each and r to assign."""
         return [[row[:] for row in layer] for layer in self._steps()]
 
     def _steps(self) -> Iterator[list[list[int]]]:
-        """The table g(., u, .) for u = 0..atoms, changed in place from one u to the next.
+        """The table g(., u, .) for u = 0..atoms, updated in place.
 
-        ``g(i, u, r) = min(g(i, u-1, r), f(i, u) g(i+1, u, r-u))``, constant work a state; only states with
-        ``i u + r <= atoms`` are ever asked for, and for those an atom can always be placed by u = 1.
+        ``g(i, u, r) = min(g(i, u-1, r), f(i, u) g(i+1, u, r-u))``, constant work per state; only states with ``i u + r
+        <= atoms`` are used, and for those an atom can always be assigned by u = 1.
         """
         atoms, persons = self.atoms, self._persons
         layer = [self._left_over + [1] * (atoms + 2 - len(self._left_over))]
@@ -135,7 +136,7 @@ class AtomTable:
             yield layer
 
     def _choices(self, person: int, most: int, left: int) -> tuple[int, int]:
-        """(fewest people, atoms of the first of them) over all optimal ways to place ``left`` atoms from ``person``."""
+        """(fewest people, atoms of the first of them) over all optimal ways to assign ``left`` atoms from ``person``."""
         if left == 0:
             return 0, 0
         most = min(most, left)

@@ -1,16 +1,16 @@
-"""Which buckets can matter: a float pass over all of them that leaves the exact arithmetic a handful.
+"""Which buckets can matter: a float pass over all of them that leaves a handful for exact arithmetic.
 
 Nothing is decided here. Write ``u_b[c]`` for the factor of a bucket that takes ``c`` antecedents and ``v_b[c]`` for one
-that holds A beside ``c`` of them. A best set of k facts touches at most k + 1 buckets, so
+that holds A in addition to ``c`` of them. A best set of k facts touches at most k + 1 buckets, so
 
 * a use of a bucket that is not among the k + 1 smallest of its kind can be exchanged for one that is; and
 * a use is part of an optimum for j facts only if ``u_b[c] A[j - c] <= A[j]``, or ``v_b[c] N[j - c] <= A[j]``.
 
-Both tests are made on doubles with a slack that covers every rounding: a value is a product of at most ``4 (k + 2)``
-correctly rounded operations on integers below 2^53, so its relative error stays under ``8 (k + 2)`` half-units in the
-last place, and taking a minimum adds none. Uses that tie within the slack all survive.
+Both tests use doubles with a slack that covers every rounding: a value is a product of at most ``4 (k + 2)`` correctly
+rounded operations on integers below 2^53, so its relative error stays under ``8 (k + 2)`` half-units in the last place,
+and taking a minimum adds none. Uses that tie within the slack all survive.
 
-Callers stay below the certainty point (F6): there every factor is positive and no product meets infinity times zero.
+Callers stay below the certainty point: there every factor is positive and no product is infinity times zero.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _CHUNK_CELLS, _COMPILED_CHUNK = 1 << 19, 1 << 16
 
 
 def slack(k: int) -> float:
-    """A factor a little above 1 that covers the rounding of any two values compared here."""
+    """A factor slightly above 1 that covers the rounding of any two values compared here."""
     return 1.0 + (64 + 32 * k) * 2.0**-53
 
 
 def least_chances(sizes: Integers, top: Integers) -> Floats:
-    """M_b[h] for h = 0..len(top) as column ``b``, from the top counts (rank by row, 0 where there is no value)."""
+    """M_b[h] for h = 0..len(top) as column ``b``, from the top counts (rank by row, 0 if there is no value)."""
     atoms, buckets = top.shape
     covered = np.cumsum(top, axis=0, dtype=np.float64)
     there = sizes - np.arange(atoms + 1, dtype=np.float64)[:, None]
@@ -60,11 +60,11 @@ def least_chances(sizes: Integers, top: Integers) -> Floats:
 
 
 def merge(left: Floats, right: Floats) -> Floats:
-    """Two sets of buckets as one: arrays ``[..., 2, k + 1]`` of (N, A) pairs, merged place by place.
+    """Two sets of buckets as one: arrays ``[..., 2, k + 1]`` of (N, A) pairs, merged elementwise.
 
-    N[s] is the least factor of s antecedents without A, A[s] with it: ``N[s] = min_a N[a] N'[s - a]`` and
+    N[s] is the minimum factor of s antecedents without A, A[s] with it: ``N[s] = min_a N[a] N'[s - a]`` and
     ``A[s] = min_a min(A[a] N'[s - a], N[a] A'[s - a])``. Associative and commutative. An absent bucket is N = 1, A =
-    infinity; where infinity meets 0 the product is skipped (trap 3).
+    infinity; products of infinity and 0 are skipped.
     """
     places = np.arange(left.shape[-1])
     rest = places[:, None] - places
@@ -77,7 +77,7 @@ def merge(left: Floats, right: Floats) -> Floats:
 
 
 def merge_all(pairs: Floats) -> Floats:
-    """All (N, A) pairs of ``pairs[b]`` as one pair, level by level."""
+    """All (N, A) pairs of ``pairs[b]`` merged into one, level by level."""
     while len(pairs) > 1:
         odd = pairs[-1:] if len(pairs) % 2 else pairs[:0]
         pairs = np.concatenate([merge(pairs[: len(pairs) - len(odd) : 2], pairs[1::2]), odd])
@@ -87,9 +87,9 @@ def merge_all(pairs: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Uses:
-    """Which uses of which buckets may be part of an optimum.
+    """The uses of buckets that may be part of an optimum.
 
-    ``aside[i, c]``: bucket ``buckets[i]`` may take ``c`` antecedents; ``holding[i, c]``: it may hold A beside ``c``.
+    ``aside[i, c]``: bucket ``buckets[i]`` may take ``c`` antecedents; ``holding[i, c]``: it may hold A in addition to ``c``.
     """
 
     buckets: Integers
@@ -99,7 +99,7 @@ class Uses:
 
 @dataclass(frozen=True)
 class Screen:
-    """The near-best buckets of all, with their factors ``[i, (u, v), c]``, and the best ratio for every j."""
+    """The near-best buckets, with their factors ``[i, (u, v), c]``, and the best ratio for every j."""
 
     buckets: Integers
     factors: Floats
@@ -151,7 +151,7 @@ def screen(buckets: Buckets, k: int) -> Screen:
 
 
 def within(factors: Floats, limits: Floats) -> Mask:
-    """Buckets with some use within the limits; taking no antecedents and not holding A is no use."""
+    """Mask of buckets with some use within the limits; taking no antecedents without holding A is not a use."""
     near = factors[..., 1, :] <= limits[1]
     near[..., 1:] |= factors[..., 0, 1:] <= limits[0, 1:]
     found: Mask = near.any(axis=-1)
@@ -159,7 +159,7 @@ def within(factors: Floats, limits: Floats) -> Mask:
 
 
 def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, k: int) -> Screen:
-    """Turn kept keys into buckets, at most ``k + 1`` of each key, and find the best ratios among them."""
+    """Expand the kept keys to buckets, at most ``k + 1`` of each key, and compute the best ratios among them."""
     ends = np.append(starts[1:], len(order))
     copies = np.minimum(ends[rows] - starts[rows], k + 1)
     buckets = order[places_in(starts[rows], copies)]
@@ -180,7 +180,7 @@ def _smallest(factors: Floats, many: int) -> Integers:
 
 
 def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
-    """(u, v) of the buckets ``rows``, chunk by chunk, as arrays ``[bucket, 2, k + 1]``."""
+    """(u, v) of the buckets ``rows`` in chunks, as arrays ``[bucket, 2, k + 1]``."""
     compiled = len(rows) >= COMPILED_FROM
     step = _COMPILED_CHUNK if compiled else max(1, _CHUNK_CELLS // (k + 2) ** 2)
     for begin in range(0, len(rows), step):
@@ -201,27 +201,27 @@ def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int,
 
 
 def first_of_each_key(buckets: Buckets, chosen: Integers, atoms: int, many: int) -> Integers:
-    """Places in ``chosen`` (ascending) of the first ``many`` buckets of every key, ascending."""
+    """Indices into ``chosen`` (ascending) of the first ``many`` buckets of every key, ascending."""
     order, starts = sorted_by_key(buckets, chosen, atoms)
     sizes = np.diff(np.append(starts, len(order)))
     return np.sort(order[np.arange(len(order)) - np.repeat(starts, sizes) < many])
 
 
 def _keys(buckets: Buckets, atoms: int) -> tuple[Integers, Integers]:
-    """All buckets with equal keys standing together, and where each key starts.
+    """All buckets sorted by key, and the start of each key.
 
-    For very many buckets the compiled tables cost less than the sorting: there every bucket is its own key, and
-    repetitions are thinned among those that are kept.
+    For very many buckets the compiled tables cost less than sorting: there every bucket is its own key, and duplicates
+    are reduced among the kept ones.
     """
     everybody = np.arange(len(buckets))
     return (everybody, everybody) if len(buckets) >= COMPILED_FROM else sorted_by_key(buckets, everybody, atoms)
 
 
 def sorted_by_key(buckets: Buckets, chosen: Integers, atoms: int) -> tuple[Integers, Integers]:
-    """An order of the ``chosen`` buckets in which equal keys (size and top counts) stand together, and their starts.
+    """An order of the ``chosen`` buckets in which equal keys (size and top counts) are adjacent, and their starts.
 
-    Equality is decided on the counts themselves; a hash only brings candidates together, and a collision merely
-    leaves a key in two places.
+    Equality is decided on the counts themselves; a hash only brings candidates together, and a collision merely leaves
+    a key in two runs.
     """
     hashes = _hashes(buckets, chosen, atoms)
     order = np.argsort(hashes, kind="stable")

@@ -1,9 +1,9 @@
-"""The exact solver: how likely a list of facts is, and what follows from it.
+"""The exact solver: the probability of a list of facts, and what follows from it.
 
-*Guarantee*: exact rationals over all equally likely worlds. *Cost*: the question is #P-complete; the work grows with the
-people *mentioned*, not with the table. People are placed one by one; placements that agree in what is left in the
-urns and in the facts that are still open are counted together, so many facts about one bucket stay cheap where plain
-enumeration would not. Facts that share no bucket are solved apart and multiplied. A budget bounds the work.
+*Guarantee*: exact rationals over all equally likely possible worlds. *Cost*: the problem is #P-complete; the work grows
+with the people *mentioned*, not with the table. People are assigned values one by one; assignments that agree in the
+remaining urn contents and in the open facts are counted together, so many facts about one bucket stay cheap where plain
+enumeration would not. Facts without a common bucket are solved separately and multiplied. A budget bounds the work.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from reticent.base.context import Context
 
 BUDGET = 2_000_000
-"""Placements that the exact solver tries before it gives up."""
+"""Maximum number of assignments that the exact solver tries."""
 
 OTHER = None
 
 
 class BudgetExceeded(ReticentError):
-    """The exact answer would take more work than was allowed."""
+    """The exact answer would take more work than allowed."""
 
     exit_code = 1
 
 
 @dataclass
 class WorkBudget:
-    """What is left of the work that was allowed, and whether to go on; shared by all counts behind one answer, hence mutable."""
+    """The remaining work, and whether to continue; shared by all counts behind one answer, hence mutable."""
 
     left: int = BUDGET
     context: Context | None = None
@@ -53,14 +53,14 @@ class WorkBudget:
 
 @dataclass(frozen=True)
 class Component:
-    """Facts that hang together through shared clauses or shared buckets."""
+    """Facts that are connected through shared clauses or shared buckets."""
 
     clauses: tuple[Clause, ...]
     people: tuple[str, ...]
 
 
 def components(population: Population, clauses: Sequence[Clause]) -> list[Component]:
-    """Split clauses into independent components; people of one bucket always fall into one."""
+    """Split clauses into independent components; people of one bucket always belong to one."""
     root: dict[int, int] = {}
 
     def find(bucket: int) -> int:
@@ -79,7 +79,7 @@ def components(population: Population, clauses: Sequence[Clause]) -> list[Compon
 
 
 def probability(population: Population, clauses: Sequence[Clause], budget: WorkBudget | None = None) -> Fraction:
-    """The chance that all clauses hold in a random world: 0 exactly when they contradict the release."""
+    """The probability that all clauses hold in a random possible world: 0 exactly if they contradict the release."""
     budget = budget or WorkBudget()
     chance = Fraction(1)
     for component in components(population, tuple(dict.fromkeys(clauses))):
@@ -92,7 +92,7 @@ def probability(population: Population, clauses: Sequence[Clause], budget: WorkB
 def conditional(
     population: Population, known: Sequence[Clause], asked: Sequence[Clause], budget: WorkBudget | None = None
 ) -> Fraction | None:
-    """The chance of ``asked`` given ``known``, or None when ``known`` contradicts the release."""
+    """The probability of ``asked`` given ``known``, or None if ``known`` contradicts the release."""
     budget = budget or WorkBudget()
     consistent = probability(population, known, budget)
     return probability(population, [*known, *asked], budget) / consistent if consistent else None
@@ -101,10 +101,10 @@ def conditional(
 def disclosure_risk(
     population: Population, known: Sequence[Clause], budget: WorkBudget | None = None
 ) -> tuple[Fraction, PersonValue] | None:
-    """The most that ``known`` tells about anybody, and about whom; None when it contradicts the release.
+    """The highest certainty that ``known`` gives about any person, and its atom; None if it contradicts the release.
 
-    People whom the facts do not mention are alike within a bucket, so one of each bucket is tried; values that are
-    not mentioned in a bucket share their chance in proportion to their counts, so only the most frequent is tried.
+    People whom the facts do not mention are interchangeable within a bucket, so one per bucket is tried; values that
+    are not mentioned in a bucket have probabilities proportional to their counts, so only the most frequent is tried.
     """
     budget = budget or WorkBudget()
     if not probability(population, known, budget):
@@ -143,7 +143,7 @@ _LARGE = 200
 
 
 def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]:
-    """Everybody in the clauses, so that few clauses and few buckets stay open at a time."""
+    """Everyone in the clauses, ordered so that few clauses and few buckets are open at a time."""
     touching = _touching(clauses)
     if len(touching) > _LARGE:
         return tuple(sorted(touching, key=lambda name: (min(touching[name]), population.bucket_of[name], name)))
@@ -171,7 +171,7 @@ def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]
 
 
 def _touching(clauses: Sequence[Clause]) -> dict[str, set[int]]:
-    """For everybody the numbers of the clauses that mention them."""
+    """For every person the indices of the clauses that mention them."""
     found: dict[str, set[int]] = {}
     for number, clause in enumerate(clauses):
         for person in clause.people:
@@ -181,7 +181,7 @@ def _touching(clauses: Sequence[Clause]) -> dict[str, set[int]]:
 
 Urn = tuple[int, ...]
 State = tuple[tuple[Urn, ...], int]
-"""What is left in the urns, and the clauses that are still open as bits."""
+"""The remaining urn contents, and the open clauses as bits."""
 
 
 def _component_probability(population: Population, component: Component, budget: WorkBudget) -> Fraction:
@@ -215,9 +215,10 @@ def _component_probability(population: Population, component: Component, budget:
 
 @dataclass(frozen=True)
 class _Turn:
-    """What placing one person does to the clauses: ``settled[choice]`` become true, ``closing`` must not stay open after it.
+    """The effect of assigning one person on the clauses: ``settled[choice]`` become true, ``closing`` must not stay open
+    after it.
 
-    ``alike`` pairs clauses that have come to say the same about everybody who is still to be placed, so that one bit does for both.
+    ``alike`` pairs clauses that have become equal for everyone still to be assigned, so one bit serves both.
     """
 
     settled: tuple[int, ...]
@@ -259,9 +260,10 @@ def _alike(
     turn: int,
     said: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int],
 ) -> tuple[tuple[int, int], ...]:
-    """The clauses that this turn shortened to what another one says already.
+    """The clauses that this turn reduced to another existing clause.
 
-    An open clause says exactly what it says of people who are still to be placed; ``said`` remembers the first clause to say it.
+    An open clause is equivalent to its literals on people still to be assigned; ``said`` remembers the first clause
+    with these.
     """
     pairs = []
     for number in numbers:
@@ -289,7 +291,7 @@ def _urn(histogram: Mapping[str, int], labels: Sequence[str | None]) -> Urn:
 
 
 def _settled(clauses: Sequence[Clause], numbers: Iterable[int], person: str, value: str | None) -> int:
-    """Bits of the clauses that become true once this person is known to have this value."""
+    """Bits of the clauses that become true if this person has this value."""
     bits = 0
     for number in numbers:
         clause = clauses[number]

@@ -1,8 +1,8 @@
-"""A segment tree over buckets: after one bucket changes, the whole curve costs one walk to the root.
+"""A segment tree over buckets: after one bucket changes, the whole curve costs one path to the root.
 
-Leaves are the distinct keys; a key that many buckets share is one leaf that knows how often (at most k + 1 copies
-matter). Nodes hold (N, A) pairs as doubles. The tree screens and never decides: an exact answer descends to the
-leaves that can be part of an optimum and computes with fractions on those alone.
+Leaves are the distinct keys; a key shared by many buckets is one leaf with a multiplicity (at most k + 1 copies
+matter). Nodes hold (N, A) pairs as doubles. The tree screens and never decides: an exact answer descends to the leaves
+that can be part of an optimum and computes with fractions on those alone.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _CHUNK = 4096
 
 
 class DisclosureTree:
-    """The buckets of a release, changeable one by one, with their worst-case disclosure always at hand.
+    """The buckets of a release, changeable one by one, with their worst-case disclosure up to date.
 
-    Mutable on purpose: it stands beside a growing table. ``add`` and ``remove`` take histograms and cost
+    Mutable: it follows a growing table. ``add`` and ``remove`` take histograms and cost
     O(k^2 log |B|).
 
     >>> tree = DisclosureTree([(2, 2, 1)], k=2)
@@ -51,11 +51,11 @@ class DisclosureTree:
             self._build(Buckets.of(rows))
 
     def __len__(self) -> int:
-        """How many buckets there are."""
+        """The number of buckets."""
         return sum(self._variety.values())
 
     def add(self, histogram: Histogram) -> None:
-        """One more bucket."""
+        """Add a bucket."""
         counts = Buckets.of([histogram])[0]
         key = self._key(counts)
         slot = self._slots.get(key)
@@ -67,7 +67,7 @@ class DisclosureTree:
             self._refresh(slot)
 
     def remove(self, histogram: Histogram) -> None:
-        """One bucket less; it must be there."""
+        """Remove a bucket, which must be there."""
         counts = Buckets.of([histogram])[0]
         key = self._key(counts)
         slot = self._slots.get(key)
@@ -96,7 +96,7 @@ class DisclosureTree:
         return disclosures(ratios(Buckets.of(critical), below)) + [Fraction(1)] * (self.k - below)
 
     def holds(self, c: Fraction, k: int | None = None) -> bool:
-        """Whether D(B, k) lies strictly below ``c``; exact, and nearly always decided by the root alone."""
+        """Whether D(B, k) is strictly below ``c``; exact, and nearly always decided by the root alone."""
         known = self.k if k is None else k
         if c <= 0 or known >= self._fewest() - 1:
             return False
@@ -105,10 +105,10 @@ class DisclosureTree:
         return self.curve()[known] < c if verdict is None else verdict
 
     def holds_after(self, removed: Iterable[Histogram], added: Sequence[Histogram], c: Fraction) -> bool:
-        """What :meth:`holds` would say after a change that is not made.
+        """The result of :meth:`holds` after a hypothetical change.
 
-        The present buckets beside the new ones are at least as dangerous as the change, so when even that is safe
-        nothing has to be removed to know.
+        The present buckets together with the new ones are at least as dangerous as the change, so if even that is safe
+        nothing has to be removed.
         """
         gone = list(removed)
         if not gone and not added:
@@ -168,7 +168,7 @@ class DisclosureTree:
         self._plant(leaves)
 
     def _powers(self, single: Floats, copies: Integers) -> Floats:
-        """Each leaf as often as its key occurs, k + 1 times at most."""
+        """Each leaf to the power of its multiplicity, at most k + 1."""
         powers = single.copy()
         for repeat in range(2, min(int(copies.max(initial=1)), self.k + 1) + 1):
             again = copies >= repeat
@@ -176,7 +176,7 @@ class DisclosureTree:
         return powers
 
     def _plant(self, leaves: Floats) -> None:
-        """A tree over these leaves, level by level, with room for as many again."""
+        """Build a tree over these leaves, level by level, with capacity for as many again."""
         capacity = 1 << max(1, len(leaves)).bit_length()
         self._nodes = np.empty((2 * capacity, 2, self.k + 1))
         self._nodes[:] = self._absent
@@ -217,7 +217,7 @@ class DisclosureTree:
             node //= 2
 
     def _critical(self, limits: Floats) -> list[int]:
-        """Slots with a use within ``limits``: a subtree that has none is not entered."""
+        """Slots with a use within ``limits``: a subtree without any is skipped."""
         capacity, places = len(self._nodes) // 2, limits.shape[1]
         level = np.array([1])
         while level[0] < capacity:

@@ -1,8 +1,8 @@
-"""The worst facts themselves, behind the number: who, what, and in words.
+"""The worst facts behind a disclosure: about whom, about which values, and in words.
 
-A witness is k simple implications ``A_i -> A`` with one common consequent. Among equally bad ones the answer names
-fewest people, then lower buckets, then values that come first, so that the same release always yields the same words.
-Facts that would say nothing (more atoms than a bucket has values) are left out, so a witness may have fewer than k.
+A witness is k simple implications ``A_i -> A`` with one common consequent. Ties go to the fewest people, then to lower
+buckets, then to earlier values, so the same release always yields the same witness. Facts without content (more atoms
+than a bucket has values) are omitted, so a witness may have fewer than k.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reticent.worst_case.screen import screen
 from reticent.worst_case.solver import conditional
 
 Name: TypeAlias = Callable[["RankedAtom"], tuple[str, str]]
-"""How to call an atom's person and value."""
+"""The display names of an atom's person and value."""
 
 
 @dataclass(frozen=True, order=True)
@@ -39,7 +39,7 @@ class RankedAtom:
 class WorstFacts:
     """Facts that raise the attacker's confidence in ``consequent`` to ``disclosure``.
 
-    Every antecedent stands for the fact "antecedent -> consequent"; for an antecedent about the same person as the
+    Every antecedent represents the fact "antecedent -> consequent"; for an antecedent about the same person as the
     consequent that is the negation "this person does not have that value".
     """
 
@@ -54,7 +54,7 @@ class WorstFacts:
 
     @property
     def people(self) -> int:
-        """How many people the facts are about."""
+        """The number of people that the facts are about."""
         return len({(atom.bucket, atom.person) for atom in (self.consequent, *self.antecedents)})
 
     def sentences(self, name: Name | None = None) -> list[str]:
@@ -71,7 +71,7 @@ class WorstFacts:
         return told
 
     def replay(self, histograms: Measured) -> Fraction:
-        """The disclosure once more, by the exact solver for explicit facts, which shares nothing with the search."""
+        """The disclosure recomputed by the exact solver for explicit facts, which is independent of the search."""
         buckets = Buckets.of(histograms)
         population = Population(
             [{str(rank): count for rank, count in enumerate(buckets[bucket])} for bucket in self.buckets],
@@ -87,7 +87,7 @@ class WorstFacts:
         return found
 
     def conclusion(self, name: Name | None = None) -> str:
-        """What the attacker then believes, in words."""
+        """The attacker's resulting belief, in words."""
         person, value = (name or plain_name)(self.consequent)
         decimal = "" if self.disclosure == 1 else f" = {float(self.disclosure):.4f}"
         return f"{person} has {value} with probability {self.disclosure}{decimal}"
@@ -98,7 +98,7 @@ def _as_atom(atom: RankedAtom) -> PersonValue:
 
 
 def plain_name(atom: RankedAtom) -> tuple[str, str]:
-    """Names for buckets that are nothing but counts."""
+    """Names for buckets that have only counts."""
     return f"person {atom.person + 1} of bucket {atom.bucket + 1}", f"value {atom.rank + 1}"
 
 
@@ -131,7 +131,7 @@ def witness(histograms: Measured, k: int) -> WorstFacts:
 
 
 def negation_witness(histograms: Measured, k: int) -> WorstFacts:
-    """The worst ``k`` facts of the form "this person does not have that value": the l-diversity counterpart (F8)."""
+    """The worst ``k`` facts of the form "this person does not have that value": the l-diversity counterpart."""
     buckets, k = Buckets.of(histograms), fact_count(k)
     disclosure, bucket = worst_negations(buckets, k)
     ranks = range(1, min(k + 1, int(buckets.distinct[bucket])))
@@ -143,7 +143,7 @@ Share: TypeAlias = tuple[Contender, int, bool]
 
 
 def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, list[Share]]:
-    """The recursion G(i, h, a) over the contenders, ties broken for fewer people and then lower buckets."""
+    """The recursion G(i, h, a) over the contenders; ties go to fewer people and then lower buckets."""
     State: TypeAlias = tuple[int, bool]
     Cost: TypeAlias = tuple[Fraction, int]
     tables: list[dict[State, Cost]] = [{(0, True): (Fraction(1), 0)}]
@@ -172,7 +172,7 @@ def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, lis
 
 
 def _shares(contender: Contender, placed: bool) -> list[Share]:
-    """What this bucket may take, in order of preference: A, then most antecedents, then nothing."""
+    """The possible shares of this bucket, in order of preference: A, then most antecedents, then nothing."""
     holding = [] if placed else [(contender, taken, True) for taken in reversed(contender.holding)]
     return [*holding, *((contender, taken, False) for taken in reversed(contender.aside)), (contender, 0, False)]
 
@@ -180,7 +180,7 @@ def _shares(contender: Contender, placed: bool) -> list[Share]:
 def _cost(
     after: Mapping[tuple[int, bool], tuple[Fraction, int]], share: Share, left: int, placed: bool
 ) -> tuple[Fraction, int] | None:
-    """(ratio, people) when this share is followed by the best of the later buckets."""
+    """(ratio, people) if this share is followed by the best of the later buckets."""
     contender, taken, holds = share
     rest = after.get((left - taken, placed or holds))
     if rest is None:

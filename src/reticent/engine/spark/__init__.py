@@ -1,13 +1,13 @@
-"""The Spark engine: rows on a cluster, counted and recoded where they lie. Needs the extra ``spark`` and Java 17.
+"""The Spark engine: rows on a cluster, counted and recoded in place. Needs the extra ``spark`` and Java 17.
 
 ``session``        the Spark session: the caller's, or one of our own
-``spark_jobs``     jobs with progress and an end on request; errors of Spark in a sentence
+``spark_jobs``     jobs with progress and cancellation; Spark errors as one sentence
 ``spark_sources``  what Spark reads: files, folders, tables of a catalogue, queries, JDBC
-``spark_rows``     a frame of Spark as rows
-``maps``           tables that are joined with the rows: values to codes, points to what is shown of them
-``spark_counts``         what the driver may hold: sketches, distinct rows, floors
+``spark_rows``     a Spark frame as rows
+``maps``           tables that are joined with the rows: values to codes, points to published cells
+``spark_counts``   aggregates for the driver: sketches, distinct rows, floors
 ``output_files``   public files, written by the executors
-``spark_engine``   all of it behind the protocol of engines
+``spark_engine``   the engine protocol on top of these
 """
 
 import warnings

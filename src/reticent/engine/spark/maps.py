@@ -1,4 +1,4 @@
-"""Small tables that are joined with the rows: Spark broadcasts those that are small, and shuffles those that are not."""
+"""Lookup tables that are joined with the rows: Spark broadcasts small ones and shuffles large ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VALUE = "value"
 
 
 def parts_of(rows: SparkRows, hierarchy: BoundHierarchy, level: int) -> tuple[pl.Series, NDArray[np.int64]]:
-    """The values of a column as the source has them, and the part of each at a level."""
+    """The distinct values of a column in the source, and the part of each at a level."""
     raw = known_of(rows).raw[hierarchy.column]
     values = rows.changed(raw.to_frame(hierarchy.column))[hierarchy.column]
     leaves = hierarchy.codes(values, None, None)
@@ -31,14 +31,14 @@ def parts_of(rows: SparkRows, hierarchy: BoundHierarchy, level: int) -> tuple[pl
 
 
 def known_of(rows: SparkRows) -> SparkProfile:
-    """What passes found out about the rows of a table."""
+    """The profile of the rows of a table."""
     if rows.known is None:
         raise PolicyError("The rows of a Spark table are known once they are in a Table: pass the table.")
     return rows.known
 
 
 def coded(rows: SparkRows, frame: DataFrame, table: Table, levels: NodeLevels) -> DataFrame:
-    """A frame of rows with the part of every quasi column at some levels, under ``k0``, ``k1`` and so on."""
+    """A frame of rows with the part of every quasi column at some levels, as ``k0``, ``k1`` and so on."""
     for place, (hierarchy, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
         raw, codes = parts_of(rows, hierarchy, level)
         column = f"c{list(rows.held).index(hierarchy.column)}"
@@ -47,7 +47,7 @@ def coded(rows: SparkRows, frame: DataFrame, table: Table, levels: NodeLevels) -
 
 
 def coarser(rows: SparkRows, table: Table, levels: NodeLevels) -> DataFrame:
-    """The rows with one value of each part in the place of all: as many distinct points as the table has at some levels."""
+    """The rows with each value replaced by one representative of its part: as many distinct points as the table has at some levels."""
     frame, names = rows.source, list(rows.held)
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):
         if level == 0:
@@ -76,9 +76,9 @@ def at_all_levels(rows: SparkRows, table: Table) -> tuple[DataFrame, list[list[C
 
 
 def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, codes: Any, name: str) -> DataFrame:
-    """A frame with what a table has for the value of a column; rows whose value it does not have are left out."""
+    """A frame joined with a lookup table on the value of a column; rows without a match are dropped."""
     listed = pl.DataFrame([raw.alias(_VALUE), pl.Series(name, codes)]).to_arrow()
-    # The value has the very type of the column, so that it is compared as it is.
+    # The value has exactly the type of the column, so it is compared without a cast.
     types = StructType([StructField(_VALUE, frame.schema[column].dataType), spark_types(listed.schema)[name]])
     looked_up = rows.session.createDataFrame(listed, types)
     hinted = F.broadcast(looked_up) if listed.num_rows <= _BROADCAST else looked_up
@@ -86,7 +86,7 @@ def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, code
 
 
 def shown(rows: SparkRows, frame: DataFrame, points: Sequence[Codes], cells: pl.DataFrame) -> DataFrame:
-    """A coded frame with the ``cells`` of every row's point, under ``s0``, ``s1`` and so on; rows of other points are left out."""
+    """A coded frame with the ``cells`` of every row's point, as ``s0``, ``s1`` and so on; rows of other points are dropped."""
     keys = [f"k{place}" for place in range(len(points))]
     columns = [pl.Series(key, codes.astype(np.int64)) for key, codes in zip(keys, points, strict=True)]
     listed = pl.DataFrame([*columns, *(cells[name].alias(f"s{place}") for place, name in enumerate(cells.columns))])

@@ -1,4 +1,4 @@
-"""Public files, written by the executors: sorted over all files, hashed while they are written, and taken over only from tasks that ended well."""
+"""Public files, written by the executors: globally sorted, hashed while they are written, and accepted only from successful tasks."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _TOLD = "part long, file string, sha256 string, size long, errno int, error stri
 
 
 def write(rows: SparkRows, target: Path, kind: TableFile) -> Written:
-    """Write rows as files beside ``target``, sorted by all columns in turn with nulls last, so that their order tells nothing about that of the source.
+    """Write rows as files next to ``target``, sorted by all columns with nulls last, so their order reveals nothing about
+    the source's.
 
-    Every attempt of a task writes a file of its own; those of tasks that ended well get their names here, and all others are removed. The folder must be one
-    that the executors and the driver share.
+    Every attempt of a task writes its own file; those of successful tasks are renamed here, and all others are removed.
+    The folder must be shared by the executors and the driver.
     """
     made = rows.applied()
     order = [F.col(f"c{place}").asc_nulls_last() for place in range(len(made.held))]
@@ -63,7 +64,7 @@ def _check(told: pl.DataFrame, target: Path) -> None:
 
 
 def _taken_over(told: pl.DataFrame, target: Path, kind: TableFile, schema: pl.Schema) -> Written:
-    """The files under their names, in the order of their rows; one without rows where there are none."""
+    """The files under their final names, in row order; one empty file if there are no rows."""
     if told.is_empty():
         checksum = Checksum()
         write_new(target, checksum.passing(kind.blocks(schema, ())), mode=0o600, sync=False)
@@ -77,7 +78,7 @@ def _taken_over(told: pl.DataFrame, target: Path, kind: TableFile, schema: pl.Sc
 
 
 class _writer:  # noqa: N801  (it is used as a function)
-    """Writes the rows of a partition as a file, and tells what it wrote. It goes to the executors."""
+    """Writes the rows of a partition as a file, and returns what it wrote. Runs on the executors."""
 
     def __init__(self, schema: pl.Schema, kind: str, target: Path, repeated: bool) -> None:
         self.schema, self.kind, self.repeated = schema, kind, repeated
@@ -96,7 +97,7 @@ class _writer:  # noqa: N801  (it is used as a function)
         try:
             write_new(path, checksum.passing(self._blocks(chain([first], parts))), mode=0o600, sync=False)
         except OSError as failure:
-            # Another attempt would fail the same way, so that this is an answer and no failure of the task.
+            # Another attempt would fail the same way, so this is returned as a result, not raised.
             errno, error = failure.errno or -1, failure.strerror or str(failure)
             path.unlink(missing_ok=True)
         told = {
@@ -110,7 +111,7 @@ class _writer:  # noqa: N801  (it is used as a function)
         yield pa.record_batch(told)
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pl.DataFrame, np.ndarray]]:
-        """The rows with how often each stands there, so many together that a group of rows in a Parquet file is not too small."""
+        """The rows with their multiplicities, in batches large enough for Parquet row groups."""
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             if batch.num_rows:
@@ -139,7 +140,7 @@ class _writer:  # noqa: N801  (it is used as a function)
 
 
 def _repeated(parts: Iterable[tuple[pl.DataFrame, np.ndarray]]) -> Iterator[pl.DataFrame]:
-    """Every row as often as it stands there."""
+    """Every row repeated by its multiplicity."""
     for rows, times in parts:
         ends = np.cumsum(times)
         step = rows_at_once(rows.width)

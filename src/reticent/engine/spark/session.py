@@ -1,4 +1,4 @@
-"""The Spark session: the caller's, the one that is active, or one of our own."""
+"""The Spark session: the caller's, the active one, or a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reticent.errors import MissingPackage, PolicyError
 _OLDEST_JAVA = 17
 _LOCAL = "local[*]"
 _INSTALL = f"Install Java {_OLDEST_JAVA} or newer (on Debian and Ubuntu: apt install openjdk-{_OLDEST_JAVA}-jre-headless), or let JAVA_HOME name its folder."
-# The session's zone decides how moments are written, and the bar on the terminal is ours.
+# The session's time zone determines how timestamps are written, and the progress bar is ours.
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -29,7 +29,7 @@ _DEFAULTS = {
 
 
 def session_from(given: Any) -> SparkSession:
-    """A session: the one that was given; for settings (``master``, ``conf``) or nothing, the one that is active or else a new one for ``local[*]``."""
+    """A session: the given one; for settings (``master``, ``conf``) or None, the active one or else a new one for ``local[*]``."""
     if isinstance(given, SparkSession):
         return given
     if given is not None and not isinstance(given, Mapping):
@@ -66,7 +66,7 @@ def _text(value: Any) -> str:
 
 
 def check_java() -> None:
-    """Refuse where Java is missing or too old, and say what to install."""
+    """Raise if Java is missing or too old, naming what to install."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():

@@ -1,4 +1,4 @@
-"""Counting: distinct rows come to the driver in one shuffle, and never more of them than it may hold."""
+"""Counting: distinct rows are sent to the driver in one shuffle, and never more than it can hold."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from reticent.table import Counted, Table
 
 _FIRST = 100_000
 ROWS = "rows_of_one"
-"""How many rows of a point are one person's."""
+"""How many rows of a point belong to one person."""
 
 
 def profile(rows: SparkRows, columns: Sequence[str]) -> SparkProfile:
-    """What is to be known of the rows: how many there are, and the values and nulls of some columns.
+    """The profile of the rows: their number, and the values and nulls of some columns.
 
-    All of it follows from the distinct rows of these columns, if the driver may hold them. Where the first rows repeat each other, they are counted at once; where
-    those hardly do, a sketch says first how many there are. No more than the driver may hold are sent to it: if there are more, each column's values are collected
-    alone.
+    Everything follows from the distinct rows of these columns, if they fit on the driver. If the first rows repeat each
+    other, they are counted at once; otherwise a sketch estimates their number first. At most as many as fit are sent to
+    the driver: if there are more, the values of each column are collected separately.
     """
     most = most_rows(len(columns) + 1)
     total = None
@@ -40,7 +40,7 @@ def profile(rows: SparkRows, columns: Sequence[str]) -> SparkProfile:
 
 
 def _repeated(rows: SparkRows, columns: Sequence[str]) -> bool:
-    """Whether a tenth of the first rows repeat others in some columns, so that counting distinct rows sends few of them over the network."""
+    """True if a tenth of the first rows are duplicates in some columns, so counting distinct rows sends few of them over the network."""
     if not columns:
         return True
     hashes = rows.source.select(F.xxhash64(*map(rows.column, columns))).limit(_FIRST)
@@ -49,14 +49,14 @@ def _repeated(rows: SparkRows, columns: Sequence[str]) -> bool:
 
 
 def _sketch(rows: SparkRows, frame: DataFrame, columns: Sequence[str]) -> tuple[int, int]:
-    """How many rows there are, and about how many distinct ones in some columns."""
+    """The number of rows, and the approximate number of distinct ones in some columns."""
     many = F.approx_count_distinct(F.xxhash64(*map(rows.column, columns)))
     found = rows.run("look at the rows", frame.agg(F.count(F.lit(1)), many).toArrow)
     return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
 
 
 def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int | None, raw: pl.DataFrame) -> SparkProfile:
-    """What the distinct rows of some columns tell; a ``total`` that was counted before must be theirs."""
+    """The profile derived from the distinct rows of some columns; must agree with a ``total`` that was counted before."""
     times = raw[TIMES].cast(pl.Int64).to_numpy()
     counted = int(times.sum())
     if total is not None and counted != total:
@@ -93,7 +93,7 @@ def _column_by_column(rows: SparkRows, columns: Sequence[str], total: int) -> Sp
 
 
 def distinct_rows(table: Table, rows: SparkRows, levels: NodeLevels) -> Counted:
-    """The distinct judged rows of a table, with values of the same part at ``levels`` taken for one where they are too many for the driver."""
+    """The distinct judged rows of a table, generalized to ``levels`` if there are too many for the driver."""
     known = known_of(rows)
     judged = [*table.quasi, *table.sensitive]
     if known.distinct is not None:
@@ -102,8 +102,8 @@ def distinct_rows(table: Table, rows: SparkRows, levels: NodeLevels) -> Counted:
     _, many = _sketch(rows, frame, judged)
     if not fits(many, len(judged) + 1):
         raise PolicyError(
-            f"At these levels the table has about {many:,} distinct rows of its quasi and sensitive columns, and the driver may not hold so many. Give it more memory "
-            f"({MEMORY}), or use Lattice or Datafly, which start at coarser levels where they must.",
+            f"At these levels the table has about {many:,} distinct rows of its quasi and sensitive columns, more than fit on the driver. Give it more memory "
+            f"({MEMORY}), or use Lattice or Datafly, which start at coarser levels if necessary.",
             setting=("method", "name"),
         )
     distinct, times = rows.collected(rows.grouped(judged, frame), judged)
@@ -113,9 +113,9 @@ def distinct_rows(table: Table, rows: SparkRows, levels: NodeLevels) -> Counted:
 
 
 def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
-    """The finest levels from ``floor`` upwards whose distinct rows the driver may hold, as sketches tell.
+    """The finest levels, at or above ``floor``, whose distinct rows fit on the driver, estimated by sketches.
 
-    One column after the other goes up a level: the one that leaves the fewest distinct rows. What each would leave is estimated in one job.
+    Greedy: each step raises the column that leaves the fewest distinct rows. The candidates are estimated in one job.
     """
     if known_of(rows).distinct is not None:
         return floor
@@ -139,13 +139,13 @@ def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
             if level < table.hierarchies[place].height
         ]
     raise PolicyError(
-        "Even with every quasi column at its coarsest level the driver may not hold the distinct rows of the quasi and sensitive columns. Give it more memory "
-        f"({MEMORY}), or make sensitive columns coarser (coarsen=)."
+        "Even with every quasi column at its coarsest level the distinct rows of the quasi and sensitive columns do not fit on the driver. Give it more memory "
+        f"({MEMORY}), or coarsen the sensitive columns (coarsen=)."
     )
 
 
 def added_up(table: Table, rows: SparkRows, levels: NodeLevels, number: Column, within: str | None = None) -> Counted:
-    """The distinct points of the quasi columns, with a sum or a count of something else for each; ``within``: of the numbers of rows of each value of a column."""
+    """The distinct points of the quasi columns, each with a sum or a count; ``within``: over the row counts of each value of a column."""
     frame, quasi = coarser(rows, table, levels) if known_of(rows).distinct is None else rows.source, list(table.quasi)
     if within is not None:
         frame = frame.groupBy(*map(rows.column, quasi), rows.column(within)).agg(F.count(F.lit(1)).alias(ROWS))
@@ -155,5 +155,5 @@ def added_up(table: Table, rows: SparkRows, levels: NodeLevels, number: Column, 
 
 def _changed(before: int, after: int) -> DataError:
     return DataError(
-        f"The source changed while it was read: there were {before} rows, and then {after}. Nothing was published; publish a copy that nobody writes to."
+        f"The source changed while it was read: there were {before} rows, and then {after}. Nothing was published; publish a copy that is not being written."
     )

@@ -38,13 +38,13 @@ from reticent.errors import PolicyError
 from reticent.table import Change, Profile, Rows, Table, TableFile
 
 _NO_ORDER = (
-    "The rows of a table that is read by the engine 'spark' have no order and no numbers, so {} cannot be told row by row. Pass engine='local' if the table fits "
+    "The rows of a table that is read by the engine 'spark' have no order and no row numbers, so {} cannot be determined row by row. Pass engine='local' if the table fits "
     "in memory."
 )
 
 
 class SparkEngine:
-    """Counts and recodes a table on a cluster. The driver holds distinct rows of the quasi and sensitive columns, and nothing else."""
+    """Counts and recodes a table on a cluster. The driver holds only distinct rows of the quasi and sensitive columns."""
 
     def __init__(self) -> None:
         self._local = LocalEngine()
@@ -54,22 +54,22 @@ class SparkEngine:
         return list(as_frame(source).columns)
 
     def open(self, source: Any, columns: Sequence[str]) -> SparkRows:
-        """Some columns of a frame, where they lie."""
+        """Some columns of a frame, in place."""
         return SparkRows.of(as_frame(source), columns)
 
     def source(self, location: Any, settings: Any, reading: Mapping[str, Any]) -> SparkSource:
-        """What Spark reads at a place."""
+        """The source that Spark reads at a location."""
         return SparkSource(location, session_from(settings), **reading)
 
     def applied(self, source: Any, recoded: Callable[[pl.DataFrame], pl.DataFrame]) -> DataFrame:
-        """A frame of what ``recoded`` makes of every part of the rows."""
+        """A frame with ``recoded`` applied to every partition of the rows."""
         frame = cast(DataFrame, source)
         rows = SparkRows.of(frame, frame.columns)
         schema = recoded(pl.DataFrame(schema=rows.schema)).schema
         return rows.through(schema, recoded).source.toDF(*schema)
 
     def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
-        """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
+        """Count the distinct quasi-identifier combinations of the table, at level 0 or at ``floor``."""
         rows, levels = _rows_of(table), floor if floor is not None else (0,) * len(table.hierarchies)
         distinct, times = counting.distinct_rows(table, rows, levels)
         counted = self._local.count(_part(table, distinct), floor=levels, times=times)
@@ -82,19 +82,19 @@ class SparkEngine:
         return counted if sensitive else counted.bare()
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
-        """The finest levels from ``floor`` upwards whose distinct rows the driver may hold, as sketches tell."""
+        """The finest levels, at or above ``floor``, whose distinct rows fit on the driver, estimated by sketches."""
         return counting.finest(table, _rows_of(table), floor)
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
-        """Refused: rows have no order."""
+        """Raises: rows have no order."""
         raise PolicyError(_NO_ORDER.format("which group each row is in"))
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
-        """Refused: rows have no order, and all would have to be in memory."""
-        raise PolicyError(_NO_ORDER.format("what becomes of people with equal quasi values"))
+        """Raises: rows have no order, and all would have to be in memory."""
+        raise PolicyError(_NO_ORDER.format("the group of people with equal quasi values"))
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
-        """Public and private rows, made on the cluster whenever they are asked for. Equal rows are counted before they are recoded, where all of them is published."""
+        """Public and private rows, computed lazily on the cluster. If all rows are published, equal rows are counted before they are recoded."""
         context.step("recoding rows")
         rows = _rows_of(table.watched(context, "recoding, sorting and writing rows"))
         public = _in_buckets(rows, table, recoding, context) if recoding.exact else _in_groups(rows, table, recoding)
@@ -109,18 +109,18 @@ class SparkEngine:
         return counting.profile(cast(SparkRows, rows), columns)
 
     def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
-        """Write rows as files beside ``target``, by the executors."""
+        """Write rows as files next to ``target``, by the executors."""
         if order != "sorted":
             raise PolicyError("The rows of a table that is read by the engine 'spark' have no order of their own.")
         return writing.write(cast(SparkRows, rows), target, kind)
 
     def _owners(self, table: Table, counted: FrequencySet, unit: str, column: str) -> FrequencySet:
-        """Points without rows, each with the number of its owners and the most rows that one of them has; all rows of an owner are at one point."""
+        """Points without rows, each with the number of its owners and the largest number of rows of one; all rows of an owner are at one point."""
         found = self._beside(table, counted, unit, F.count_distinct(_rows_of(table).column(column)))
         points, rows = counting.added_up(table, _rows_of(table), counted.levels, F.max(counting.ROWS), column)
         most = np.zeros(len(found), dtype=np.int64)
         np.maximum.at(most, self._local.point_of_row(_part(table, points), found), rows)
-        # One owner with most rows; how many rows the others have is not needed.
+        # One owner with the most rows; the rows of the others are not needed.
         cells = np.repeat(np.arange(len(found)), 2), np.stack([most, np.ones_like(most)], axis=1).ravel()
         owners = np.stack([np.ones_like(most), found.extras[unit] - 1], axis=1).ravel()
         tally = Histograms.from_cells(*cells, owners, len(found), int(most.max(initial=1)) + 1)
@@ -142,7 +142,7 @@ class SparkEngine:
 
 @dataclass(frozen=True)
 class OnlyOn:
-    """A change of some columns; others stay as they are, whatever they are called."""
+    """A transformation of some columns; all others are unchanged."""
 
     names: tuple[str, ...]
     change: Change
@@ -157,12 +157,12 @@ def _rows_of(table: Table) -> SparkRows:
 
 
 def _part(table: Table, rows: pl.DataFrame) -> Table:
-    """Some rows of a table on the driver; they have no numbers."""
+    """Some rows of a table on the driver, without row numbers."""
     return table.part(rows, None, weighted=False)
 
 
 def _in_groups(rows: SparkRows, table: Table, recoding: Recoding) -> dict[str, Rows]:
-    """One table of what is shown of every row."""
+    """One table of the published columns of every row."""
     unchanged = [*table.sensitive, *table.declared]
     base = rows if table.declared else _counted_rows(rows, [*table.quasi, *unchanged])
     points, cells = recoding.published_points()
@@ -171,7 +171,7 @@ def _in_groups(rows: SparkRows, table: Table, recoding: Recoding) -> dict[str, R
 
 
 def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Context) -> dict[str, Rows]:
-    """Two tables joined by a bucket only, which are numbered at random; files have the rows of each in the order of their values."""
+    """Two tables linked only by randomly numbered buckets; each file is sorted by value."""
     points, _ = recoding.published_points()
     names = pl.DataFrame({BUCKET: context.randomness.order(len(points[0])) + 1})
 
@@ -187,14 +187,14 @@ def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Cont
 
 
 def _counted_rows(rows: SparkRows, columns: Sequence[str]) -> SparkRows:
-    """The distinct rows of some columns, each with how often it stands there."""
+    """The distinct rows of some columns, each with its multiplicity."""
     names = pl.Schema({name: rows.held[name] for name in columns})
     changed = pl.Schema({name: rows.schema[name] for name in columns})
     return replace(rows, source=rows.grouped(columns), held=names, schema=changed, repeated=True, most=rows.height)
 
 
 def _published(rows: SparkRows, frame: DataFrame, cells: pl.Schema, columns: Sequence[str]) -> SparkRows:
-    """The ``columns`` of a frame: what is shown, where that is among the ``cells``, and others as they are."""
+    """The ``columns`` of a frame: published cells if among the ``cells``, others unchanged."""
     places = {name: f"s{place}" for place, name in enumerate(cells)}
     chosen = [F.col(places[name]) if name in cells else rows.column(name) for name in columns]
     unchanged = tuple(name for name in columns if name not in cells)

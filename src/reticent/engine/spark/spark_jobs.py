@@ -1,4 +1,4 @@
-"""Jobs of Spark: with progress and an end on request, and with errors that are told in a sentence."""
+"""Spark jobs with progress and cancellation, and with errors reported as one sentence."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _OURS = re.compile(r"^reticent\.errors\.\w+: (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class JobWatch:
-    """Who is told how far a job has come, under which name."""
+    """The listener of a job's progress, and the name of the stage."""
 
     context: Context
     stage: str
 
 
 def performed(session: SparkSession, watch: JobWatch | None, what: str, work: Callable[[], Result]) -> Result:
-    """What a job gives; ``what`` it does is told where it fails: ``"count the rows"``."""
+    """The result of a job; ``what`` describes it in error messages: ``"count the rows"``."""
     with told(what):
         return work() if watch is None else _watched(session, watch, work)
 
 
 def _watched(session: SparkSession, watch: JobWatch, work: Callable[[], Result]) -> Result:
-    """Run a job aside, tell how many of its tasks are done, and cancel it when the run is asked to stop."""
+    """Run a job in a thread, report its completed tasks, and cancel it when the run should stop."""
     group, outcome = f"reticent-{uuid.uuid4().hex}", Future[Result]()
     cluster = session.sparkContext
 
@@ -67,7 +67,7 @@ def _watched(session: SparkSession, watch: JobWatch, work: Callable[[], Result])
 
 
 def _progress(cluster: Any, group: str) -> tuple[int | None, int | None]:
-    """How many tasks of the stages that have begun are done, and how many there are."""
+    """The number of completed tasks of the started stages, and their total."""
     tracker = cluster.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
@@ -78,7 +78,7 @@ def _progress(cluster: Any, group: str) -> tuple[int | None, int | None]:
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """Let errors of Spark be a :class:`DataError` of one sentence with the cause; the error itself stays behind it."""
+    """Convert Spark errors to a :class:`DataError` of one sentence with the cause, chained to the original."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -93,7 +93,7 @@ def told(what: str) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """The innermost reason that an error gives, as a sentence."""
+    """The innermost cause of an error, as a sentence."""
     text = str(error)
     if "Traceback (most recent call last)" in text:
         raised = _RAISED.findall(text.partition("JVM stacktrace")[0])
@@ -124,5 +124,5 @@ def _advice(text: str) -> str:
     if "No space left on device" in text:
         return " Make room there, or give Spark another folder with spark.local.dir. Nothing was published."
     if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text:
-        return " A source must stand still while it is read; publish a copy that nobody writes to."
+        return " A source must not change while it is read; publish a copy that is not being written."
     return ""

@@ -1,8 +1,8 @@
-"""A frame of Spark as rows: everything that is asked about them is asked of the cluster.
+"""A Spark frame as rows: all queries on them run on the cluster.
 
-Columns are called ``c0``, ``c1`` and so on inside, since Spark takes dots in names for fields and does not tell upper case from lower. Changes that
-treat every column by itself wait until rows are collected or written: what is counted and looked up is what the source has, so that no row passes through
-Python on the way.
+Columns are named ``c0``, ``c1`` and so on internally, since Spark takes dots in names for fields and ignores case.
+Columnwise changes are deferred until rows are collected or written: counts and lookups use the source's values, so no
+row passes through Python for them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reticent.table import Change, Counted, DistantRows, Profile
 
 Result = TypeVar("Result")
 TIMES = "times"
-"""How often a row stands there, beside ``c0``, ``c1`` and so on."""
+"""The multiplicity of a row, next to ``c0``, ``c1`` and so on."""
 _DOUBTFUL = 10
 _SMALL_INTEGERS = ("tinyint", "smallint", "int")
 _BLOB = "rows binary"
@@ -36,7 +36,7 @@ _BLOB = "rows binary"
 
 @dataclass(frozen=True)
 class SparkProfile(Profile):
-    """What passes found out about the rows, with the values of columns as the source has them."""
+    """The profile of the rows, with column values as in the source."""
 
     raw: dict[str, pl.Series] = field(default_factory=dict, repr=False, kw_only=True)
 
@@ -45,7 +45,8 @@ class SparkProfile(Profile):
 class SparkRows(DistantRows):
     """The rows of a frame. ``held`` are its columns with their types there, ``schema`` their types after the ``changes``.
 
-    Rows that are ``repeated`` stand there once, with a column that says how often. ``most`` is how many rows there can be at most, as far as that is known.
+    Rows that are ``repeated`` are stored once, with a multiplicity column. ``most`` is an upper bound on the number of
+    rows, if known.
     """
 
     source: DataFrame = field(repr=False)
@@ -75,11 +76,11 @@ class SparkRows(DistantRows):
 
     @property
     def session(self) -> SparkSession:
-        """The session that the frame belongs to."""
+        """The session of the frame."""
         return self.source.sparkSession
 
     def column(self, name: str) -> Column:
-        """A column of the frame by the name that everybody else uses."""
+        """A column of the frame by its public name."""
         return F.col(f"c{list(self.held).index(name)}")
 
     @cached_property
@@ -101,25 +102,25 @@ class SparkRows(DistantRows):
         return regrouped(*distinct, columns)
 
     def grouped(self, columns: Sequence[str], frame: DataFrame | None = None) -> DataFrame:
-        """The distinct rows of some columns as the source has them, renumbered, with how often each occurs."""
+        """The distinct rows of some columns as in the source, renumbered, with multiplicities."""
         chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
         times = F.sum(TIMES) if self.repeated else F.count(F.lit(1))
         return (self.source if frame is None else frame).groupBy(*chosen).agg(times.alias(TIMES))
 
     def collected(self, grouped: DataFrame, columns: Sequence[str]) -> Counted:
-        """What :meth:`grouped` gives, on the driver and with the changes made; rows that became alike stand there several times."""
+        """The result of :meth:`grouped` on the driver, with the changes applied; rows that became equal are listed several times."""
         found = _polars(self.run("count the distinct rows", grouped.toArrow))
         times = found[TIMES].cast(pl.Int64).fill_null(0).to_numpy()
         return self.changed(_named(found.drop(TIMES), columns)), times
 
     def changed(self, part: pl.DataFrame) -> pl.DataFrame:
-        """Rows of the source with the changes made."""
+        """Rows of the source with the changes applied."""
         for change in self.changes:
             part = change(part)
         return part
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, partition by partition, packed by the executors."""
+        """The rows by partition, packed by the executors."""
         wanted = self.schema.names() if columns is None else list(columns)
         chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(wanted)]
         packed = self.source.select(*chosen, *([TIMES] if self.repeated else [])).mapInArrow(_packed, _BLOB)
@@ -142,7 +143,7 @@ class SparkRows(DistantRows):
         return replace(made.through(schema, change), known=None)
 
     def applied(self) -> SparkRows:
-        """The same rows with the changes made, by the executors."""
+        """The same rows with the changes applied by the executors."""
         if not self.changes:
             return self
         changes = self.changes
@@ -155,7 +156,7 @@ class SparkRows(DistantRows):
         return replace(self.through(self.schema, change), changes=())
 
     def through(self, schema: pl.Schema, change: Change) -> SparkRows:
-        """The rows of ``schema`` that a change makes of every part of these, by the executors."""
+        """Rows of ``schema``: a change applied to every partition of these by the executors."""
         names, repeated = list(self.held), self.repeated
         told_types = pl.DataFrame(schema=schema).to_arrow().schema
         fields = [pa.field(f"c{place}", each.type) for place, each in enumerate(told_types)]
@@ -172,56 +173,56 @@ class SparkRows(DistantRows):
         return replace(self, source=frame, held=schema, schema=schema)
 
     def frame(self) -> pl.DataFrame:
-        """Refused: rows on a cluster do not come here together."""
+        """Raises: rows on a cluster are not collected as a whole."""
         raise PolicyError(
             "This needs all rows of the table in memory, and the table is read by the engine 'spark'. Pass engine='local' if the table fits in memory, or keep to "
             "what works on a cluster: Lattice, Datafly, Mondrian and Suppress, assess, verify and counting queries."
         )
 
     def watched(self, context: Context, stage: str) -> SparkRows:
-        """The same rows; jobs report how many of their tasks are done and stop when asked."""
+        """The same rows; jobs report their completed tasks and can be cancelled."""
         return replace(self, watch=JobWatch(context, stage))
 
     def profiled(self, known: Profile) -> SparkRows:
-        """The same rows with what passes found out about them."""
+        """The same rows with the profile of earlier passes."""
         return replace(self, known=cast(SparkProfile, known))
 
     def without_nulls(self, columns: Sequence[str]) -> SparkRows:
-        """Only the rows that have a value in all of some columns; NaN is none."""
+        """Only the rows with a value in all of some columns; NaN counts as null."""
         frame = self.source
         for name in columns:
             frame = frame.where(self.present(name).isNotNull())
         return replace(self, source=frame, known=None)
 
     def present(self, name: str) -> Column:
-        """A column in which numbers that are none (NaN) are null."""
+        """A column with NaN replaced by null."""
         column = self.column(name)
         return F.when(~F.isnan(column), column) if self.held[name].is_float() else column
 
     def doubtful(self, columns: Sequence[str], key: str) -> pl.DataFrame:
-        """Rows of a few people who are nobody (the key is missing), or who have several distinct rows; of the key alone, several rows."""
+        """A sample of rows whose key is null, or of people with several distinct rows (if ``columns`` is the key alone: several rows)."""
         beside = F.struct(*(self.present(name).alias(f"c{place}") for place, name in enumerate(columns)))
         grouped = self.source.select(self.column(key).alias("key"), beside.alias("row")).groupBy("key")
         several = F.count(F.lit(1)) > 1 if len(columns) == 1 else ~F.min("row").eqNullSafe(F.max("row"))
         people = grouped.agg(F.min("row").alias("one"), F.max("row").alias("other"), several.alias("several"))
         wrong = people.where(F.col("key").isNull() | F.col("several")).limit(_DOUBTFUL)
         both = wrong.select(F.explode(F.array("one", "other")).alias("row")).select("row.*")
-        found = _polars(self.run("look for people who occur several times", both.toArrow))
+        found = _polars(self.run("search for people with several rows", both.toArrow))
         return self.changed(_named(found, columns))
 
     def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
-        """At most so many rows of some columns, drawn at random."""
+        """A random sample of at most ``most`` rows of some columns."""
         chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
         some = self.source.select(*chosen).orderBy(F.rand(seed)).limit(most)
-        return self.changed(_named(_polars(self.run("draw some rows", some.toArrow)), columns))
+        return self.changed(_named(_polars(self.run("sample rows", some.toArrow)), columns))
 
     def run(self, what: str, work: Callable[[], Result]) -> Result:
-        """What a job on these rows gives; ``what`` it does is told where it fails."""
+        """The result of a job on these rows; ``what`` describes it in error messages."""
         return performed(self.session, self.watch, what, work)
 
 
 def regrouped(rows: pl.DataFrame, times: np.ndarray[Any, np.dtype[np.int64]], columns: Sequence[str]) -> Counted:
-    """The distinct rows of some columns, with how often each occurs."""
+    """The distinct rows of some columns, with multiplicities."""
     counted = _named(rows.select(columns), [f"c{place}" for place in range(len(columns))])
     added = counted.with_columns(pl.Series(TIMES, times)).group_by(counted.columns or pl.lit(0), maintain_order=True)
     summed = added.agg(pl.col(TIMES).sum())
@@ -229,7 +230,7 @@ def regrouped(rows: pl.DataFrame, times: np.ndarray[Any, np.dtype[np.int64]], co
 
 
 def _wide(frame: DataFrame, place: int, to: int) -> Column:
-    """A column under its number; small whole numbers take the room that they are published in."""
+    """A column under its number; small integers are widened to their published type."""
     kind, column = frame.dtypes[place][1], F.col(f"x{place}")
     return (column.cast("long") if kind in _SMALL_INTEGERS else column).alias(f"c{to}")
 
@@ -239,17 +240,17 @@ def _polars(table: pa.Table) -> pl.DataFrame:
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """A frame under other names, by places."""
+    """A frame with its columns renamed by position."""
     return pl.DataFrame([column.alias(name) for column, name in zip(frame.get_columns(), names, strict=True)])
 
 
 def spark_types(schema: pa.Schema) -> StructType:
-    """The types of Spark for those of Arrow; a moment without a zone stays one."""
+    """The Spark types of an Arrow schema; a timestamp without a zone stays one."""
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches as blobs, so that they reach the driver without becoming rows of Python."""
+    """Batches as blobs, so they reach the driver without becoming Python rows."""
     for batch in batches:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:

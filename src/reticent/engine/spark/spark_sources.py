@@ -1,4 +1,4 @@
-"""What Spark reads: files and folders, tables of a catalogue, queries, databases by JDBC, and frames that are there already."""
+"""What Spark reads: files and folders, tables of a catalogue, queries, databases by JDBC, and existing frames."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _KINDS = {
 _DELTA = "_delta_log"
 _GLOB = re.compile(r"[*?\[{]")
 _CASTS = {"text": "string", "integer": "long", "number": "double", "boolean": "boolean"}
-# Spark takes an empty text in quotes for a missing one, unless it is called something else.
+# Spark reads a quoted empty text as null, unless it has another marker.
 _EMPTY = "\x02empty\x02"
-# What a column of text is made of, tried in this order; codes with leading zeros stay text.
+# Candidate types of a text column, tried in this order; codes with leading zeros stay text.
 _SHAPES = {
     "boolean": r"^(?i:true|false)$",
     "long": r"^-?(?:0|[1-9]\d{0,17})$",
@@ -47,7 +47,7 @@ _SHAPES = {
 
 
 def as_frame(source: Any) -> DataFrame:
-    """A frame of Spark: the one that was given, or one of the rows of another frame."""
+    """A Spark frame: the given one, or one made from the rows of another frame."""
     if isinstance(source, DataFrame):
         return source
     if isinstance(source, str | Path):
@@ -60,10 +60,12 @@ def as_frame(source: Any) -> DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class SparkSource(RowSource):
-    """Rows that Spark finds at a ``location``: a path (also of a folder, with a pattern, or on another file system), a table of the catalogue, or ``jdbc:...``.
+    """Rows that Spark finds at a ``location``: a path (also of a folder, with a pattern, or on another file system), a
+    table of the catalogue, or ``jdbc:...``.
 
-    A ``query`` is asked of the catalogue or, where the location is ``jdbc:...``, of that database. Text is read as in other engines: with commas unless a
-    ``delimiter`` is said, with column names in the first line unless ``header`` is false, and a column is a number, a day or a truth value if every value is one.
+    A ``query`` runs on the catalogue or, if the location is ``jdbc:...``, on that database. Text is read as in other
+    engines: with commas unless ``delimiter`` is given, with column names in the first line unless ``header`` is false,
+    and a column is a number, a day or a boolean if every value is one.
     """
 
     location: Any
@@ -78,7 +80,7 @@ class SparkSource(RowSource):
 
     @property
     def name(self) -> str:
-        """How messages call it; never with a password."""
+        """The name used in messages; never with a password."""
         text = str(self.location)
         return "the database" if text.startswith(("jdbc:", "env:")) else text
 
@@ -87,14 +89,14 @@ class SparkSource(RowSource):
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         raise PolicyError(
-            "A source that Spark reads does not come here as a whole. Leave engine='spark' out to read it into memory."
+            "A source that Spark reads is not loaded as a whole. Omit engine='spark' to read it into memory."
         )
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
-        raise PolicyError("A source that Spark reads is not streamed. Leave engine='spark' out to stream it.")
+        raise PolicyError("A source that Spark reads is not streamed. Omit engine='spark' to stream it.")
 
     def rows(self, columns: Sequence[str] | None) -> SparkRows:
-        """Some columns (default: all), where they lie."""
+        """Some columns (default: all), in place."""
         chosen = chosen_columns(columns, self.columns(), self.name)
         return SparkRows.of(self._typed(chosen), chosen)
 
@@ -103,7 +105,7 @@ class SparkSource(RowSource):
 
     @cached_property
     def frame(self) -> DataFrame:
-        """The source as it is, not yet read."""
+        """The source as a lazy frame."""
         if isinstance(self.location, DataFrame):
             return self.location
         if not isinstance(self.location, str | Path):
@@ -123,12 +125,12 @@ class SparkSource(RowSource):
         kind = self._kind(location)
         if kind is None:
             return self._listed(location)
-        # Relative to this process, not to that of the driver's JVM.
+        # Relative to this process, not to the driver's JVM.
         place = location if "://" in location else str(Path(location).absolute())
         return self._text(place) if kind == "csv" else reader.format(kind).load(place)
 
     def _kind(self, location: str) -> str | None:
-        """The kind of file, by its ending or, for a folder, by what is in it; None where it is no file."""
+        """The file format, by suffix or, for a folder, by its content; None if it is not a file."""
         path, suffix = Path(location), Path(location.rstrip("/").removesuffix(".gz")).suffix.lower()
         if path.is_dir():
             if (path / _DELTA).is_dir():
@@ -163,12 +165,12 @@ class SparkSource(RowSource):
         return frame.select(*(self._known(was).alias(name) for was, name in zip(frame.columns, names, strict=True)))
 
     def _known(self, name: str) -> Column:
-        """A column of text: an empty field is missing, a quoted one is the empty text, and some spellings are missing."""
+        """A text column: an empty field is null, a quoted one is the empty text, and some spellings are null."""
         text = F.when(_named(name) == _EMPTY, F.lit("")).otherwise(_named(name))
         return F.when(~text.isin(list(self.null_values)), text) if self.null_values else text
 
     def _typed(self, columns: Sequence[str]) -> DataFrame:
-        """The columns with the types that were said and, in text, those that every value fits."""
+        """The columns with their declared types and, in text, those that every value fits."""
         frame = self.frame
         chosen_columns(list(self.types), frame.columns, self.name)
         casts = {name: _cast_of(name, kind) for name, kind in self.types.items() if name in columns}
@@ -189,7 +191,7 @@ def _named(name: str) -> Column:
 
 
 def _present(name: str) -> Column:
-    """A column of text without the spellings of "nothing"."""
+    """A text column without the spellings of missing values."""
     text = F.trim(_named(name).cast("string"))
     return F.when(~text.isin(list(MISSING_WORDS)), text)
 
@@ -204,7 +206,7 @@ def _cast_of(name: str, said: str) -> str:
         return "date" if kind.name == "date" else "timestamp_ntz"
     if kind.name not in _CASTS or kind.format is not None:
         raise PolicyError(
-            f"types: column {name!r} is said to be {said!r}, which the engine 'spark' does not read from text. Convert it in a view first.",
+            f"types: column {name!r} is declared as {said!r}, which the engine 'spark' does not read from text. Convert it in a view first.",
             setting=("types", name),
             column=name,
             value=said,
@@ -213,13 +215,13 @@ def _cast_of(name: str, said: str) -> str:
 
 
 def _found(session: SparkSession, frame: DataFrame, columns: Sequence[str]) -> dict[str, str]:
-    """For each column of text the narrowest type that every value fits, in one pass."""
+    """For each text column the narrowest type that every value fits, in one pass."""
     asked = [F.bool_and(_present(name).rlike(shape)) for name in columns for shape in _SHAPES.values()]
     if not asked:
         return {}
     row = performed(session, None, "find out the types of columns", frame.agg(*asked).collect)[0]
     kinds = len(_SHAPES)
-    # A column without a value fits no type in particular, and is text.
+    # A column without values fits no type in particular, and is text.
     fitting = {name: row[place * kinds : (place + 1) * kinds] for place, name in enumerate(columns)}
     return {
         name: next((kind for kind, fits in zip(_SHAPES, each, strict=True) if fits), "string")
